@@ -16,9 +16,9 @@ import (
 	"fairlead/internal/route"
 )
 
-// agentField is a field of three models for an agent: one without a cache that is the cheapest by its list price, one with a
-// cache, and a strong one with a cache.
-func agentField(t *testing.T) (*route.Snapshot, map[string]*prefixtest.Cache) {
+// agentModels returns three models for an agent: the cheapest by list price without a prompt cache, one with a cache, and a
+// strong one with a cache.
+func agentModels(t *testing.T) (*route.Snapshot, map[string]*prefixtest.Cache) {
 	t.Helper()
 	cat, err := catalog.Default()
 	if err != nil {
@@ -43,7 +43,7 @@ func agentField(t *testing.T) (*route.Snapshot, map[string]*prefixtest.Cache) {
 	return route.NewSnapshot(cat, []*provider.Provider{p}, agentAbilities{}), caches
 }
 
-// agentAbilities: all answer easy prompts, and the weak ones answer hard prompts worse.
+// agentAbilities makes all models good at easy prompts, and the weak ones worse at hard prompts.
 type agentAbilities struct{}
 
 func (agentAbilities) Ability(m *catalog.Model) predict.Ability {
@@ -51,16 +51,16 @@ func (agentAbilities) Ability(m *catalog.Model) predict.Ability {
 	return predict.Ability{Vector: []float64{2.5, weakness}, Source: "trained"}
 }
 
-// play is an agent's conversation under a router: what it really cost, and how often its target changed.
+// play is the real cost of an agent's conversation, and how often its target changed.
 type play struct {
 	cost     money.Amount
 	switches int
 }
 
-// replayAgent lets a router choose for every turn. The providers' caches are true ones; the router sees only estimates.
+// replayAgent makes a decision for every turn. The caches of the providers are simulated; the router has only estimates.
 func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 	t.Helper()
-	snap, caches := agentField(t)
+	snap, caches := agentModels(t)
 	memory := promptcache.NewMemory(10_000)
 	began := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	var p play
@@ -95,18 +95,18 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 	return p
 }
 
-// TestAgentConversationIsCheaperWithItsPromptWarm replays conversations of forty turns with a growing prompt.
-func TestAgentConversationIsCheaperWithItsPromptWarm(t *testing.T) {
+// TestAgentConversationIsCheaperWithCacheEstimates replays conversations of forty turns with a growing prompt.
+func TestAgentConversationIsCheaperWithCacheEstimates(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		aware, blind, cheapest := replayAgent(t, seed, 0.5, true), replayAgent(t, seed, 0.5, false), replayAgent(t, seed, 0, false)
 		t.Logf("conversation %d: aware $%s with %d switches, unaware $%s with %d, always cheapest $%s with %d",
 			seed, aware.cost, aware.switches, blind.cost, blind.switches, cheapest.cost, cheapest.switches)
 		if aware.switches >= blind.switches || aware.cost >= blind.cost || aware.cost >= cheapest.cost {
-			t.Errorf("conversation %d: knowing what is warm does not pay", seed)
+			t.Errorf("conversation %d: cache estimates do not reduce the cost", seed)
 		}
-		if thrifty := replayAgent(t, seed, 0, true); thrifty.cost >= cheapest.cost {
-			t.Errorf("conversation %d: aiming at cost alone pays $%s, always the cheapest by its list price $%s", seed, thrifty.cost, cheapest.cost)
+		if estimated := replayAgent(t, seed, 0, true); estimated.cost >= cheapest.cost {
+			t.Errorf("conversation %d: with cache estimates the objective cost pays $%s, the cheapest list price $%s", seed, estimated.cost, cheapest.cost)
 		}
 	}
 }

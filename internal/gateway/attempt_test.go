@@ -20,7 +20,7 @@ import (
 )
 
 // events are the data of a stream's events.
-func (a answer) events() []string {
+func (a clientResponse) events() []string {
 	var list []string
 	for block := range strings.SplitSeq(a.body, "\n\n") {
 		if data, ok := strings.CutPrefix(block, "data: "); ok {
@@ -30,7 +30,7 @@ func (a answer) events() []string {
 	return list
 }
 
-func TestStreamIsPassedOnAndEnds(t *testing.T) {
+func TestStreamIsRelayedToItsEnd(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"One ", "two ", "three."}})
@@ -58,8 +58,8 @@ func TestStreamIsPassedOnAndEnds(t *testing.T) {
 	}
 }
 
-// TestALongStreamIsKeptByItsText: what may be kept is counted by the text, not by the events that it comes in.
-func TestALongStreamIsKeptByItsText(t *testing.T) {
+// The limit for stored bodies applies to the text, not to the events that carry it.
+func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 	t.Parallel()
 	words := slices.Repeat([]string{"heave ", "the ", "line "}, 500) // some 8 KB in 350 KB of events
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestALongStreamIsKeptByItsText(t *testing.T) {
 	}
 }
 
-func TestWaitingForAProviderIsNoOverhead(t *testing.T) {
+func TestOverheadExcludesWaitingForAProvider(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-time.After(300 * time.Millisecond) }})
@@ -99,7 +99,7 @@ func TestWaitingForAProviderIsNoOverhead(t *testing.T) {
 	}
 }
 
-func TestUsageReachesAClientThatAsksForIt(t *testing.T) {
+func TestUsageIsSentWhenRequested(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -111,7 +111,7 @@ func TestUsageReachesAClientThatAsksForIt(t *testing.T) {
 	}
 }
 
-func TestStreamTraceStandsInTheLastEvent(t *testing.T) {
+func TestStreamTraceIsInTheLastEvent(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -180,7 +180,7 @@ func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
 	}
 }
 
-func TestTheSameTargetIsTriedAgainWhenNobodyElseIsLeft(t *testing.T) {
+func TestSameTargetIsRetriedWhenNoOtherIsLeft(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.For("small-2026", mockprovider.Fail(500), mockprovider.Fail(503), mockprovider.Behaviour{})
@@ -192,7 +192,7 @@ func TestTheSameTargetIsTriedAgainWhenNobodyElseIsLeft(t *testing.T) {
 	}
 }
 
-func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
+func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name    string
@@ -223,30 +223,30 @@ func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
 				t.Fatalf("got %d %s, want %d %s: %s", got.status, got.code(t), c.status, c.code, got.body)
 			}
 			checkErrorShape(t, got)
-			if advised := strings.Contains(got.body, "Repeat the request"); advised != (got.header.Get("X-Should-Retry") == "true") {
+			if advised := strings.Contains(got.body, "Retry the request"); advised != (got.header.Get("X-Should-Retry") == "true") {
 				t.Errorf("x-should-retry is %s, and the message says: %s", got.header.Get("X-Should-Retry"), got.body)
 			}
 			if n := len(k.alpha.Calls()); n != c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
 			}
 			if strings.Contains(got.body, "sk-provider-secret") {
-				t.Error("the answer holds a credential")
+				t.Error("the response contains a credential")
 			}
 			e := k.entry()
 			if (e.Cost != nil && *e.Cost != 0) || e.DecisionKind != "" || e.Decision == nil {
-				t.Errorf("a request that nobody served cost %s and was decided as %q (%v)", e.Cost, e.DecisionKind, e.Decision)
+				t.Errorf("a failed request cost %s and has the decision %q (%v)", e.Cost, e.DecisionKind, e.Decision)
 			}
 		})
 	}
 }
 
-func TestWhoeverComesWhileAllRestHearsHowLong(t *testing.T) {
+func TestRetryAfterIsSentWhileAllTargetsBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.alpha.Always(mockprovider.Fail(429, "Retry-After", "30"))
 		var w *httptest.ResponseRecorder
-		for range 2 { // the second finds its only target resting
+		for range 2 { // the only target of the second request backs off
 			w = httptest.NewRecorder()
 			k.gateway.ServeHTTP(w, k.request(http.MethodPost, "/chat/completions", withModel("small")))
 		}
@@ -257,7 +257,7 @@ func TestWhoeverComesWhileAllRestHearsHowLong(t *testing.T) {
 	})
 }
 
-func TestOnlyTheLastTargetHasTheWholeDeadline(t *testing.T) {
+func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 10 * time.Second })
 	for _, target := range k.snapshot.Targets() {
@@ -278,7 +278,7 @@ func TestOnlyTheLastTargetHasTheWholeDeadline(t *testing.T) {
 	}
 }
 
-func TestTheDeadlineCoversAllAttempts(t *testing.T) {
+func TestDeadlineCoversAllAttempts(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 50 * time.Millisecond })
 	k.alpha.Always(mockprovider.Behaviour{Silent: true})
@@ -290,7 +290,7 @@ func TestTheDeadlineCoversAllAttempts(t *testing.T) {
 	}
 }
 
-func TestAStreamCutAfterItsFirstTokenEndsWithAnError(t *testing.T) {
+func TestStreamInterruptedAfterItsFirstTokenEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]mockprovider.Behaviour{
 		"cut":                {Text: []string{"some ", "words ", "more"}, CutAfter: 2},
@@ -324,11 +324,11 @@ func chunk(text string) string {
 	return `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":null}]}`
 }
 
-func TestAClientThatLeavesStopsTheWork(t *testing.T) {
+func TestDisconnectCancelsTheUpstreamCall(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		behaviour mockprovider.Behaviour
-		read      int // lines read before leaving
+		read      int // lines read before the disconnect
 		relayed   bool
 	}{
 		"before headers":         {mockprovider.Behaviour{Silent: true}, 0, false},
@@ -379,20 +379,20 @@ func TestAClientThatLeavesStopsTheWork(t *testing.T) {
 				t.Fatalf("cost %v, usage %+v", e.Cost, e.Usage)
 			}
 			if paid := e.OperatorCost(); paid == nil || *paid != *e.Cost {
-				t.Errorf("the client pays %v, whoever runs the gateway %v", e.Cost, paid)
+				t.Errorf("the client pays %v, the operator %v", e.Cost, paid)
 			}
 		})
 	}
 }
 
-func TestAClientThatLeavesBetweenAttemptsHasLeft(t *testing.T) {
+func TestDisconnectBetweenAttemptsIsRecordedAsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, 2*time.Second })
 		k.alpha.Always(mockprovider.Fail(500))
 		ctx, leave := context.WithCancel(t.Context())
 		go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", strings.Replace(hello, "large", "small", 1)).WithContext(ctx))
-		synctest.Wait() // the provider has failed, and is to be tried again
+		synctest.Wait() // the provider has failed and will be retried
 		leave()
 
 		e := k.entry()
@@ -403,7 +403,7 @@ func TestAClientThatLeavesBetweenAttemptsHasLeft(t *testing.T) {
 	})
 }
 
-func TestARevokedKeyEndsItsStreams(t *testing.T) {
+func TestRevokingAKeyEndsItsStreams(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3, BeforeEvent: func(_ *mockprovider.Call, n int) {
@@ -419,11 +419,11 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 	}
 }
 
-func TestDrainingRefusesNewRequestsAndEndsOldOnes(t *testing.T) {
+func TestDrainRejectsNewRequestsAndEndsRunningOnes(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3})
-	streamed := make(chan answer, 1)
+	streamed := make(chan clientResponse, 1)
 	go func() { streamed <- k.post("/chat/completions", streaming("large")) }()
 	if _, err := k.alpha.Await(t.Context(), 1); err != nil {
 		t.Fatal(err)
@@ -441,7 +441,7 @@ func TestDrainingRefusesNewRequestsAndEndsOldOnes(t *testing.T) {
 	}
 }
 
-func TestASilentProviderDoesNotSilenceTheStream(t *testing.T) {
+func TestStreamIsKeptAliveWhileTheProviderIsSilent(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Hold, k.settings.Ping = 20*time.Millisecond, 20*time.Millisecond })
 	release := make(chan struct{})
@@ -469,7 +469,7 @@ func TestASilentProviderDoesNotSilenceTheStream(t *testing.T) {
 	}
 }
 
-func TestAbsurdUsageIsReplacedByOurOwnCount(t *testing.T) {
+func TestImplausibleUsageIsReplacedByOurOwnCount(t *testing.T) {
 	t.Parallel()
 	for name, usage := range map[string]string{
 		"negative":  `{"prompt_tokens":-5,"completion_tokens":3,"total_tokens":-2}`,
@@ -490,7 +490,7 @@ func TestAbsurdUsageIsReplacedByOurOwnCount(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreUsedAgainAfterStreams(t *testing.T) {
+func TestConnectionsAreReusedAfterStreams(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	seen := map[string]bool{}

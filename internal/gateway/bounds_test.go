@@ -15,14 +15,14 @@ import (
 	"fairlead/internal/provider"
 )
 
-// waits sets the waiting times of every target.
+// waits sets the timeouts of every target.
 func (k *kit) waits(w provider.Waits) {
 	for _, t := range k.snapshot.Targets() {
 		t.Waits = w
 	}
 }
 
-func TestATargetHasItsOwnWaitingTimes(t *testing.T) {
+func TestTargetTimeoutsOverrideTheDefaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		waits  provider.Waits
@@ -53,13 +53,13 @@ func TestATargetHasItsOwnWaitingTimes(t *testing.T) {
 	}
 }
 
-func TestATargetHasItsOwnTimeToConnect(t *testing.T) {
+func TestTargetConnectTimeoutOverridesTheDefault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.waits(provider.Waits{Connect: time.Second})
 		p, _ := k.snapshot.Provider("alpha")
-		p.Login = func(ctx context.Context, _ string) (string, error) { // never comes so far as to connect
+		p.Login = func(ctx context.Context, _ string) (string, error) { // blocks before connecting
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
@@ -71,7 +71,7 @@ func TestATargetHasItsOwnTimeToConnect(t *testing.T) {
 	})
 }
 
-func TestAProviderAtItsCapIsPassedOver(t *testing.T) {
+func TestProviderAtItsConcurrencyLimitIsSkipped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.SlotWait = true, 25*time.Millisecond })
@@ -93,7 +93,7 @@ func TestAProviderAtItsCapIsPassedOver(t *testing.T) {
 			t.Errorf("%d after %s: %s", got.status, time.Since(began), got.body)
 		}
 		time.Sleep(50 * time.Second)
-		go func() { // a place is given back while it waits
+		go func() { // a slot is released while the request waits
 			time.Sleep(10*time.Second - 10*time.Millisecond)
 			k.alpha.Always(mockprovider.Behaviour{})
 			if got := k.post("/chat/completions", withModel("small")); got.status != 200 {
@@ -104,7 +104,7 @@ func TestAProviderAtItsCapIsPassedOver(t *testing.T) {
 	})
 }
 
-// cap bounds how many requests a provider has at a time.
+// cap limits the concurrent requests of a provider.
 func (k *kit) cap(name string, n int) {
 	k.Helper()
 	p, ok := k.snapshot.Provider(name)
@@ -114,8 +114,8 @@ func (k *kit) cap(name string, n int) {
 	p.Concurrent = n
 }
 
-// Of a provider's places one key's flood leaves some to another that has been there.
-func TestAFloodAtAProviderLeavesRoomForOtherKeys(t *testing.T) {
+// A flood of one key leaves slots of a provider for another active key.
+func TestOneKeyCannotTakeAllSlotsOfAProvider(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
@@ -144,7 +144,7 @@ func TestAFloodAtAProviderLeavesRoomForOtherKeys(t *testing.T) {
 	})
 }
 
-func TestUsageOfAFailedAttemptIsTheOperatorsMatter(t *testing.T) {
+func TestUsageOfAFailedAttemptIsChargedToTheOperator(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Events: []string{
@@ -164,8 +164,8 @@ func TestUsageOfAFailedAttemptIsTheOperatorsMatter(t *testing.T) {
 	}
 }
 
-// What a provider calls its model and why it stopped are short, whatever it says; so is a baseline that nobody has heard of.
-func TestWhatOthersNameIsKeptShort(t *testing.T) {
+// Model names, finish reasons and baselines from outside are shortened.
+func TestExternalNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	k := newKit(t)

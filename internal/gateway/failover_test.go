@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// says is a failure with an error object of OpenAI's.
+// says returns a failure with an error object in the chat format.
 func says(status int, code, message string, headers ...string) mockprovider.Behaviour {
 	b := mockprovider.Fail(status, headers...)
 	b.Body = fmt.Appendf(nil, `{"error":{"message":%q,"type":"invalid_request_error","param":null,"code":%q}}`, message, code)
@@ -26,7 +26,7 @@ func says(status int, code, message string, headers ...string) mockprovider.Beha
 
 const unsupported = "Unsupported parameter: 'top_p' is not supported with this model."
 
-// ask is a chat request with more fields.
+// ask returns a chat request with additional fields.
 func ask(model, more string) string {
 	return `{"model":"` + model + `","messages":[{"role":"user","content":"hello"}]` + more + `}`
 }
@@ -40,8 +40,8 @@ func path(e *requestlog.Entry) string {
 	return strings.Join(list, " ")
 }
 
-// TestOneModelsFailureLeavesTheOthersInUse has one provider with one credential, which refuses or limits one of its models.
-func TestOneModelsFailureLeavesTheOthersInUse(t *testing.T) {
+// TestFailureOfOneModelDoesNotExcludeOthers has one provider with one credential, which rejects or limits one of its models.
+func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		failure mockprovider.Behaviour
@@ -87,8 +87,8 @@ func TestOneModelsFailureLeavesTheOthersInUse(t *testing.T) {
 	}
 }
 
-// TestARefusedCredentialIsNotRetryable checks the first request, which the provider refuses, and the second, which is not sent.
-func TestARefusedCredentialIsNotRetryable(t *testing.T) {
+// TestRejectedCredentialIsNotRetryable checks the first request, which the provider rejects, and the second, which is not sent.
+func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]mockprovider.Behaviour{
 		"401":         says(401, "invalid_api_key", "Incorrect API key provided."),
@@ -150,7 +150,7 @@ func TestLightTrafficFallsBackFromEveryFault(t *testing.T) {
 			k.alpha.For(name+"-2026", fault)
 		}
 		providers := []*provider.Provider{k.provider("beta", k.beta, healthy...)}
-		for _, one := range broken { // a credential each: some of the faults concern all models of one
+		for _, one := range broken { // one credential each: some faults affect all models of a credential
 			providers = append(providers, k.provider("alpha-"+one.Model.Name, k.alpha, one))
 		}
 		k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), providers, nil))
@@ -164,8 +164,8 @@ func TestLightTrafficFallsBackFromEveryFault(t *testing.T) {
 	})
 }
 
-// TestAHangingProviderFailsNoRequest opens twenty streams a second at a provider that never answers, with a healthy one beside it.
-func TestAHangingProviderFailsNoRequest(t *testing.T) {
+// TestHangingProviderFailsNoRequest opens twenty streams per second at a provider that never responds, with a healthy one as fallback.
+func TestHangingProviderFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.MaxConcurrent = true, 1000 })
@@ -189,7 +189,7 @@ func TestAHangingProviderFailsNoRequest(t *testing.T) {
 	})
 }
 
-func TestATargetThatIsReadySoonIsRepeated(t *testing.T) {
+func TestTargetReadySoonIsRetried(t *testing.T) {
 	t.Parallel()
 	soon := mockprovider.Fail(429, "Retry-After-Ms", "300")
 	tests := map[string]struct {
@@ -220,8 +220,8 @@ func TestATargetThatIsReadySoonIsRepeated(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt checks what a caller permits by auto, by a list of models and by a name.
-func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
+// TestRejectionsMoveOnWhenTheCallerAllowsIt checks requests for auto, for a list of models and for one model.
+func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
 	t.Parallel()
 	parameter := says(400, "unsupported_parameter", unsupported)
 	policy := says(400, "content_policy_violation", "flagged")
@@ -230,7 +230,7 @@ func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
 		body    string
 		status  int
 		class   llm.Kind
-		calls   int // at the provider that refuses
+		calls   int // to the provider that rejects
 	}{
 		"auto, unsupported parameter":            {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
 		"a list, unsupported parameter":          {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
@@ -266,7 +266,7 @@ func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
 	}
 }
 
-func TestAParameterThatNoTargetSupportsIsTheClientsError(t *testing.T) {
+func TestParameterThatNoTargetSupportsIsAClientError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
@@ -279,9 +279,9 @@ func TestAParameterThatNoTargetSupportsIsTheClientsError(t *testing.T) {
 	})
 }
 
-// TestOneTenantsFailuresLeaveTheFallbacksOfOthers has one caller use a target that always fails while another caller's requests
+// TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers has one caller use a target that always fails while another caller's requests
 // fall back from a different one.
-func TestOneTenantsFailuresLeaveTheFallbacksOfOthers(t *testing.T) {
+func TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, time.Nanosecond })

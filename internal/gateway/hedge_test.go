@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// hedged is a kit that asks a second target after a tenth of a second.
+// hedged returns a kit that calls a second target after 100 ms.
 func hedged(t *testing.T, adjust ...func(*kit)) *kit {
 	t.Helper()
 	return newKit(t, append(adjust, func(k *kit) {
@@ -24,12 +24,12 @@ func hedged(t *testing.T, adjust ...func(*kit)) *kit {
 	})...)
 }
 
-// slow answers after d.
+// slow responds after d.
 func slow(d time.Duration, text ...string) mockprovider.Behaviour {
 	return mockprovider.Behaviour{Text: text, Before: func(*mockprovider.Call) { time.Sleep(d) }}
 }
 
-func TestASilentTargetIsOutrunByTheNext(t *testing.T) {
+func TestHedgeWinsOverASilentTarget(t *testing.T) {
 	t.Parallel()
 	for mode, body := range map[string]string{"whole": hello, "stream": streaming("large")} {
 		t.Run(mode, func(t *testing.T) {
@@ -58,13 +58,13 @@ func TestASilentTargetIsOutrunByTheNext(t *testing.T) {
 				if e.Overhead > 50*time.Millisecond {
 					t.Errorf("overhead %s", e.Overhead)
 				}
-				time.Sleep(10 * time.Second) // until the mock has noticed that its caller left
+				time.Sleep(10 * time.Second) // until the mock notices the cancelled call
 			})
 		})
 	}
 }
 
-func TestTheFirstTargetMayStillWin(t *testing.T) {
+func TestFirstTargetMayWinOverTheHedge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)
@@ -84,7 +84,7 @@ func TestTheFirstTargetMayStillWin(t *testing.T) {
 	})
 }
 
-func TestAFastTargetIsNotHedged(t *testing.T) {
+func TestFastTargetIsNotHedged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)
@@ -95,7 +95,7 @@ func TestAFastTargetIsNotHedged(t *testing.T) {
 	})
 }
 
-func TestWhenOneOfTwoFailsTheOtherAnswers(t *testing.T) {
+func TestOtherCallServesWhenOneOfTwoFails(t *testing.T) {
 	t.Parallel()
 	late := mockprovider.Fail(500)
 	late.Before = func(*mockprovider.Call) { time.Sleep(200 * time.Millisecond) }
@@ -124,8 +124,8 @@ func TestWhenOneOfTwoFailsTheOtherAnswers(t *testing.T) {
 	}
 }
 
-// The client pays for one answer, but while both calls run the budget bears both.
-func TestABudgetThatBearsOneAnswerIsNotHedged(t *testing.T) {
+// The client pays for one response, but both calls are held on the budget while they run.
+func TestBudgetForOneResponsePreventsAHedge(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		budget money.Amount
@@ -139,7 +139,7 @@ func TestABudgetThatBearsOneAnswerIsNotHedged(t *testing.T) {
 				k.alpha.Always(slow(time.Second, "alpha"))
 				got := k.post("/chat/completions", strings.Replace(hello, "{", `{"max_tokens":8000,`, 1))
 				if n := len(k.beta.Calls()); got.status != 200 || n != test.calls {
-					t.Errorf("status %d, %d calls besides: %s", got.status, n, got.body)
+					t.Errorf("status %d, %d hedges: %s", got.status, n, got.body)
 				}
 				e := k.entry()
 				s := k.ledger.Status(ledger.Budget{ID: "key:key_1", Amount: test.budget, Period: ledger.Total})
@@ -152,7 +152,7 @@ func TestABudgetThatBearsOneAnswerIsNotHedged(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
+func TestDisconnectEndsBothCallsOfAHedge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t, func(k *kit) { k.settings.Attempts.Total = time.Second })
@@ -162,14 +162,14 @@ func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
 		if e := k.entry(); got.status != 504 || len(e.Attempts) != 2 || e.Latency > 1100*time.Millisecond {
 			t.Errorf("status %d after %s, attempts %+v", got.status, e.Latency, e.Attempts)
 		}
-		synctest.Wait() // the providers see it a moment later
+		synctest.Wait() // the providers see it slightly later
 		if k.alpha.Open()+k.beta.Open() != 0 {
-			t.Error("a call goes on")
+			t.Error("a call is still running")
 		}
 	})
 }
 
-func TestHedgesAreBoundedAsRepeatsAre(t *testing.T) {
+func TestHedgesAreLimitedLikeRepeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)
@@ -186,7 +186,7 @@ func TestHedgesAreBoundedAsRepeatsAre(t *testing.T) {
 	})
 }
 
-func TestTheUsualFirstTokenSaysWhenToHedge(t *testing.T) {
+func TestHedgeDelayFollowsTheUsualFirstToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)

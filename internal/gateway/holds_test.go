@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Eight requests at a time share a budget of $0.05. Each looks like an image, has no bound on its answer, and gets a provider
-// that bills every byte and every token it was allowed to write, and reports more than that.
+// Eight concurrent requests share a budget of $0.05. Each looks like an image and has no output limit; its provider charges
+// every byte and every allowed token, and reports more than that.
 func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 	})
 }
 
-func TestAnAnswerOnABudgetCarriesTheBoundThatWasHeld(t *testing.T) {
+func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		budget *account.Budget
@@ -85,8 +85,8 @@ func TestAnAnswerOnABudgetCarriesTheBoundThatWasHeld(t *testing.T) {
 	}
 }
 
-// The target asks $2 per million tokens of input and $8 per million of output.
-func TestOutputIsAtMostWhatWasAskedFor(t *testing.T) {
+// The target costs $2 per million input tokens and $8 per million output tokens.
+func TestOutputIsAtMostTheRequestedLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		members, usage string
@@ -120,7 +120,7 @@ func TestOutputIsAtMostWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// A provider adds 15,000 tokens to a prompt of a few bytes: that is possible, but it was not held for.
+// A provider adds 15,000 tokens to a prompt of a few bytes: that is plausible, but above the hold.
 func TestUsageAboveTheHoldIsChargedAtTheHold(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -37,8 +37,8 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// kit is a gateway in front of two mock providers: alpha offers large and small, beta offers large, embed and judge, and
-// takes bare prompts too.
+// kit is a gateway in front of two mock providers: alpha has large and small; beta has large, embed and judge, and supports
+// legacy completions.
 type kit struct {
 	*testing.T
 	gateway     *gateway.Gateway
@@ -55,7 +55,7 @@ type kit struct {
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
-	inside      bool // no ports: everything happens in the process, so that the test's clock may stand still
+	inside      bool // no network: everything runs in the process, as synctest requires
 }
 
 func newKit(t *testing.T, adjust ...func(*kit)) *kit {
@@ -123,7 +123,7 @@ func defaultCatalog(t *testing.T) *catalog.Catalog {
 	return cat
 }
 
-// readCatalog reads the tables once for all tests: nobody changes a catalog.
+// readCatalog reads the tables once for all tests: a catalog is immutable.
 var readCatalog = sync.OnceValues(catalog.Default)
 
 func target(name string, in, out float64) *provider.Target {
@@ -140,14 +140,14 @@ func embedding(name string, in float64) *provider.Target {
 	return t
 }
 
-// moderating is a model that judges texts, for nothing.
+// moderating returns a free moderation model.
 func moderating(name string) *provider.Target {
 	t := target(name, 0, 0)
 	t.Model.Op = llm.Moderate
 	return t
 }
 
-// provider serves a mock on a port of its own.
+// provider returns a provider whose mock has a port of its own.
 func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provider.Target) *provider.Provider {
 	url := "http://" + name + ".invalid"
 	if !k.inside {
@@ -176,31 +176,31 @@ func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provide
 	return p
 }
 
-// answer is what a client got.
-type answer struct {
+// clientResponse is a response as the client received it.
+type clientResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func (a answer) json(t *testing.T) map[string]any {
+func (r clientResponse) json(t *testing.T) map[string]any {
 	t.Helper()
 	var v map[string]any
-	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
-		t.Fatalf("answer is not JSON: %v\n%s", err, a.body)
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		t.Fatalf("the response is not JSON: %v\n%s", err, r.body)
 	}
 	return v
 }
 
-// code is the error code of the answer.
-func (a answer) code(t *testing.T) string {
+// code returns the error code of the response.
+func (r clientResponse) code(t *testing.T) string {
 	t.Helper()
-	code, _ := a.json(t)["code"].(string)
+	code, _ := r.json(t)["code"].(string)
 	return code
 }
 
-// post sends a body to a path below /proxy/v1 with the usual key. Headers are given as name, value.
-func (k *kit) post(path, body string, headers ...string) answer {
+// post sends a body to a path below /proxy/v1 with the default key. headers are names and values in turn.
+func (k *kit) post(path, body string, headers ...string) clientResponse {
 	k.Helper()
 	return k.do(k.request(http.MethodPost, path, body, headers...))
 }
@@ -219,12 +219,12 @@ func (k *kit) request(method, path, body string, headers ...string) *http.Reques
 	return req
 }
 
-func (k *kit) do(req *http.Request) answer {
+func (k *kit) do(req *http.Request) clientResponse {
 	k.Helper()
 	if k.inside {
 		w := httptest.NewRecorder()
 		k.gateway.ServeHTTP(w, req)
-		return answer{w.Code, w.Header(), w.Body.String()}
+		return clientResponse{w.Code, w.Header(), w.Body.String()}
 	}
 	resp, err := k.client.Do(req)
 	if err != nil {
@@ -235,7 +235,7 @@ func (k *kit) do(req *http.Request) answer {
 	if err != nil {
 		k.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(body)}
+	return clientResponse{resp.StatusCode, resp.Header, string(body)}
 }
 
 // entry waits for the next recorded entry.
@@ -258,10 +258,10 @@ func streaming(model string) string {
 	return `{"model":"` + model + `","stream":true,"messages":[{"role":"user","content":"hello"}]}`
 }
 
-// fakeKeys knows the key "good" and what the test makes of it.
+// fakeKeys accepts the key "good" and those that the test adds.
 type fakeKeys struct {
 	grant  *account.Grant
-	others map[string]*account.Grant // by their keys
+	others map[string]*account.Grant // by key
 }
 
 func newFakeKeys() *fakeKeys {
@@ -287,7 +287,7 @@ func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
 
 func (*fakeKeys) Touch(string, string, time.Time) {}
 
-// fakeLog keeps entries in memory. When failing is set it cannot.
+// fakeLog keeps entries in memory. It returns failing unless that is nil.
 type fakeLog struct {
 	mu      sync.Mutex
 	begun   []string

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// leaver is a client that is gone when the last bytes are written.
+// leaver is a client that disconnects before the last bytes are written.
 type leaver struct {
 	*httptest.ResponseRecorder
 	last []byte
@@ -27,8 +27,8 @@ func (l *leaver) Write(data []byte) (int, error) {
 	return l.ResponseRecorder.Write(data)
 }
 
-// An entry is on disk before the last byte: what happens to that byte can neither change it nor make a second one.
-func TestClientThatLeavesWithTheLastBytesHasOneEntry(t *testing.T) {
+// An entry is on disk before the last byte: a disconnect then neither changes it nor adds a second one.
+func TestDisconnectDuringTheLastBytesLeavesOneEntry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, last string }{
 		"whole":    {hello, `"choices"`},
@@ -51,7 +51,7 @@ func TestClientThatLeavesWithTheLastBytesHasOneEntry(t *testing.T) {
 	}
 }
 
-// endingContext ends after it was checked a number of times.
+// endingContext ends after a number of checks.
 type endingContext struct {
 	context.Context
 	checks atomic.Int64
@@ -64,9 +64,9 @@ func (c *endingContext) Err() error {
 	return context.Canceled
 }
 
-// TestClientThatLeavesDuringDecodingIsRecordedAsCancelled ends the context of a large request at every check until the
-// request is served. The log must not blame the request for that.
-func TestClientThatLeavesDuringDecodingIsRecordedAsCancelled(t *testing.T) {
+// TestDisconnectDuringDecodingIsRecordedAsCancelled ends the context of a large request at every check until the
+// request is served. The entry must not report an invalid request.
+func TestDisconnectDuringDecodingIsRecordedAsCancelled(t *testing.T) {
 	t.Parallel()
 	message := `{"role":"user","content":"` + strings.Repeat("text ", 2000) + `"}`
 	list := "[" + strings.Repeat(message+",", 79) + message + "]"

@@ -40,15 +40,15 @@ import (
 const (
 	smallList = 512 // elements added to a list
 	largeList = 8 * smallList
-	// maxGrowth is how many times the cost of smallList largeList may have: 2.5 for each of three doublings.
+	// maxGrowth is the maximum cost of largeList relative to smallList: 2.5 for each of three doublings.
 	maxGrowth = 2.5 * 2.5 * 2.5
-	// cheapElement is a cost that no quadratic step stays below with largeList elements: it is measured no further.
+	// cheapElement is a cost per element that every quadratic step exceeds with largeList elements.
 	cheapElement = 6 * time.Microsecond
-	maxTimes     = 8 // how many times its own size a request may take
-	confirms     = 4 // a growth above maxGrowth counts when it is measured this often in a row
+	maxTimes     = 8 // maximum memory of a request relative to its size
+	confirms     = 4 // consecutive measurements above maxGrowth that fail the test
 )
 
-// ingress is one endpoint with a request that has an example of every list that the endpoint knows.
+// ingress is one endpoint with a request that contains every list of the endpoint.
 type ingress struct {
 	file   string
 	op     llm.Op
@@ -69,8 +69,8 @@ var ingresses = []ingress{
 // the translation for a provider of every format. Eight times the elements must cost at most maxGrowth as much.
 //
 // The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the
-// machine hardly adds to it. A quadratic step makes it 64 times as much. A growth that is measured once may still be
-// noise, for example of caches, so only one that is measured again and again fails.
+// machine hardly adds to it. A quadratic step makes it 64 times as much. A single measurement may be noise, for example of
+// caches, so only repeated ones fail the test.
 func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
 	for _, in := range ingresses {
 		t.Run(in.file, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 				}
 				largeRequest, smallRequest := decode(in, large), func() *llm.Request { return decode(in, small()) }
 				if largeRequest == nil {
-					return // what is not accepted is not sent
+					return // rejected by the decoder
 				}
 				for format, p := range targets {
 					if g, cost := growth(func(req *llm.Request) { _ = send(in, p, req) }, largeRequest, smallRequest); g > maxGrowth {
@@ -103,9 +103,9 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 	}
 }
 
-// TestAnswerCostIsLinear writes answers of many tool calls in every format, and reads a stream that sends a signature in
-// many small pieces. See TestRequestCostIsLinear for the measurement.
-func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
+// TestResponseCostIsLinear writes responses with many tool calls in every format, and reads a stream that sends a signature in
+// many small deltas. See TestRequestCostIsLinear for the measurement.
+func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
 	for _, in := range ingresses[:3] {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
@@ -141,9 +141,9 @@ func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CP
 	}
 }
 
-// TestLargestRequestsTakeLittleMemory decodes and translates the largest requests that are accepted. The garbage collector
+// TestLargestRequestsUseLittleMemory decodes and translates the largest requests that are accepted. The garbage collector
 // runs often, and the heap is sampled: a sample may miss the peak, but never exceeds it.
-func TestLargestRequestsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
 	const size = 31 << 20
 	filled := func(head, element, tail string, n int) string {
 		pad := strings.Repeat("x", max(0, size/n-len(element)))
@@ -172,7 +172,7 @@ func TestLargestRequestsTakeLittleMemory(t *testing.T) { //nolint:paralleltest /
 				if err != nil {
 					t.Fatalf("%s of %s: %v", c.name, c.in.file, err)
 				}
-				_ = send(c.in, p, req) // not every provider takes every request
+				_ = send(c.in, p, req) // not every provider supports every request
 			})
 			times := 1 + float64(peak)/float64(len(body))
 			t.Logf("%s of %s to %s: %.1f times its size", c.name, c.in.file, out.format, times)
@@ -199,7 +199,7 @@ func readRequest(in ingress, body []byte) {
 	}
 }
 
-// decode returns nil for a request that is not accepted. The error is rendered.
+// decode returns nil for a rejected request, after encoding the error.
 func decode(in ingress, body []byte) *llm.Request {
 	req, err := in.format.DecodeRequest(context.Background(), in.op, body)
 	if err != nil {
@@ -210,7 +210,7 @@ func decode(in ingress, body []byte) *llm.Request {
 	return req
 }
 
-// send writes the request for the provider. An error is rendered.
+// send encodes the request for the provider, or the error.
 func send(in ingress, p *provider.Provider, req *llm.Request) error {
 	call := &provider.Call{Target: p.Targets[0], Secret: `{"access_key_id":"a","secret_access_key":"b"}`, Request: req, Client: in.format}
 	sent, err := p.Exchange(in.op).NewRequest(context.Background(), call)
@@ -230,8 +230,7 @@ var redactor = func() *redact.Redactor {
 	return r
 }()
 
-// growth returns how many times the cost of a small list a large one has. It returns 0 for a list that is too cheap to be
-// quadratic.
+// growth returns the cost of a large list relative to a small one. It returns 0 for a list that is too cheap to be quadratic.
 func growth[T any](run func(T), large T, small func() T) (ratio float64, cost time.Duration) {
 	if cost = cpuTime(run, large, 1); cost < largeList*cheapElement {
 		return 0, cost
@@ -245,8 +244,8 @@ func growth[T any](run func(T), large T, small func() T) (ratio float64, cost ti
 	return ratio, cost
 }
 
-// cpuTime is the least CPU time that the calling thread spends on one of several runs. A single run is only a first look, and
-// goes without a garbage collection before it.
+// cpuTime returns the minimum CPU time of the calling thread over several runs. A single run starts without a garbage
+// collection.
 func cpuTime[T any](run func(T), input T, times int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -263,7 +262,7 @@ func cpuTime[T any](run func(T), input T, times int) time.Duration {
 	return best
 }
 
-// peakHeap is the most that the heap is seen to grow by while run runs.
+// peakHeap returns the maximum sampled growth of the heap during run.
 func peakHeap(run func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -301,7 +300,7 @@ func threadTime() time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// document is a JSON value that can be written with one of its lists grown.
+// document is a JSON value that can be encoded with one of its lists grown.
 type document struct {
 	raw   string // of a value that is neither a list nor an object
 	list  bool
@@ -437,7 +436,7 @@ func (w *writer) cycle(elements []*document, n int) {
 	}
 }
 
-// words are the members whose values mean something: they stay as they are where elements are distinct.
+// words are members with meaningful values, which stay unchanged when elements are made distinct.
 var words = " type role effort mode detail media_type format status ttl encoding_format url image_url data file_data arguments filename "
 
 func (w *writer) value(d *document, key string) {

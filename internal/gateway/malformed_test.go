@@ -20,13 +20,13 @@ import (
 	"fairlead/internal/route"
 )
 
-// providerFormat is a wire format of a provider with one event for each text, and a valid and a broken way to go on.
+// providerFormat is a wire format of a provider with one event for each text, and a valid and a malformed next event.
 type providerFormat struct {
 	media     string
 	new       func(s provider.Settings) *provider.Provider
 	start     string
 	text      func(s string) string
-	malformed func(value string) string // an event with text whose JSON has value in the place of a number
+	malformed func(value string) string // an event with text whose JSON has value instead of a number
 	end       string
 }
 
@@ -100,7 +100,7 @@ var clientFormats = map[string]struct{ path, body string }{
 	"responses": {"/responses", `{"model":"large","stream":true,"input":"hello"}`},
 }
 
-// notJSON are values that a program may write where JSON wants a number; the last one truncates the document.
+// notJSON are values that programs write instead of a JSON number; the last one truncates the document.
 var notJSON = map[string]string{"NaN": "NaN", "negative infinity": "-Infinity", "truncated": ""}
 
 // newFormatKit is a kit whose providers stream the given bytes in the format.
@@ -127,7 +127,7 @@ func newFormatKit(t *testing.T, f providerFormat, streams map[string]string) *ki
 	return k
 }
 
-// forEachMalformed runs the test for every provider format, client format and way of not being JSON.
+// forEachMalformed runs the test for every provider format, client format and malformed value.
 func forEachMalformed(t *testing.T, test func(t *testing.T, f providerFormat, path, body, malformed string)) {
 	for format, f := range providerFormats {
 		for client, c := range clientFormats {

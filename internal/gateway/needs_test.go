@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// What a request asks for decides where auto sends it, in every format; and no field goes to a model that rejects it.
-func TestReasoningGoesToModelsThatReason(t *testing.T) {
+// The capabilities that a request needs select the target of auto in every format, and no field is sent to a model that rejects it.
+func TestReasoningRequestsUseReasoningModels(t *testing.T) {
 	t.Parallel()
 	const user = `"messages":[{"role":"user","content":"hello"}]`
 	for name, tc := range map[string]struct {

@@ -2,5 +2,5 @@
 
 package gateway_test
 
-// slack is what a request may allocate beyond what is recorded: a collection of garbage empties the pools.
+// slack is the tolerance for allocations: a garbage collection empties the pools.
 const slack = 4

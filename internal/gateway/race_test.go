@@ -2,6 +2,6 @@
 
 package gateway_test
 
-// slack is what a request may allocate beyond what is recorded: the race detector makes pools forget one thing in four, and
-// every event of a stream is framed in a buffer from a pool.
+// slack is the tolerance for allocations: the race detector makes pools drop one value in four, and every event of a stream is
+// framed in a buffer from a pool.
 const slack = 100

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-func TestSomeAnswersDoNotGoOn(t *testing.T) {
+func TestSomeStreamsAreNotContinued(t *testing.T) {
 	t.Parallel()
 	const head = `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[`
 	reasoned := head + `{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}`
@@ -33,7 +33,7 @@ func TestSomeAnswersDoNotGoOn(t *testing.T) {
 	}{
 		"inside a tool call":              {"", cut(chunk("some"), called)},
 		"after reasoning":                 {"", cut(reasoned, chunk("some"))},
-		"refused for what it says":        {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
+		"stopped for its content":         {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
 		"one of several answers":          {`{"model":"large","n":2,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
 		"with log probabilities":          {`{"model":"large","logprobs":true,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
 		"one that refused before it came": {"", cut(chunk("some"), head+`{"index":0,"delta":{"refusal":"no"},"finish_reason":null}]}`)},
@@ -61,7 +61,7 @@ func TestSomeAnswersDoNotGoOn(t *testing.T) {
 	}
 }
 
-func TestABreakAfterTheFinishTakesNothingFromTheAnswer(t *testing.T) {
+func TestErrorAfterTheFinishIsIgnored(t *testing.T) {
 	t.Parallel()
 	stopped := strings.Replace(chunk(""), `"finish_reason":null`, `"finish_reason":"stop"`, 1)
 	for name, b := range map[string]mockprovider.Behaviour{
@@ -92,7 +92,7 @@ func TestABreakAfterTheFinishTakesNothingFromTheAnswer(t *testing.T) {
 	}
 }
 
-func TestRescueCanBeSwitchedOff(t *testing.T) {
+func TestRescueCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Rescue = false })
 	k.prefills("alpha", "beta")
@@ -105,7 +105,7 @@ func TestRescueCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestStructuredAnswersAreRestartedNotPrefilled(t *testing.T) {
+func TestStructuredOutputIsRestartedNotPrefilled(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{
 		"JSON":                 `"response_format":{"type":"json_object"},"messages":[{"role":"user","content":"hello"}]`,
@@ -137,7 +137,7 @@ func TestStructuredAnswersAreRestartedNotPrefilled(t *testing.T) {
 	}
 }
 
-func TestTheCallersBoundHoldsForTheWholeAnswer(t *testing.T) {
+func TestOutputLimitAppliesAcrossAContinuation(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.prefills("beta")
@@ -151,7 +151,7 @@ func TestTheCallersBoundHoldsForTheWholeAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswersTooLongToKeepDoNotGoOn(t *testing.T) {
+func TestStreamsTooLongToStoreAreNotContinued(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.BodyLimit = 256 })
 	k.alpha.Always(cutAfterTwo())
@@ -164,14 +164,14 @@ func TestAnswersTooLongToKeepDoNotGoOn(t *testing.T) {
 	}
 }
 
-func TestABudgetThatBearsOneAnswerPaysForNoSecond(t *testing.T) {
+func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.inside = true })
 	budget := &account.Budget{Amount: money.Dollar, Period: account.Monthly}
 	k.keys.grant.Key.Budget = budget
 	k.prefills("beta")
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*mockprovider.Call) {
-		budget.Amount = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held // and not a cent more
+		budget.Amount = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held // exactly the hold of one request
 	}})
 	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
 
@@ -187,7 +187,7 @@ func TestABudgetThatBearsOneAnswerPaysForNoSecond(t *testing.T) {
 	}
 }
 
-func TestTheDeadlineEndsARescue(t *testing.T) {
+func TestDeadlineEndsARescue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Total = true, 20*time.Second })
@@ -207,12 +207,12 @@ func TestTheDeadlineEndsARescue(t *testing.T) {
 	})
 }
 
-func TestSilenceBreaksAnAnswerAndAnotherGoesOn(t *testing.T) {
+func TestStreamIsContinuedAfterAnIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
-		// A restart takes its time to come to what is new: as long as it speaks, no limit ends it.
+		// A restart takes time to reach new text. No limit ends it while it sends events.
 		k.beta.Always(mockprovider.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
 			if i < 10 {
 				time.Sleep(4 * time.Second)
@@ -236,7 +236,7 @@ func TestSilenceBreaksAnAnswerAndAnotherGoesOn(t *testing.T) {
 	})
 }
 
-func TestAClientThatLeavesStopsTheRescue(t *testing.T) {
+func TestDisconnectStopsTheRescue(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(cutAfterTwo())
@@ -251,7 +251,7 @@ func TestAClientThatLeavesStopsTheRescue(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_ = resp.Body.Close() // that is leaving
+	_ = resp.Body.Close() // disconnects
 
 	select {
 	case <-call.Gone():

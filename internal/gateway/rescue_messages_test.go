@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// script is a provider of the messages format that says what it is told to, and then breaks off unless it says message_stop.
+// script is a provider of the messages format that sends given events, and then drops the connection unless they end with message_stop.
 type script struct {
 	frames []string
 	status int
@@ -58,12 +58,12 @@ func delta(text string) string {
 	return `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`
 }
 
-// talking is a whole answer.
+// talking returns a complete response.
 func talking(text string) []string {
 	return []string{another, opened, delta(text), closed, ended, stopped}
 }
 
-// newMessagesKit is a kit with two providers of the messages format.
+// newMessagesKit returns a kit with two providers of the messages format.
 func newMessagesKit(t *testing.T, alpha, beta *script, prefills bool) *kit {
 	t.Helper()
 	k := newKit(t, func(k *kit) { k.inside = true })
@@ -88,7 +88,7 @@ func newMessagesKit(t *testing.T, alpha, beta *script, prefills bool) *kit {
 
 const wantsMessages = `{"model":"large","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hello"}]}`
 
-func TestNothingIsCommittedBeforeTheFirstContent(t *testing.T) {
+func TestNothingIsSentBeforeTheFirstContent(t *testing.T) {
 	t.Parallel()
 	for name, frames := range map[string][]string{
 		"a start":           {started},
@@ -121,7 +121,7 @@ func TestNothingIsCommittedBeforeTheFirstContent(t *testing.T) {
 	}
 }
 
-func TestMessagesGoOnBetweenProvidersOfTheirOwnFormat(t *testing.T) {
+func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 	t.Parallel()
 	broken := []string{started, opened, pinged, delta("one "), delta("two ")}
 	for name, c := range map[string]struct {

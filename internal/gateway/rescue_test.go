@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// prefills makes the models of a provider go on with a text that they are given.
+// prefills makes the models of a provider accept a prefill.
 
 func (k *kit) prefills(names ...string) {
 	for _, t := range k.snapshot.Targets() {
@@ -30,9 +30,9 @@ func (k *kit) prefills(names ...string) {
 	}
 }
 
-// said is the text of a stream in any of the formats.
+// said returns the text of a stream in any of the formats.
 
-func (a answer) said() string {
+func (a clientResponse) said() string {
 	var text strings.Builder
 	for block := range strings.SplitSeq(a.body, "\n\n") {
 		_, data, _ := strings.Cut(block, "data: ")
@@ -46,22 +46,22 @@ func (a answer) said() string {
 	return text.String()
 }
 
-// whole reports whether the stream ended as if complete.
+// whole reports whether the stream ended as complete.
 
-func (a answer) whole() bool {
+func (a clientResponse) whole() bool {
 	return strings.HasSuffix(a.body, "data: [DONE]\n\n") || strings.Contains(a.body, `"type":"message_stop"`) || strings.Contains(a.body, `"type":"response.completed"`)
 }
 
 // failed reports whether the stream ended with an error event.
 
-func (a answer) failed() bool {
+func (a clientResponse) failed() bool {
 	events := strings.Split(strings.TrimSpace(a.body), "\n\n")
 	return strings.Contains(events[len(events)-1], `"request_id":"req_`)
 }
 
-// heads are the different things that chunks say about the answer as a whole.
+// heads returns the distinct values of the members that all chunks of a response share.
 
-func (a answer) heads(t *testing.T) []string {
+func (a clientResponse) heads(t *testing.T) []string {
 	t.Helper()
 	var heads []string
 	for _, data := range a.events() {
@@ -89,13 +89,13 @@ func classes(e *requestlog.Entry) []string {
 	return all
 }
 
-// cutAfterTwo breaks after the role and two words.
+// cutAfterTwo is interrupted after the role and two words.
 
 func cutAfterTwo() mockprovider.Behaviour {
 	return mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
 }
 
-func TestATargetGoesOnWithABrokenAnswer(t *testing.T) {
+func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.prefills("beta")
@@ -132,7 +132,7 @@ func TestATargetGoesOnWithABrokenAnswer(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptOfABrokenAnswerIsPaidFor(t *testing.T) {
+func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Monthly}
@@ -167,12 +167,12 @@ func TestEveryAttemptOfABrokenAnswerIsPaidFor(t *testing.T) {
 	}
 }
 
-func TestARefusedPrefillIsFollowedByARestart(t *testing.T) {
+func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	t.Parallel()
 	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	for name, second := range map[string]mockprovider.Behaviour{
 		"refused by status":   refusal,
-		"not taken up at all": {Text: []string{"three", " four"}}, // without the space that was spared
+		"not taken up at all": {Text: []string{"three", " four"}}, // without the white space that the target was not given
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestARefusedPrefillIsFollowedByARestart(t *testing.T) {
 	}
 }
 
-func TestARestartShowsOnlyWhatIsNew(t *testing.T) {
+func TestRestartShowsOnlyNewText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text []string
@@ -224,14 +224,14 @@ func TestARestartShowsOnlyWhatIsNew(t *testing.T) {
 			if asked := gjson.GetBytes(k.beta.Calls()[0].Body, "messages.#").Int(); asked != 1 {
 				t.Errorf("beta was asked with %d messages", asked)
 			}
-			if e := k.entry(); e.Outcome != requestlog.OK || len(e.Warnings) != 1 || !strings.HasSuffix(e.Warnings[0], "which gave the same answer") {
+			if e := k.entry(); e.Outcome != requestlog.OK || len(e.Warnings) != 1 || !strings.HasSuffix(e.Warnings[0], "which repeated the same text") {
 				t.Errorf("outcome %s, warnings %q", e.Outcome, e.Warnings)
 			}
 		})
 	}
 }
 
-func TestARestartThatDeviatesEndsWithTheError(t *testing.T) {
+func TestRestartWithAnotherTextEndsWithTheError(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]string{
 		"another text":       {"uno due tre"},
@@ -265,7 +265,7 @@ func TestARestartThatDeviatesEndsWithTheError(t *testing.T) {
 	}
 }
 
-func TestAContinuationMayBreakToo(t *testing.T) {
+func TestContinuationCanBeInterruptedToo(t *testing.T) {
 	t.Parallel()
 	second := mockprovider.Behaviour{Text: []string{" three ", "four ", "five"}, CutAfter: 3}
 	cases := map[string]struct {
@@ -275,7 +275,7 @@ func TestAContinuationMayBreakToo(t *testing.T) {
 	}{
 		"and be continued again": {mockprovider.Behaviour{Text: []string{" five"}}, "one two three four five", true},
 		"and again":              {mockprovider.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
-		"and find nobody":        {mockprovider.Fail(500), "one two three four ", false},
+		"and find no target":     {mockprovider.Fail(500), "one two three four ", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestAContinuationMayBreakToo(t *testing.T) {
 	}
 }
 
-func TestAnotherTargetIsTriedWhenTheFirstCannotGoOn(t *testing.T) {
+func TestNextTargetIsTriedWhenOneCannotContinue(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 4 })
 	k.prefills("beta")
@@ -315,7 +315,7 @@ func TestAnotherTargetIsTriedWhenTheFirstCannotGoOn(t *testing.T) {
 	}
 }
 
-func TestTheSameTargetGoesOnWhenNobodyElseIsLeft(t *testing.T) {
+func TestSameTargetContinuesWhenNoOtherIsLeft(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.prefills("alpha")
@@ -331,7 +331,7 @@ func TestTheSameTargetGoesOnWhenNobodyElseIsLeft(t *testing.T) {
 	}
 }
 
-func TestRescueNeedsNoStoredText(t *testing.T) {
+func TestRescueWorksWithoutStoredText(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.LogBodies = false })
 	k.prefills("beta")
@@ -349,7 +349,7 @@ func TestRescueNeedsNoStoredText(t *testing.T) {
 	}
 }
 
-func TestOtherFormatsGoOnToo(t *testing.T) {
+func TestOtherFormatsAreContinuedToo(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{
 		"/messages":  `{"model":"large","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hello"}]}`,
@@ -397,9 +397,9 @@ func TestOtherFormatsGoOnToo(t *testing.T) {
 	}
 }
 
-// data are the data of events with or without names.
+// data returns the data of events with or without names.
 
-func (a answer) data() []string {
+func (a clientResponse) data() []string {
 	var all []string
 	for block := range strings.SplitSeq(a.body, "\n\n") {
 		if _, data, ok := strings.Cut(block, "data: "); ok {
@@ -409,13 +409,13 @@ func (a answer) data() []string {
 	return all
 }
 
-// drawText is a text of few words, so that two of them often begin alike.
+// drawText draws a text of few words, so that two texts often have the same beginning.
 
 func drawText(t *rapid.T, label string) []string {
 	return rapid.SliceOfN(rapid.SampledFrom([]string{"one ", "two ", "é", "\n", "a \"b\" "}), 1, 6).Draw(t, label)
 }
 
-func TestTheClientGetsOneAnswerOrAnError(t *testing.T) {
+func TestClientReceivesOneTextOrAnError(t *testing.T) {
 	t.Parallel()
 	prefilled, repeated, ended := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -424,7 +424,7 @@ func TestTheClientGetsOneAnswerOrAnError(t *testing.T) {
 			second = first
 		}
 		cut := rapid.IntRange(2, len(first)+1).Draw(rt, "events before the cut")
-		prefills := rapid.Bool().Draw(rt, "beta goes on with texts")
+		prefills := rapid.Bool().Draw(rt, "beta accepts a prefill")
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 2 })
 		if prefills {
 			k.prefills("beta")
@@ -456,11 +456,11 @@ func TestTheClientGetsOneAnswerOrAnError(t *testing.T) {
 		}
 	})
 	if min(prefilled, repeated, ended) == 0 {
-		t.Errorf("%d went on, %d were repeated, %d ended with an error: one of these was never tried", prefilled, repeated, ended)
+		t.Errorf("%d were continued, %d were restarted, %d ended with an error: one of these never happened", prefilled, repeated, ended)
 	}
 }
 
-// continuation reports whether all is said and then says, less what says repeats of the end of said.
+// continuation reports whether all is said followed by says, without the part of says that repeats the end of said.
 
 func continuation(said, says, all string) bool {
 	rest, ok := strings.CutPrefix(all, said)

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// ruled is a kit under policies.
+// ruled returns a kit with policies.
 func ruled(t *testing.T, source string, adjust ...func(*kit)) *kit {
 	t.Helper()
 	set, problems := policy.Parse("workspace", []byte(source), policy.World{Open: true})
@@ -28,7 +28,7 @@ type fixedPolicies struct{ set *policy.Set }
 
 func (f fixedPolicies) For(string) *policy.Set { return f.set }
 
-func TestPolicyRefusesInItsOwnWords(t *testing.T) {
+func TestPolicyRejectsWithItsOwnMessage(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: closed, when: 'key.name == "ci"', deny: "Closed until Monday."}]`)
 
@@ -45,7 +45,7 @@ func TestPolicyRefusesInItsOwnWords(t *testing.T) {
 	}
 }
 
-func TestPolicyPinsAndIsNamed(t *testing.T) {
+func TestPinningPolicyIsNamedInTheEntry(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: thrift, pin: small}]`)
 
@@ -60,7 +60,7 @@ func TestPolicyPinsAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestPolicyKeepsTextsOutOfTheLog(t *testing.T) {
+func TestPolicyDisablesStoringText(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: quiet, log_bodies: false}]`)
 
@@ -71,7 +71,7 @@ func TestPolicyKeepsTextsOutOfTheLog(t *testing.T) {
 	}
 }
 
-func TestPolicyBoundsTheAnswer(t *testing.T) {
+func TestPolicyLimitsTheOutput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ asked, want string }{
 		"no bound":      {``, `"max_tokens":100`},
@@ -93,7 +93,7 @@ func TestPolicyBoundsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestExplainUnderAPolicyThatBoundsTheAnswer(t *testing.T) {
+func TestExplainWithAPolicyThatLimitsTheOutput(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: short, max_output_tokens: 100}]`)
 	req, err := k.decode(strings.Replace(hello, `{`, `{"max_tokens":5000,`, 1))
@@ -108,7 +108,7 @@ func TestExplainUnderAPolicyThatBoundsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestPolicyBoundsTheAnswerByNoMoreThanTheModelWrites(t *testing.T) {
+func TestPolicyOutputLimitIsAtMostTheModelsMaximum(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: generous, max_output_tokens: 50000}]`)
 
@@ -119,7 +119,7 @@ func TestPolicyBoundsTheAnswerByNoMoreThanTheModelWrites(t *testing.T) {
 	}
 }
 
-func TestDryRunDecidesAndCallsNobody(t *testing.T) {
+func TestDryRunDecidesWithoutCallingAProvider(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -138,7 +138,7 @@ func TestDryRunDecidesAndCallsNobody(t *testing.T) {
 	}
 }
 
-func TestDryRunFixesNoEmbeddingModel(t *testing.T) {
+func TestDryRunDoesNotPinAnEmbeddingModel(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -149,7 +149,7 @@ func TestDryRunFixesNoEmbeddingModel(t *testing.T) {
 	}
 }
 
-func TestUnclearFlagsRejectTheRequestAndStoreNoText(t *testing.T) {
+func TestInvalidFlagsRejectTheRequestAndStoreNoText(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"X-Fairlead-Dry-Run", "X-Fairlead-Log-Body"} {
 		k := newKit(t)
@@ -177,21 +177,21 @@ func TestDryRunFollowsItsHeader(t *testing.T) {
 	}
 }
 
-// fakeFeedback takes every rating.
+// fakeFeedback accepts every rating.
 type fakeFeedback struct{ taken []feedback.Rating }
 
 func (*fakeFeedback) For(string) *feedback.Corrections { return nil }
 
 func (f *fakeFeedback) Rate(_ context.Context, r feedback.Rating) (feedback.Rating, error) {
 	if r.RequestID == "req_unknown" {
-		return r, llm.Errorf(llm.NotFound, "There is no such request.")
+		return r, llm.Errorf(llm.NotFound, "Request not found.")
 	}
 	f.taken = append(f.taken, r)
 	r.ID, r.Model = "rat_1", "large"
 	return r, nil
 }
 
-func TestFeedbackIsTakenAndChecked(t *testing.T) {
+func TestFeedbackIsValidatedAndStored(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body   string
@@ -240,7 +240,7 @@ func TestFeedbackIsTakenAndChecked(t *testing.T) {
 	}
 }
 
-// talk is a conversation of so many turns with a long beginning.
+// talk returns a conversation with this many turns and a long first message.
 func talk(model string, turns int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"model":%q,"messages":[{"role":"system","content":%q}`, model, strings.Repeat("Always answer in full sentences. ", 400))
@@ -253,7 +253,7 @@ func talk(model string, turns int) string {
 	return b.String() + `]}`
 }
 
-func TestConversationIsWarmWhereItWas(t *testing.T) {
+func TestConversationStaysWhereItsPromptIsCached(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.prefixes = promptcache.NewMemory(1000) })
 	for _, target := range k.snapshot.Targets() {
@@ -291,7 +291,7 @@ func TestConversationIsWarmWhereItWas(t *testing.T) {
 	}
 }
 
-func TestBaselineHasACacheOfItsOwn(t *testing.T) {
+func TestBaselineHasItsOwnCacheEstimate(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) {
 		k.prefixes = promptcache.NewMemory(1000)

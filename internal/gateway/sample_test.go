@@ -19,7 +19,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// simulated is a gateway in front of a simulator that does not wait, and of a provider that must not be called.
+// simulated returns a gateway in front of a simulator without delays and of a provider that must not be called.
 func simulated(t *testing.T) *kit {
 	t.Helper()
 	k := newKit(t)
@@ -68,7 +68,7 @@ func (k *kit) sample(one mockprovider.Sample, workspace *account.Workspace) *req
 	return k.entry()
 }
 
-func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
+func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 	t.Parallel()
 	k := simulated(t)
 	broke := &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true, Budget: &account.Budget{Amount: 0, Period: account.Monthly}}
@@ -92,7 +92,7 @@ func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
 		note("cached tokens", e.Usage.CacheRead > 0)
 		note("reasoning", e.Usage.Reasoning > 0)
 		note("saved", compared && saved > 0)
-		note("dearer", compared && saved < 0)
+		note("expensive", compared && saved < 0)
 		note("text refused", e.BodyState == requestlog.BodyDisabledByRequest)
 		note("text stored", e.BodyState == requestlog.BodyStored)
 		note("session", e.Session != "")
@@ -102,7 +102,7 @@ func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
 	}
 	for _, what := range []string{
 		"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "decision expected", "decision fallback",
-		"stream", "tool calls", "cached tokens", "reasoning", "saved", "dearer", "text refused", "text stored", "session", "tags",
+		"stream", "tool calls", "cached tokens", "reasoning", "saved", "expensive", "text refused", "text stored", "session", "tags",
 		"embeddings", "estimated usage",
 	} {
 		if seen[what] == 0 {
@@ -120,7 +120,7 @@ func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
 	}
 }
 
-func TestSampleKeyObeysItsModels(t *testing.T) {
+func TestSampleTrafficUsesOnlyItsModels(t *testing.T) {
 	t.Parallel()
 	k := simulated(t)
 	one := mockprovider.Traffic()[0]

@@ -21,7 +21,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-func TestWholeAnswerSaysWhatServedAndWhatItCost(t *testing.T) {
+func TestResponseHeadersNameTheTargetAndTheCost(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`})
@@ -70,7 +70,7 @@ func TestAutoChoosesAndComparesWithTheDefaultModel(t *testing.T) {
 	}
 }
 
-func TestBodyReachesTheProviderUntouchedButForTheModel(t *testing.T) {
+func TestBodyReachesTheProviderWithOnlyTheModelChanged(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	const body = `{ "seed": 9223372036854775807, "temperature":0.10,"x_unknown":{"z":1,"a":[1e-7,1.0]},` +
@@ -102,56 +102,60 @@ func TestBodyReachesTheProviderUntouchedButForTheModel(t *testing.T) {
 	}
 }
 
-func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
+func TestEveryRejectionHasItsStatusCodeAndShape(t *testing.T) {
 	t.Parallel()
 	expensive := &account.Budget{Amount: 1, Period: account.Daily}
 	cases := []struct {
 		name   string
 		adjust func(*kit)
-		send   func(*kit) answer
+		send   func(*kit) clientResponse
 		status int
 		code   string
 		logged bool
 	}{
-		{"no key", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Authorization", "") }, 401, "MISSING_API_KEY", false},
-		{"wrong key", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
-		{"key checked before body", nil, func(k *kit) answer { return k.post("/chat/completions", "{", "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
-		{"no scope", func(k *kit) { k.keys.grant.Key.Scopes = nil }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 403, "SCOPE_DENIED", true},
-		{"browser", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Origin", "https://page.example") }, 403, "BROWSER_NOT_ALLOWED", false},
-		{"browser fetch", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors") }, 403, "BROWSER_NOT_ALLOWED", false},
-		{"browser fetch of the same site", nil, func(k *kit) answer {
+		{"no key", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Authorization", "") }, 401, "MISSING_API_KEY", false},
+		{"wrong key", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
+		{"key checked before body", nil, func(k *kit) clientResponse { return k.post("/chat/completions", "{", "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
+		{"no scope", func(k *kit) { k.keys.grant.Key.Scopes = nil }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 403, "SCOPE_DENIED", true},
+		{"browser", nil, func(k *kit) clientResponse {
+			return k.post("/chat/completions", hello, "Origin", "https://page.example")
+		}, 403, "BROWSER_NOT_ALLOWED", false},
+		{"browser fetch", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors") }, 403, "BROWSER_NOT_ALLOWED", false},
+		{"browser fetch of the same site", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors", "Sec-Fetch-Site", "same-origin", "Accept-Language", "*")
 		}, 403, "BROWSER_NOT_ALLOWED", false},
-		{"preflight", nil, func(k *kit) answer {
+		{"preflight", nil, func(k *kit) clientResponse {
 			return k.do(k.request(http.MethodOptions, "/chat/completions", "", "Origin", "https://page.example"))
 		}, 403, "BROWSER_NOT_ALLOWED", false},
-		{"bad JSON", nil, func(k *kit) answer { return k.post("/chat/completions", `{"model":`) }, 400, "INVALID_JSON", true},
-		{"no messages", nil, func(k *kit) answer { return k.post("/chat/completions", `{"model":"large"}`) }, 400, "INVALID_REQUEST", true},
-		{"repeated key", nil, func(k *kit) answer {
+		{"bad JSON", nil, func(k *kit) clientResponse { return k.post("/chat/completions", `{"model":`) }, 400, "INVALID_JSON", true},
+		{"no messages", nil, func(k *kit) clientResponse { return k.post("/chat/completions", `{"model":"large"}`) }, 400, "INVALID_REQUEST", true},
+		{"repeated key", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"model":"small"}`)
 		}, 400, "INVALID_REQUEST", true},
-		{"look-alike key", nil, func(k *kit) answer {
+		{"look-alike key", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"Model":"small"}`)
 		}, 400, "INVALID_REQUEST", true},
-		{"content type", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
-		{"compressed", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Encoding", "gzip") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
-		{"too large", func(k *kit) { k.settings.Upload.Body = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
-		{"unknown path", nil, func(k *kit) answer { return k.post("/nothing", hello) }, 404, "NOT_FOUND", false},
-		{"wrong method", nil, func(k *kit) answer { return k.do(k.request(http.MethodGet, "/chat/completions", "")) }, 405, "METHOD_NOT_ALLOWED", false},
-		{"unknown model", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("larg")) }, 404, "MODEL_NOT_FOUND", true},
-		{"unknown objective", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("auto:fun")) }, 400, "INVALID_REQUEST", true},
-		{"bad trade-off", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("auto"), "X-Fairlead-Tradeoff", "7") }, 400, "INVALID_REQUEST", true},
-		{"model not allowed", func(k *kit) { k.keys.grant.Key.AllowedModels = []string{"small"} }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 403, "MODEL_NOT_ALLOWED", true},
-		{"nothing fits", nil, func(k *kit) answer {
-			return k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["nobody"]}}`)
+		{"content type", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
+		{"compressed", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Content-Encoding", "gzip") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
+		{"too large", func(k *kit) { k.settings.Upload.Body = 10 }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
+		{"unknown path", nil, func(k *kit) clientResponse { return k.post("/nothing", hello) }, 404, "NOT_FOUND", false},
+		{"wrong method", nil, func(k *kit) clientResponse { return k.do(k.request(http.MethodGet, "/chat/completions", "")) }, 405, "METHOD_NOT_ALLOWED", false},
+		{"unknown model", nil, func(k *kit) clientResponse { return k.post("/chat/completions", withModel("larg")) }, 404, "MODEL_NOT_FOUND", true},
+		{"unknown objective", nil, func(k *kit) clientResponse { return k.post("/chat/completions", withModel("auto:fun")) }, 400, "INVALID_REQUEST", true},
+		{"bad trade-off", nil, func(k *kit) clientResponse {
+			return k.post("/chat/completions", withModel("auto"), "X-Fairlead-Tradeoff", "7")
+		}, 400, "INVALID_REQUEST", true},
+		{"model not allowed", func(k *kit) { k.keys.grant.Key.AllowedModels = []string{"small"} }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 403, "MODEL_NOT_ALLOWED", true},
+		{"nothing fits", nil, func(k *kit) clientResponse {
+			return k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["unknown"]}}`)
 		}, 400, "NO_ROUTE", true},
-		{"too long", nil, func(k *kit) answer {
+		{"too long", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"`+strings.Repeat("word ", 100_000)+`"}]}`)
 		}, 400, "CONTEXT_TOO_LONG", true},
-		{"budget", func(k *kit) { k.keys.grant.Key.Budget = expensive }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 402, "BUDGET_EXCEEDED", true},
-		{"rate", func(k *kit) { k.keys.grant.Key.Limits.TokensPerMinute = 1 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 429, "RATE_LIMITED", true},
-		{"buffers full", func(k *kit) { k.settings.Upload.Total = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "OVERLOADED", true},
-		{"log broken", func(k *kit) { k.log.failing = llm.Errorf(llm.LedgerUnavailable, "disk full") }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "LEDGER_UNAVAILABLE", false},
+		{"budget", func(k *kit) { k.keys.grant.Key.Budget = expensive }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 402, "BUDGET_EXCEEDED", true},
+		{"rate", func(k *kit) { k.keys.grant.Key.Limits.TokensPerMinute = 1 }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 429, "RATE_LIMITED", true},
+		{"buffers full", func(k *kit) { k.settings.Upload.Total = 10 }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 503, "OVERLOADED", true},
+		{"log broken", func(k *kit) { k.log.failing = llm.Errorf(llm.LedgerUnavailable, "disk full") }, func(k *kit) clientResponse { return k.post("/chat/completions", hello) }, 503, "LEDGER_UNAVAILABLE", false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,8 +187,8 @@ func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
 	}
 }
 
-// checkErrorShape checks what holds for every error: the flat object, its details, and headers that agree with it.
-func checkErrorShape(t *testing.T, got answer) {
+// checkErrorShape checks the flat object of an error, its details, and the matching headers.
+func checkErrorShape(t *testing.T, got clientResponse) {
 	t.Helper()
 	v := got.json(t)
 	if text, ok := v["error"].(string); !ok || text == "" {
@@ -237,7 +241,7 @@ func TestErrorShapeFollowsTheClient(t *testing.T) {
 	}
 }
 
-func TestErrorsOfMessagesHaveAnthropicsShape(t *testing.T) {
+func TestMessagesErrorsHaveTheShapeOfTheFormat(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	for name, headers := range map[string][]string{
@@ -275,7 +279,7 @@ func TestErrorShapeFollowsTheHeader(t *testing.T) {
 	}
 }
 
-func TestTheFetchOfNodeIsNoBrowser(t *testing.T) {
+func TestNodeFetchIsNotABrowser(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	if got := k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors", "Accept-Language", "*"); got.status != 200 {
@@ -283,7 +287,7 @@ func TestTheFetchOfNodeIsNoBrowser(t *testing.T) {
 	}
 }
 
-func TestOnlyOurOwnDashboardMayTryAKeyFromAPage(t *testing.T) {
+func TestOnlyTheDashboardMayTestAKeyFromAPage(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	for _, c := range []struct {
@@ -306,7 +310,7 @@ func TestOnlyOurOwnDashboardMayTryAKeyFromAPage(t *testing.T) {
 	}
 }
 
-func TestDoubledSlashesAreServed(t *testing.T) {
+func TestRepeatedSlashesAreCollapsed(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	if got := k.post("//chat/completions", hello); got.status != 200 {
@@ -314,7 +318,7 @@ func TestDoubledSlashesAreServed(t *testing.T) {
 	}
 }
 
-func TestTraceIsPutIntoTheAnswer(t *testing.T) {
+func TestTraceIsAddedToTheResponse(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -324,7 +328,7 @@ func TestTraceIsPutIntoTheAnswer(t *testing.T) {
 	if !ok || trace["decision"] != "expected" || trace["trace"] == nil || trace["cost_usd"] == nil {
 		t.Fatalf("fairlead is %v", got["fairlead"])
 	}
-	refused := k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["nobody"]}}`, "X-Fairlead-Trace", "full").json(t)
+	refused := k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["unknown"]}}`, "X-Fairlead-Trace", "full").json(t)
 	if refused["fairlead"] == nil {
 		t.Error("the error has no trace")
 	}
@@ -344,7 +348,7 @@ func TestEmbeddingsPinTheWorkspacesModel(t *testing.T) {
 		Data  []struct{ Embedding any }
 	}
 	if err := json.Unmarshal([]byte(got.body), &list); err != nil || list.Model != "embed" || len(list.Data) != 2 {
-		t.Fatalf("answer %s (%v)", got.body, err)
+		t.Fatalf("response %s (%v)", got.body, err)
 	}
 	if _, isText := list.Data[0].Embedding.(string); !isText {
 		t.Errorf("embedding is %T, want base64", list.Data[0].Embedding)
@@ -386,7 +390,7 @@ func TestModelsAreListedForTheKey(t *testing.T) {
 	}
 }
 
-func TestAutoIsHeardInAnyCase(t *testing.T) {
+func TestAutoIsCaseInsensitive(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[string]string{"AUTO": "auto", "Auto:Cost": "auto:cost"} {
 		k := newKit(t)
@@ -407,7 +411,7 @@ func TestAutoIsHeardInAnyCase(t *testing.T) {
 	}
 }
 
-func TestAModelOfOneProviderIsShownAsThatProvidersOwn(t *testing.T) {
+func TestModelWithProviderPrefixShowsOnlyThatProvider(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	for name, want := range map[string]string{"large": `"providers":["alpha","beta"]`, "beta/large": `"owned_by":"beta"`, "alpha/large": `"providers":["alpha"]`} {
@@ -421,7 +425,7 @@ func TestAModelOfOneProviderIsShownAsThatProvidersOwn(t *testing.T) {
 	}
 }
 
-func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
+func TestTextIsNotStoredWhenDisabled(t *testing.T) {
 	t.Parallel()
 	off := false
 	cases := map[string]struct {
@@ -459,7 +463,7 @@ func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 	}
 }
 
-func TestAClientHasItsAnswerBeforeAnybodyIsToldOfIt(t *testing.T) {
+func TestResponseIsCompleteBeforeTheEntryIsObserved(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	answered := make(chan struct{})
@@ -467,7 +471,7 @@ func TestAClientHasItsAnswerBeforeAnybodyIsToldOfIt(t *testing.T) {
 		select {
 		case <-answered:
 		case <-time.After(10 * time.Second):
-			t.Error("the client waits for what is done with the entry")
+			t.Error("the client waits for the observer of the entry")
 		}
 	}
 
@@ -479,7 +483,7 @@ func TestAClientHasItsAnswerBeforeAnybodyIsToldOfIt(t *testing.T) {
 	}
 }
 
-func TestABudgetIsNeverOvershot(t *testing.T) {
+func TestBudgetIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: 20 * money.Dollar / 1000, Period: account.Daily}
@@ -500,13 +504,13 @@ func TestABudgetIsNeverOvershot(t *testing.T) {
 	}
 }
 
-func TestABudgetBearsWhatTheProviderReadsItself(t *testing.T) {
+func TestBudgetCoversInputThatTheProviderFetches(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"a file":            `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`,
 		"what a tool finds": `{"model":"large","max_tokens":9,"web_search_options":{},"messages":[{"role":"user","content":"hello"}]}`,
 	} {
-		for amount, want := range map[money.Amount]int{money.Dollar / 10: 402, money.Dollar: 200} { // a full window costs $0.20 and more
+		for amount, want := range map[money.Amount]int{money.Dollar / 10: 402, money.Dollar: 200} { // a full context window costs at least $0.20
 			k := newKit(t)
 			k.keys.grant.Key.Budget = &account.Budget{Amount: amount, Period: account.Daily}
 			if got := k.post("/chat/completions", body); got.status != want {
@@ -516,7 +520,7 @@ func TestABudgetBearsWhatTheProviderReadsItself(t *testing.T) {
 	}
 }
 
-func TestARefusalNamesWhoseBudgetItIs(t *testing.T) {
+func TestBudgetErrorNamesTheBudget(t *testing.T) {
 	t.Parallel()
 	spent := &account.Budget{Amount: 1, Period: account.Daily}
 	for want, adjust := range map[string]func(*kit){
@@ -530,8 +534,8 @@ func TestARefusalNamesWhoseBudgetItIs(t *testing.T) {
 	}
 }
 
-// Requests with and without an output limit of their own wait for money that other requests have reserved.
-func TestReservedBudgetIsWaitedForAndThenRateLimited(t *testing.T) {
+// Requests with and without an output limit wait for budget that other requests have reserved.
+func TestReservedBudgetIsAwaitedThenRateLimited(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"output limit":    strings.Replace(hello, `"messages"`, `"max_tokens":1000,"messages"`, 1),
@@ -550,7 +554,7 @@ func TestReservedBudgetIsWaitedForAndThenRateLimited(t *testing.T) {
 				if refused.status != 429 || refused.code(t) != "RATE_LIMITED" || refused.header.Get("Retry-After") != "1" || refused.header.Get("X-Should-Retry") != "true" {
 					t.Errorf("got %d %v %s", refused.status, refused.header, refused.body)
 				}
-				served := make(chan answer)
+				served := make(chan clientResponse)
 				go func() { served <- k.post("/chat/completions", body) }()
 				synctest.Wait()
 				running.Settle(money.Dollar / 1000)
@@ -562,12 +566,12 @@ func TestReservedBudgetIsWaitedForAndThenRateLimited(t *testing.T) {
 	}
 }
 
-func TestABudgetBoundsAnAnswerThatTheCallerDoesNot(t *testing.T) {
+func TestBudgetLimitsOutputWithoutACallersLimit(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: 20 * money.Dollar / 1000, Period: account.Daily}
 
-	got := k.post("/chat/completions", hello) // 8,000 tokens of answer would be $0.072
+	got := k.post("/chat/completions", hello) // 8,000 output tokens would cost $0.072
 
 	if got.status != 200 || !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "max_tokens set to") {
 		t.Fatalf("status %d, warnings %q: %s", got.status, got.header.Get("X-Fairlead-Warnings"), got.body)
@@ -583,7 +587,7 @@ func TestABudgetBoundsAnAnswerThatTheCallerDoesNot(t *testing.T) {
 	}
 }
 
-func TestExplainCallsNobody(t *testing.T) {
+func TestExplainCallsNoProvider(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	req, err := k.decode(withModel("auto"))
@@ -605,7 +609,7 @@ func (k *kit) decode(body string) (*llm.Request, error) {
 
 var _ http.Handler = (*gateway.Gateway)(nil)
 
-func TestManyInputsAreSentInPartsAndJoinedInOrder(t *testing.T) {
+func TestManyInputsAreSentInBatchesAndJoinedInOrder(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	beta, _ := k.snapshot.Provider("beta")
@@ -645,11 +649,11 @@ func TestManyInputsAreSentInPartsAndJoinedInOrder(t *testing.T) {
 		t.Errorf("%d calls, want three parts and one more", n)
 	}
 	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "3 parts") {
-		t.Errorf("nobody was told: %q", got.header.Get("X-Fairlead-Warnings"))
+		t.Errorf("there is no warning: %q", got.header.Get("X-Fairlead-Warnings"))
 	}
 }
 
-func TestOnePartThatFailsFailsTheAttempt(t *testing.T) {
+func TestFailedBatchFailsTheAttempt(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	beta, _ := k.snapshot.Provider("beta")

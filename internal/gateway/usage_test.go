@@ -12,16 +12,16 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// The target writes up to 8000 tokens and asks $2 per million tokens of input and $8 per million of output. The request
-// has fewer than a hundred bytes, and a provider may add 20000 tokens of its own to it.
-func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
+// The target writes up to 8000 tokens and costs $2 per million input tokens and $8 per million output tokens. The request has
+// fewer than a hundred bytes, and a provider may add 20000 tokens of its own.
+func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 where our own count must stand
+		want  money.Amount // 0 for our own count
 	}{
 		// 11 × 2/M = 22000; 3 × 8/M = 24000
-		"told": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
+		"reported": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
 		// 11 × 2/M = 22000; 8000 × 8/M = 64000000
 		"all that the model can write": {`{"prompt_tokens":11,"completion_tokens":8000,"total_tokens":8011}`, 64_022_000},
 		// 20000 × 2/M = 40000000; 3 × 8/M = 24000
@@ -32,7 +32,7 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 		"empty":                             {`{}`, 0},
 		"no object":                         {`"many"`, 0},
 		"all zero":                          {`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 0},
-		"a prompt that nobody read":         {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
+		"a prompt without tokens":           {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
 		"a negative prompt":                 {`{"prompt_tokens":-11,"completion_tokens":3,"total_tokens":-8}`, 0},
 		"a negative output":                 {`{"prompt_tokens":11,"completion_tokens":-3,"total_tokens":8}`, 0},
 		"no output, where there is some":    {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 0},
@@ -63,8 +63,8 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 	}
 }
 
-// Where a provider tells no usage, clients whose format has a place for it are told what is on record.
-func TestClientsAreToldOurOwnCount(t *testing.T) {
+// When a provider reports no usage, clients receive the recorded usage if their format has a field for it.
+func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
 	t.Parallel()
 	const asked = `{"model":"large","max_tokens":99,"messages":[{"role":"user","content":"hello"}]`
 	for name, tc := range map[string]struct {
@@ -84,28 +84,28 @@ func TestClientsAreToldOurOwnCount(t *testing.T) {
 			for _, m := range []*mockprovider.Mock{k.alpha, k.beta} {
 				m.Always(mockprovider.Behaviour{Usage: "none"})
 			}
-			answer := k.post(tc.path, tc.body)
+			got := k.post(tc.path, tc.body)
 			e := k.entry()
 			var told string
-			for line := range strings.Lines(answer.body) {
+			for line := range strings.Lines(got.body) {
 				if data := strings.TrimPrefix(line, "data: "); strings.Contains(data, tc.want) {
 					told = data
 				}
 			}
 			if !e.Usage.Estimated || e.Usage.Output == 0 || gjson.Get(told, tc.in).Int() != e.Usage.Input || gjson.Get(told, tc.out).Int() != e.Usage.Output {
-				t.Errorf("told %s, on record %+v:\n%s", told, e.Usage, answer.body)
+				t.Errorf("sent %s, recorded %+v:\n%s", told, e.Usage, got.body)
 			}
 		})
 	}
 }
 
-// An answer of 1280 bytes can be ten tokens, since some are as long as that, and no fewer.
-func TestOutputIsNoLessThanWhatCame(t *testing.T) {
+// A response of 1280 bytes has at least ten tokens: the longest tokens have 128 bytes.
+func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		text string
 		told int64
-		want int64 // 0 where our own count must stand
+		want int64 // 0 for our own count
 	}{
 		"nothing":           {"", 0, 0},
 		"as few as can be":  {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
@@ -121,7 +121,7 @@ func TestOutputIsNoLessThanWhatCame(t *testing.T) {
 				k.post("/chat/completions", body)
 				got := k.entry().Usage
 				if told := tc.want > 0 || tc.text == ""; got.Estimated == told || told && got.Output != tc.want {
-					t.Errorf("%+v, want %d as told (0: our own count)", got, tc.want)
+					t.Errorf("%+v, want %d as reported (0: our own count)", got, tc.want)
 				}
 				if got.Estimated && got.Output < 100 {
 					t.Errorf("we count %d tokens in %d bytes", got.Output, len(tc.text))
@@ -131,8 +131,8 @@ func TestOutputIsNoLessThanWhatCame(t *testing.T) {
 	}
 }
 
-// A prompt of 12800 bytes can be a hundred tokens, cached or not, and no fewer; what is no text can be any number of them.
-func TestPromptIsNoLessThanItsText(t *testing.T) {
+// A prompt of 12800 bytes has at least a hundred tokens, cached or not. Content other than text can have any number.
+func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("All hands. ", 1200)[:12800]
 	say := func(content string) string {
@@ -150,7 +150,7 @@ func TestPromptIsNoLessThanItsText(t *testing.T) {
 		"fewer than can be":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
 		"cached":                 {"/chat/completions", say(`"`+text+`"`) + "}", 100, 90, false},
 		"messages":               {"/messages", say(`"`+text+`"`) + `,"max_tokens":9}`, 99, 0, true},
-		"left out by request":    {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
+		"dropped by request":     {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
 		"a tool of the caller":   {"/messages", tool("custom"), 99, 0, true},
 		"tools to be looked for": {"/messages", tool("tool_search_tool_regex_20251119"), 99, 0, false},
 		"a file":                 {"/chat/completions", say(`[{"type":"file","file":{"file_data":"data:application/pdf;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
@@ -165,18 +165,18 @@ func TestPromptIsNoLessThanItsText(t *testing.T) {
 			k.post(tc.path, tc.body)
 			got := k.entry().Usage
 			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.told || tc.counted && got.Prompt() < 1000 {
-				t.Errorf("%+v, told %d", got, tc.told)
+				t.Errorf("%+v, reported %d", got, tc.told)
 			}
 		})
 	}
 }
 
-// fetched is a request with one part.
+// fetched returns a request with one part.
 func fetched(part string) string {
 	return `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":[` + part + `]}]}`
 }
 
-func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
+func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 	t.Parallel()
 	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
 	const file = `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`
@@ -212,19 +212,19 @@ func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
 	}
 }
 
-// The target asks $0.02 per million tokens.
-func TestUsageOfEmbeddingsIsTakenAsToldOrCountedByUs(t *testing.T) {
+// The target costs $0.02 per million tokens.
+func TestUsageOfEmbeddingsIsAsReportedOrOurOwnCount(t *testing.T) {
 	t.Parallel()
 	const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,0.2]}],"model":"embed-2026"USAGE}`
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 where our own count must stand
+		want  money.Amount // 0 for our own count
 	}{
 		// 8 × 0.02/M = 160
-		"told":                        {`,"usage":{"prompt_tokens":8,"total_tokens":8}`, 160},
+		"reported":                    {`,"usage":{"prompt_tokens":8,"total_tokens":8}`, 160},
 		"a total alone":               {`,"usage":{"total_tokens":8}`, 160},
 		"missing":                     {``, 0},
-		"a prompt that nobody read":   {`,"usage":{"prompt_tokens":0,"total_tokens":0}`, 0},
+		"a prompt without tokens":     {`,"usage":{"prompt_tokens":0,"total_tokens":0}`, 0},
 		"negative":                    {`,"usage":{"prompt_tokens":-8,"total_tokens":-8}`, 0},
 		"a prompt beyond the context": {`,"usage":{"prompt_tokens":100001,"total_tokens":100001}`, 0},
 	} {
@@ -238,7 +238,7 @@ func TestUsageOfEmbeddingsIsTakenAsToldOrCountedByUs(t *testing.T) {
 	}
 }
 
-// checkCost compares the cost of an entry with the wanted one; 0 wants a cost by our own count that says so.
+// checkCost compares the cost of an entry with want; 0 stands for a cost by our own count, marked as estimated.
 func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 	t.Helper()
 	if e.Cost == nil || e.Bill == nil {
@@ -255,7 +255,7 @@ func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 	}
 	if want > 0 {
 		if *e.Cost != want || e.Usage.Estimated {
-			t.Errorf("%d nano-dollars for %+v, want %d as told", *e.Cost, e.Usage, want)
+			t.Errorf("%d nano-dollars for %+v, want %d as reported", *e.Cost, e.Usage, want)
 		}
 		return
 	}

@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// delayed answers with a behaviour after a time.
+// delayed responds with a behaviour after a time.
 func delayed(d time.Duration, b mockprovider.Behaviour) mockprovider.Behaviour {
 	b.Before = func(*mockprovider.Call) { time.Sleep(d) }
 	return b
 }
 
-// inAttempts is the time with at least one attempt in flight. Attempts are in order of their start.
+// inAttempts returns the time with at least one attempt in flight. Attempts are in order of their start.
 func inAttempts(e *requestlog.Entry) (sum time.Duration) {
 	var end time.Duration
 	for _, a := range e.Attempts {
@@ -28,9 +28,9 @@ func inAttempts(e *requestlog.Entry) (sum time.Duration) {
 	return sum
 }
 
-// TestLatencyIsOverheadPlusWaitingPlusAttempts uses a clock that moves only while something waits, so that the gateway's own
+// TestLatencyIsOverheadPlusWaitPlusAttempts uses a clock that moves only while something waits, so that the gateway's own
 // work takes no time and the overhead must be exactly zero.
-func TestLatencyIsOverheadPlusWaitingPlusAttempts(t *testing.T) {
+func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
 	serve := func(k *kit, ctx context.Context, body string) http.Header {

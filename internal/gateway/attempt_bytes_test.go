@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/mockprovider"
 )
 
-func TestAnAttemptHasTheBytesOfItsAnswer(t *testing.T) {
+func TestAttemptRecordsTheBytesOfItsResponse(t *testing.T) {
 	t.Parallel()
 	const refusal = `{"error":{"message":"down"}}`
 	const whole = `{"choices":[{"index":0,"message":{"role":"assistant","content":"Aye."},"finish_reason":"stop"}]}`

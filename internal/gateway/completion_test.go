@@ -14,7 +14,7 @@ import (
 
 const prompt = `{"model":"large","prompt":"hello"}`
 
-func TestAPromptIsAnsweredAndOnRecord(t *testing.T) {
+func TestCompletionIsServedAndRecorded(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -39,7 +39,7 @@ func TestAPromptIsAnsweredAndOnRecord(t *testing.T) {
 	}
 }
 
-func TestAPromptIsStreamed(t *testing.T) {
+func TestCompletionIsStreamed(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	for options, wantUsage := range map[string]bool{`{"include_usage":true}`: true, `null`: false} {
@@ -75,7 +75,7 @@ func TestAPromptIsStreamed(t *testing.T) {
 	}
 }
 
-func TestAutoForAPromptChoosesAmongThoseWhoTakeOne(t *testing.T) {
+func TestAutoForACompletionChoosesTargetsThatSupportIt(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -84,12 +84,12 @@ func TestAutoForAPromptChoosesAmongThoseWhoTakeOne(t *testing.T) {
 	if got.status != 200 || got.header.Get("X-Fairlead-Provider") != "beta" || got.header.Get("X-Fairlead-Model") != "large" {
 		t.Errorf("got %d %s from %s", got.status, got.body, got.header.Get("X-Fairlead-Provider"))
 	}
-	if got := k.post("/completions", `{"model":"small","prompt":"hello"}`); got.status != 400 || got.code(t) != "NO_ROUTE" || !strings.Contains(got.body, "model for chat") {
-		t.Errorf("a model that takes no bare prompt: %d %s", got.status, got.body)
+	if got := k.post("/completions", `{"model":"small","prompt":"hello"}`); got.status != 400 || got.code(t) != "NO_ROUTE" || !strings.Contains(got.body, "only supports chat") {
+		t.Errorf("a model without completions: %d %s", got.status, got.body)
 	}
 }
 
-func TestAPromptIsBoundedByTheBudget(t *testing.T) {
+func TestCompletionOutputIsLimitedByTheBudget(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Amount(20_000_000), Period: account.Total} // two cents
@@ -100,14 +100,14 @@ func TestAPromptIsBoundedByTheBudget(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "max_tokens set to") {
-		t.Errorf("nobody was told: %q", got.header.Get("X-Fairlead-Warnings"))
+		t.Errorf("there is no warning: %q", got.header.Get("X-Fairlead-Warnings"))
 	}
 	if got := k.post("/completions", `{"model":"large","prompt":"hello","max_tokens":8000,"n":4}`); got.code(t) != "BUDGET_EXCEEDED" {
-		t.Errorf("four long answers: %d %s", got.status, got.body)
+		t.Errorf("four long outputs: %d %s", got.status, got.body)
 	}
 }
 
-func TestPromptsAndModerationsFailInTheUsualShape(t *testing.T) {
+func TestCompletionAndModerationErrorsHaveTheUsualShape(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	for _, tc := range []struct {
@@ -117,11 +117,11 @@ func TestPromptsAndModerationsFailInTheUsualShape(t *testing.T) {
 		code       string
 	}{
 		{"/completions", `{"model":"large"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/completions", `{"model":"nobody","prompt":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"},
+		{"/completions", `{"model":"unknown","prompt":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"},
 		{"/completions", prompt, mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/completions", prompt, mockprovider.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/moderations", `{"model":"judge"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/moderations", `{"input":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"}, // the default model is nobody's here
+		{"/moderations", `{"input":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"}, // no target has the default model
 		{"/moderations", `{"model":"large","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
 		{"/moderations", `{"model":"judge","input":"a"}`, mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/moderations", `{"model":"judge","input":["a","b"]}`, mockprovider.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
@@ -135,7 +135,7 @@ func TestPromptsAndModerationsFailInTheUsualShape(t *testing.T) {
 	}
 }
 
-func TestAModerationIsFreeAndNotEstimated(t *testing.T) {
+func TestModerationIsFreeAndNotEstimated(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 
@@ -154,7 +154,7 @@ func TestAModerationIsFreeAndNotEstimated(t *testing.T) {
 	}
 }
 
-func TestAModerationWithAPriceIsBilled(t *testing.T) {
+func TestModerationWithAPriceIsCharged(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	beta, _ := k.snapshot.Provider("beta")
@@ -164,20 +164,20 @@ func TestAModerationWithAPriceIsBilled(t *testing.T) {
 
 	k.post("/moderations", `{"model":"judge","input":"one two three"}`)
 	if e := k.entry(); (e.Usage != llm.Usage{Input: 9}) || *e.Cost != 900 {
-		t.Errorf("told: %+v, %v", e.Usage, *e.Cost)
+		t.Errorf("reported: %+v, %v", e.Usage, *e.Cost)
 	}
 	k.post("/moderations", `{"model":"judge","input":"one two three"}`)
 	if e := k.entry(); !e.Usage.Estimated || e.Usage.Input == 0 || e.Usage.Output != 0 || *e.Cost == 0 {
-		t.Errorf("not told: %+v, %v", e.Usage, *e.Cost)
+		t.Errorf("not reported: %+v, %v", e.Usage, *e.Cost)
 	}
 }
 
-func TestAProviderWithoutTheOperationIsPassedOver(t *testing.T) {
+func TestProviderWithoutTheOperationIsSkipped(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	alpha, _ := k.snapshot.Provider("alpha")
 	large, _ := alpha.Target("large")
-	large.Completes = true // as a mistaken configuration might say
+	large.Completes = true // a wrong configuration
 
 	got := k.post("/completions", prompt)
 

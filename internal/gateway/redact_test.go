@@ -13,7 +13,7 @@ import (
 
 const alphaSecret = "sk-provider-secret-alpha"
 
-// spellings are the ways in which a provider may write its credential into a JSON string.
+// spellings are encodings of a credential in a JSON string.
 var spellings = map[string]func(c byte) string{
 	"plain":   func(c byte) string { return string(c) },
 	"escaped": func(c byte) string { return fmt.Sprintf(`\u%04x`, c) },
@@ -65,9 +65,9 @@ func TestResponsesNeverContainTheCredential(t *testing.T) {
 						k := newKit(t, func(k *kit) { k.inside = true })
 						k.alpha.Always(mockprovider.Behaviour{Events: append(slices.Clone(events), end)})
 						got := k.post(path, request)
-						k.checkConcealed(got)
+						k.checkRedacted(got)
 						whole := k.post(path, strings.Replace(request, `"stream":true,`, "", 1))
-						k.checkConcealed(whole)
+						k.checkRedacted(whole)
 					})
 				}
 			}
@@ -80,7 +80,7 @@ func TestWholeResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 	for spelling, spell := range spellings {
 		text := strings.Join(spelled(spell, 4), "")
 		for name, b := range map[string]mockprovider.Behaviour{
-			"answer":            {Body: []byte(`{"id":"c","object":"chat.completion","model":"TEXT","choices":[{"index":0,"message":{"role":"assistant","content":"key TEXT","tool_calls":[{"id":"TEXT","type":"function","function":{"name":"f","arguments":"{\"key\":\"TEXT\"}"}}]},"finish_reason":"stop"}]}`)},
+			"response":          {Body: []byte(`{"id":"c","object":"chat.completion","model":"TEXT","choices":[{"index":0,"message":{"role":"assistant","content":"key TEXT","tool_calls":[{"id":"TEXT","type":"function","function":{"name":"f","arguments":"{\"key\":\"TEXT\"}"}}]},"finish_reason":"stop"}]}`)},
 			"unknown members":   {Body: []byte(`{"id":"c","object":"chat.completion","model":"m","TEXT":"x","extra":{"key":["TEXT"]},"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)},
 			"error":             {Status: 400, Body: []byte(`{"error":{"message":"bad key TEXT","type":"TEXT","code":"TEXT"}}`)},
 			"text error":        {Status: 500, Body: []byte(`bad key TEXT`)},
@@ -103,15 +103,15 @@ func TestWholeResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 					b.Events = events
 					k.alpha.Always(b)
 					stream := fmt.Sprint(len(events) > 0)
-					k.checkConcealed(k.post(path, strings.Replace(request, "STREAM", stream, 1), "X-Fairlead-Trace", "full"))
+					k.checkRedacted(k.post(path, strings.Replace(request, "STREAM", stream, 1), "X-Fairlead-Trace", "full"))
 				})
 			}
 		}
 	}
 }
 
-// checkConcealed looks for the credential in a response and in the entry of its request.
-func (k *kit) checkConcealed(got answer) {
+// checkRedacted looks for the credential in a response and in its entry.
+func (k *kit) checkRedacted(got clientResponse) {
 	k.Helper()
 	if got.status == 404 || got.status == 403 {
 		k.Fatalf("the provider was not called: %s", got.body)

@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/wire/messages"
 )
 
-// egresses are one provider for each format that providers speak.
+// egresses are one provider for each provider format.
 var egresses = []struct {
 	format string
 	vendor provider.Vendor
@@ -40,9 +40,9 @@ func singleTarget(vendor provider.Vendor, model string, op llm.Op) *provider.Pro
 	}}})
 }
 
-// TestAnswersOfManyPartsTakeLittleMemory reads answers of 8 MiB that consist of the smallest possible parts. Every byte
-// that is allocated counts, also those that are free again at once, so the test does not depend on the garbage collector.
-func TestAnswersOfManyPartsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+// TestResponsesOfManyPartsUseLittleMemory reads responses of 8 MiB that consist of the smallest possible parts. Every
+// allocated byte counts, even if it is freed immediately, so the test does not depend on the garbage collector.
+func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
 	const size, most = 8 << 20, 8
 	list := func(head, element, tail string) string {
 		return head + strings.Repeat(element+",", (size-len(head)-len(tail))/(len(element)+1)) + element + tail
@@ -101,7 +101,7 @@ func TestAnswersOfManyPartsTakeLittleMemory(t *testing.T) { //nolint:paralleltes
 	}
 }
 
-// allocated is how many bytes the process has ever allocated.
+// allocated returns how many bytes the process has allocated in total.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
