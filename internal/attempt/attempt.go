@@ -14,7 +14,6 @@ import (
 	"fairlead/internal/egress"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
-	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 )
@@ -32,7 +31,7 @@ type Attempt struct {
 	stream    llm.Stream
 	pending   []llm.Event // up to and including the first content
 	joiner    Joiner      // nil unless the attempt continues another one
-	prefilled int64       // tokens of the response that the target was given as its beginning
+	Prefilled int64       // tokens of the response that the target was given as its beginning
 	began     time.Time
 	note      note
 	state     state
@@ -343,8 +342,7 @@ func (a *Attempt) fail(err error) error {
 	return err
 }
 
-// abandon ends an attempt that the client gets nothing of, and records what it has cost nevertheless. sent says that the provider
-// charges for a prompt that was sent.
+// abandon ends an attempt without content for the client and records its cost. sent says that a prompt that was sent is charged.
 func (a *Attempt) abandon(e *llm.Error, sent bool) {
 	a.recordFailure(e)
 	terms, target := a.series.Terms, a.call.Target
@@ -372,7 +370,7 @@ func (a *Attempt) abandon(e *llm.Error, sent bool) {
 	a.Close()
 }
 
-// Finish records the result of an attempt that has delivered its response, or with e a part of it.
+// Finish records the result of an attempt that has delivered its response, or with an error only the beginning.
 func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	a.note.Usage, a.note.Cost = new(c.Usage), c.Attempt
 	if e == nil {
@@ -420,7 +418,7 @@ func (a *Attempt) Usage(received *bill.UsageCounter) (u llm.Usage, rejected bool
 func (a *Attempt) Count(ascii, nonASCII int64) llm.Usage {
 	terms, target := a.series.Terms, a.call.Target
 	u := terms.Estimate(target, terms.OutputTokens(target, ascii, nonASCII)+a.hiddenTokens())
-	u.Input += a.prefilled
+	u.Input += a.Prefilled
 	return u
 }
 
@@ -433,24 +431,16 @@ func (a *Attempt) hiddenTokens() int64 {
 	return a.series.Terms.OutputTokens(a.call.Target, ascii, nonASCII)
 }
 
-// SetPrefilled sets how many tokens of the response the target was given as its beginning.
-func (a *Attempt) SetPrefilled(tokens int64) { a.prefilled = tokens }
-
-// Prefilled returns how many tokens of the response the target was given as its beginning.
-func (a *Attempt) Prefilled() int64 { return a.prefilled }
-
-// Cost returns what the attempt has cost; 0 when unknown.
-func (a *Attempt) Cost() money.Amount {
-	if a.note.Cost == nil {
-		return 0
+// Spent returns what the attempt has used and cost. An unknown cost counts as 0.
+func (a *Attempt) Spent() bill.Spent {
+	spent := bill.Spent{Tokens: a.note.Usage.Total()}
+	if a.note.Cost != nil {
+		spent.Cost = *a.note.Cost
 	}
-	return *a.note.Cost
+	return spent
 }
 
-// Spent returns what the attempt has used and cost.
-func (a *Attempt) Spent() bill.Spent { return bill.Spent{Tokens: a.note.Usage.Total(), Cost: a.Cost()} }
-
-// Warnings returns what the provider's adapter changed in the request or left out of the response, without credentials.
+// Warnings returns the changes that the provider's adapter made to the request and the response, without credentials.
 func (a *Attempt) Warnings() []string {
 	if len(a.call.Warnings) > 0 { // they may quote the response
 		masker := newMasker(a.call)

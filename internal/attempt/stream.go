@@ -66,7 +66,7 @@ func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
 	return &redactReader{from: s, masker: masker}
 }
 
-// newMasker returns a masker for the secrets of a call: what is sent to the provider, and the credential it was derived from.
+// newMasker returns a masker for the secrets of a call: the one sent to the provider, and the credential it was derived from.
 func newMasker(c *provider.Call) *redact.Masker {
 	switch {
 	case len(c.Secrets) == 0:

@@ -28,7 +28,7 @@ type Charge struct {
 }
 
 // Charge prices the usage of a response. prefilled tokens of the input are output that an earlier attempt had delivered. An
-// attempt is charged at most what was held for it.
+// attempt is charged at most its hold.
 func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spent Spent, baseline Baseline) Charge {
 	c := Charge{Usage: u}
 	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier) // the tier that was served, or the requested one

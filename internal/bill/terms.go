@@ -1,4 +1,4 @@
-// Package bill computes what a request can cost at most, what it has used, and what that costs.
+// Package bill computes the maximum cost of a request, its usage, and its cost.
 package bill
 
 import (

@@ -100,7 +100,7 @@ func TestCompletionOutputIsLimitedByTheBudget(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "max_tokens set to") {
-		t.Errorf("there is no warning: %q", got.header.Get("X-Fairlead-Warnings"))
+		t.Errorf("the response has no warning: %q", got.header.Get("X-Fairlead-Warnings"))
 	}
 	if got := k.post("/completions", `{"model":"large","prompt":"hello","max_tokens":8000,"n":4}`); got.code(t) != "BUDGET_EXCEEDED" {
 		t.Errorf("four long outputs: %d %s", got.status, got.body)

@@ -211,7 +211,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that has disconnected cannot be told
+		_, _ = w.Write(body) // fails only when the client has disconnected
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // caller is who sends a request. Its grant is nil until the caller is known.
 type caller struct {
 	grant     *account.Grant
-	accountID string            // of a dashboard user, who has no key
+	accountID string            // of a dashboard user; such a request has no key
 	tags      map[string]string // of the key and the request
 	sample    bool              // sample traffic, always simulated
 }
@@ -61,33 +61,21 @@ func checkScope(grant *account.Grant) error {
 
 // checkOrigin rejects calls from a web page: every visitor could read the key. The dashboard may test a key that it has just created.
 func checkOrigin(r *http.Request, s *Settings) error {
-	if !s.AllowBrowsers && fromPage(r.Header) && !fromDashboard(r) {
-		return browserError()
+	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	// Node's fetch also sends Sec-Fetch-Mode: cors, but accepts any language and names no site, unlike browsers.
+	node := r.Header.Get("Accept-Language") == "*" && site == ""
+	fromPage := origin != "" || r.Header.Get("Sec-Fetch-Mode") == "cors" && !node
+	if s.AllowBrowsers || !fromPage {
+		return nil
 	}
-	return nil
-}
-
-// fromPage reports whether a web page made the call. Node's fetch also sends Sec-Fetch-Mode: cors, but accepts any language and names no
-// site, unlike browsers.
-func fromPage(h http.Header) bool {
-	if h.Get("Origin") != "" {
-		return true
+	if r.Header.Get("X-Fairlead-Dashboard") != "" {
+		// The header alone proves nothing: the browser must report the same origin. On plain HTTP it does so only in Origin.
+		page, err := url.Parse(origin)
+		if site == "same-origin" || site == "" && err == nil && page.Host != "" && page.Host == r.Host {
+			return nil
+		}
 	}
-	node := h.Get("Accept-Language") == "*" && h.Get("Sec-Fetch-Site") == ""
-	return h.Get("Sec-Fetch-Mode") == "cors" && !node
-}
-
-// fromDashboard reports whether our own dashboard made the call. Its header alone proves nothing: the browser must report the same
-// origin. On plain HTTP it does so only in the Origin header.
-func fromDashboard(r *http.Request) bool {
-	if r.Header.Get("X-Fairlead-Dashboard") == "" {
-		return false
-	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
-		return site == "same-origin"
-	}
-	origin, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && origin.Host != "" && origin.Host == r.Host
+	return browserError()
 }
 
 func browserError() error {

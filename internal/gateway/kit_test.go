@@ -199,7 +199,7 @@ func (r clientResponse) code(t *testing.T) string {
 	return code
 }
 
-// post sends a body to a path below /proxy/v1 with the default key. headers are names and values in turn.
+// post sends a body to a path below /proxy/v1 with the default key. headers alternates names and values.
 func (k *kit) post(path, body string, headers ...string) clientResponse {
 	k.Helper()
 	return k.do(k.request(http.MethodPost, path, body, headers...))

@@ -20,25 +20,18 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 			return err
 		}
 	}
+	m := token.Model{Name: req.Model}
+	if targets := in.snap.Named(req.Model); len(targets) > 0 {
+		m = token.Model{Vendor: targets[0].Model.Vendor, Name: targets[0].Model.Name}
+	} else if known, ok := in.snap.Catalog.Model(req.Model); ok {
+		m = token.Model{Vendor: known.Vendor, Name: known.Name}
+	} else if f, ok := in.route.Format.(wire.VendorFormat); ok {
+		m.Vendor = f.Vendor() // an unknown model is taken for one of the format's vendor
+	}
 	writeJSON(in.w, in.http, struct {
 		InputTokens int64 `json:"input_tokens"`
-	}{countedModel(in, req.Model).Prompt(token.PromptOf(req))})
+	}{m.Prompt(token.PromptOf(req))})
 	return nil
-}
-
-// countedModel returns the model whose tokens are counted. An unknown model is taken for one of the format's vendor.
-func countedModel(in *incoming, name string) token.Model {
-	if targets := in.snap.Named(name); len(targets) > 0 {
-		return token.Model{Vendor: targets[0].Model.Vendor, Name: targets[0].Model.Name}
-	}
-	if m, ok := in.snap.Catalog.Model(name); ok {
-		return token.Model{Vendor: m.Vendor, Name: m.Name}
-	}
-	m := token.Model{Name: name}
-	if f, ok := in.route.Format.(wire.VendorFormat); ok {
-		m.Vendor = f.Vendor()
-	}
-	return m
 }
 
 // respondDryRun responds with the decision. No provider is called, nothing is charged and nothing is logged.
@@ -50,6 +43,6 @@ func respondDryRun(in *incoming, out *response.Writer, d *route.Decision) error 
 	out.StopKeepAlive()
 	in.w.Header().Set("Content-Type", "application/json")
 	in.w.WriteHeader(http.StatusOK)
-	_, _ = in.w.Write(body) // a client that has disconnected cannot be told
+	_, _ = in.w.Write(body) // fails only when the client has disconnected
 	return nil
 }

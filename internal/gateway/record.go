@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/bill"
 	"fairlead/internal/llm"
@@ -64,24 +63,21 @@ func (r *recorder) identified(c caller) {
 }
 
 // flagged records the options of the request, and whether its text may be stored.
-func (r *recorder) flagged(f flags, storage requestlog.BodyState) {
-	r.dryRun, r.storage = f.dryRun, storage
-}
-
-// storageOf returns whether the text of a request may be stored, or why not.
-func storageOf(grant *account.Grant, f flags, s *Settings) requestlog.BodyState {
-	key, workspace := grant.Key, grant.Workspace
+func (r *recorder) flagged(f flags) {
+	r.dryRun = f.dryRun
+	key, workspace := r.caller.grant.Key, r.caller.grant.Workspace
 	switch {
 	case f.noStore:
-		return requestlog.BodyDisabledByRequest
-	case !s.LogBodies:
-		return requestlog.BodyDisabled
+		r.storage = requestlog.BodyDisabledByRequest
+	case !r.settings.LogBodies:
+		r.storage = requestlog.BodyDisabled
 	case key.LogBodies != nil && !*key.LogBodies:
-		return requestlog.BodyDisabledForKey
+		r.storage = requestlog.BodyDisabledForKey
 	case key.LogBodies == nil && !workspace.LogBodies:
-		return requestlog.BodyDisabled
+		r.storage = requestlog.BodyDisabled
+	default:
+		r.storage = requestlog.BodyStored
 	}
-	return requestlog.BodyStored
 }
 
 // logged reports whether the request has an entry in the log: its caller is known and it is not a dry run.
@@ -139,14 +135,8 @@ func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
 	return nil
 }
 
-// served records the attempt that delivers the response.
-func (r *recorder) served(a *attempt.Attempt, d *route.Decision) {
-	r.servedBy(a.Target(), d)
-	r.warned(a)
-}
-
-// servedBy records the target. Any other than the first choice makes the decision a fallback.
-func (r *recorder) servedBy(t *provider.Target, d *route.Decision) {
+// served records the target of the response. Any other than the first choice makes the decision a fallback.
+func (r *recorder) served(t *provider.Target, d *route.Decision) {
 	e := r.entry
 	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
 	if t != d.Plan[0] {
@@ -155,7 +145,7 @@ func (r *recorder) servedBy(t *provider.Target, d *route.Decision) {
 	e.DecisionKind = d.Kind
 }
 
-// warned records what was changed so that the target accepts the request, and what was left out of the response.
+// warned records the warnings of an attempt after those of earlier ones.
 func (r *recorder) warned(a *attempt.Attempt) {
 	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
 }
@@ -185,11 +175,6 @@ func (r *recorder) delivering(ev *llm.Event) {
 		}
 		r.warnings = append(r.warnings, "the log stores "+stored+" of the response, which is longer than log.body_limit")
 	}
-}
-
-// rescuable reports whether the stream can be continued after an interruption.
-func (r *recorder) rescuable() bool {
-	return r.settings.Rescue && rescue.Supports(r.req) && !r.buffer.Full
 }
 
 // charged records the usage and the cost.

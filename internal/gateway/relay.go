@@ -40,7 +40,8 @@ type source interface {
 func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
 	defer func() { a.Close() }()
 	for {
-		d.rec.served(a, d.plan.decision)
+		d.rec.served(a.Target(), d.plan.decision)
+		d.rec.warned(a)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)
 		if err == nil {
@@ -132,7 +133,7 @@ func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attem
 
 // rescue returns an attempt that continues the delivered text of a broken one. Without one it returns the error for the client.
 func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
-	if ctx.Err() != nil || !d.rec.rescuable() {
+	if ctx.Err() != nil || !d.in.settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.buffer.Full {
 		return broken, e
 	}
 	r, ok := rescue.New(d.series, e, d.rec.buffer.Bytes(nil))
@@ -140,7 +141,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 		return broken, e
 	}
 	// The hold of the request is for the attempt that continues.
-	paid, err := g.Ledger.Hold(ctx, Budgets(d.grant), broken.Cost())
+	paid, err := g.Ledger.Hold(ctx, Budgets(d.grant), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
 	}
@@ -163,7 +164,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 // charge computes and records what an attempt has used and cost.
 func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
 	u, rejected := a.Usage(received)
-	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled(), d.spent, d.baseline)
+	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled, d.spent, d.baseline)
 	d.rec.charged(c, rejected)
 	d.rec.warned(a)
 	return c
@@ -185,7 +186,7 @@ func (d *delivery) settleFailure() {
 		d.slot.Settle(0)
 		return
 	}
-	d.rec.servedBy(target, d.plan.decision)
+	d.rec.served(target, d.plan.decision)
 	c := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
 	d.rec.charged(c, false)
 	d.settle(c)

@@ -199,21 +199,21 @@ func TestFeedbackIsValidatedAndStored(t *testing.T) {
 		code   string
 		score  float64
 	}{
-		"a score":         {`{"request_id":"req_1","score":0.25}`, 200, "", 0.25},
-		"a label":         {`{"request_id":"req_1","label":"good","comment":"nice"}`, 200, "", 1},
-		"neither":         {`{"request_id":"req_1"}`, 400, "INVALID_REQUEST", 0},
-		"unknown label":   {`{"request_id":"req_1","label":"meh?"}`, 400, "INVALID_REQUEST", 0},
-		"no JSON":         {`{"request_id":`, 400, "INVALID_JSON", 0},
-		"unknown member":  {`{"request_id":"req_1","score":1,"stars":5}`, 400, "INVALID_REQUEST", 0},
-		"wrong type":      {`{"request_id":"req_1","score":"1"}`, 400, "INVALID_REQUEST", 0},
-		"repeated key":    {`{"request_id":"req_1","score":1,"score":0}`, 400, "INVALID_REQUEST", 0},
-		"escaped repeat":  {`{"request_id":"req_1","score":1,"\u0073core":0}`, 400, "INVALID_REQUEST", 0},
-		"look-alike key":  {`{"request_id":"req_1","score":1,"Score":0}`, 400, "INVALID_REQUEST", 0},
-		"only look-alike": {`{"request_id":"req_1","SCORE":0}`, 400, "INVALID_REQUEST", 0},
-		"trailing data":   {`{"request_id":"req_1","score":1}{"score":0}`, 400, "INVALID_JSON", 0},
-		"a list":          {`[1]`, 400, "INVALID_REQUEST", 0},
-		"too large":       {`{"request_id":"req_1","comment":"` + strings.Repeat("x", 9<<10) + `"}`, 413, "PAYLOAD_TOO_LARGE", 0},
-		"unknown request": {`{"request_id":"req_unknown","score":1}`, 404, "NOT_FOUND", 0},
+		"a score":               {`{"request_id":"req_1","score":0.25}`, 200, "", 0.25},
+		"a label":               {`{"request_id":"req_1","label":"good","comment":"nice"}`, 200, "", 1},
+		"neither":               {`{"request_id":"req_1"}`, 400, "INVALID_REQUEST", 0},
+		"unknown label":         {`{"request_id":"req_1","label":"meh?"}`, 400, "INVALID_REQUEST", 0},
+		"no JSON":               {`{"request_id":`, 400, "INVALID_JSON", 0},
+		"unknown member":        {`{"request_id":"req_1","score":1,"stars":5}`, 400, "INVALID_REQUEST", 0},
+		"wrong type":            {`{"request_id":"req_1","score":"1"}`, 400, "INVALID_REQUEST", 0},
+		"repeated key":          {`{"request_id":"req_1","score":1,"score":0}`, 400, "INVALID_REQUEST", 0},
+		"escaped repeat":        {`{"request_id":"req_1","score":1,"\u0073core":0}`, 400, "INVALID_REQUEST", 0},
+		"confusable key":        {`{"request_id":"req_1","score":1,"Score":0}`, 400, "INVALID_REQUEST", 0},
+		"only a confusable key": {`{"request_id":"req_1","SCORE":0}`, 400, "INVALID_REQUEST", 0},
+		"trailing data":         {`{"request_id":"req_1","score":1}{"score":0}`, 400, "INVALID_JSON", 0},
+		"a list":                {`[1]`, 400, "INVALID_REQUEST", 0},
+		"too large":             {`{"request_id":"req_1","comment":"` + strings.Repeat("x", 9<<10) + `"}`, 413, "PAYLOAD_TOO_LARGE", 0},
+		"unknown request":       {`{"request_id":"req_unknown","score":1}`, 404, "NOT_FOUND", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	flags, err := readFlags(in.http.Header)
-	rec.flagged(flags, storageOf(who.grant, flags, in.settings))
+	rec.flagged(flags)
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func TestEveryRejectionHasItsStatusCodeAndShape(t *testing.T) {
 		{"repeated key", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"model":"small"}`)
 		}, 400, "INVALID_REQUEST", true},
-		{"look-alike key", nil, func(k *kit) clientResponse {
+		{"confusable key", nil, func(k *kit) clientResponse {
 			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"Model":"small"}`)
 		}, 400, "INVALID_REQUEST", true},
 		{"content type", nil, func(k *kit) clientResponse { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
@@ -649,7 +649,7 @@ func TestManyInputsAreSentInBatchesAndJoinedInOrder(t *testing.T) {
 		t.Errorf("%d calls, want three parts and one more", n)
 	}
 	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "3 parts") {
-		t.Errorf("there is no warning: %q", got.header.Get("X-Fairlead-Warnings"))
+		t.Errorf("the response has no warning: %q", got.header.Get("X-Fairlead-Warnings"))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// MaxBytes limits what is stored of a stream to continue it when its text is not stored for the log.
+// MaxBytes limits the delivered events that are stored for a continuation when the text is not stored for the log.
 const MaxBytes = 1 << 20
 
 // Rescuer continues the stream of one request after an interruption.
@@ -89,7 +89,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 // Warning describes the continuation to the client.
 func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 	how := ", which repeated the same text"
-	if next.Prefilled() > 0 {
+	if next.Prefilled > 0 {
 		how = ""
 	}
 	return fmt.Sprintf("continued by %s after %d tokens%s", next.Target().ID(), r.tokens(broken.Target()), how)
@@ -174,7 +174,7 @@ func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attemp
 	}
 	a, err := s.Try(ctx, o.target, last, next)
 	if err == nil {
-		a.SetPrefilled(r.tokens(o.target))
+		a.Prefilled = r.tokens(o.target)
 	}
 	return a, err
 }

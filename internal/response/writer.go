@@ -155,7 +155,7 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 	defer w.close()
 	w.extendDeadline()
 	if w.started {
-		_ = w.flush(func(out io.Writer) error { // a client that has disconnected cannot be told
+		_ = w.flush(func(out io.Writer) error { // fails only when the client has disconnected
 			return w.format.WriteError(out, body, w.events)
 		})
 		return
@@ -262,11 +262,11 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	status := e.Status()
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && e.Retryable() {
 		seconds := math.Ceil(max(e.RetryAfter, time.Second).Seconds())
-		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait as long as they are told
+		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait for the whole time
 	}
 	if status == http.StatusRequestEntityTooLarge {
 		h.Set("Connection", "close") // the rest of the body is not read
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has disconnected cannot be told
+	_, _ = w.Write(body) // fails only when the client has disconnected
 }
