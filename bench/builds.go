@@ -66,7 +66,11 @@ func (b *bench) measureBuilds(ctx context.Context, builds []string, tls bool, go
 					return fmt.Errorf("%s over %s on %s: %w", w.name, scheme, build, err)
 				}
 				got.add(scheme+" "+w.name, build, one)
-				fmt.Fprintf(b.out, "%-6s %-11s %-30s %8.1f µs CPU %8.1f KB per stream  failures %v\n", scheme, w.name, build, cpu(one), perStream(one), one.Failures)
+				value, unit := cpu(one), "µs CPU"
+				if w.spec.Hold {
+					value, unit = perStream(one), "KB each"
+				}
+				fmt.Fprintf(b.out, "%-6s %-11s %-30s %8.1f %s  failures %v\n", scheme, w.name, build, value, unit, one.Failures)
 			}
 		}
 		if b.rounds%2 == 1 {

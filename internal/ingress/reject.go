@@ -54,8 +54,11 @@ func (c *rejectingConn) Write(p []byte) (int, error) {
 
 // parsePlainError returns the status and a reason if p is a plain-text error of net/http.
 func parsePlainError(p []byte) (status int, reason string, ok bool) {
+	if !bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
+		return 0, "", false
+	}
 	line, _, found := bytes.Cut(p[:min(len(p), 1<<10)], plainErrorHeaders)
-	if !found || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) || len(line) < len("HTTP/1.1 400") || bytes.Contains(line, []byte("\r\n")) {
+	if !found || len(line) < len("HTTP/1.1 400") || bytes.Contains(line, []byte("\r\n")) {
 		return 0, "", false
 	}
 	status, err := strconv.Atoi(string(line[9:12]))

@@ -59,22 +59,28 @@ func (w *connWriter) Flush() { _ = w.FlushError() } // callers that need the err
 // SetWriteDeadline sets the handler's own deadline in place of ReadPause.
 func (w *connWriter) SetWriteDeadline(t time.Time) error {
 	w.own = !t.IsZero()
-	w.conn.deadline = t
-	return w.control.SetWriteDeadline(t)
+	if !w.own {
+		w.conn.deadline = t
+		return w.control.SetWriteDeadline(t)
+	}
+	return w.setDeadline(t, time.Until(t))
 }
 
-// extendDeadline sets the deadline for the next write. A deadline that has most of its time left is kept, because setting
-// one costs as much as a small write.
+// extendDeadline sets the deadline for the next write.
 func (w *connWriter) extendDeadline() {
-	if w.pause <= 0 || w.own {
-		return
+	if w.pause > 0 && !w.own {
+		_ = w.setDeadline(time.Now().Add(w.pause), w.pause) // a closed connection fails on the write
 	}
-	now := time.Now()
-	if left := w.conn.deadline.Sub(now); left <= w.pause && left > w.pause-w.pause/16 {
-		return
+}
+
+// setDeadline sets the write deadline of the connection, which is left away. A deadline that is at most a sixteenth of that
+// earlier is kept, because setting one costs as much as a small write.
+func (w *connWriter) setDeadline(t time.Time, left time.Duration) error {
+	if earlier := t.Sub(w.conn.deadline); earlier >= 0 && earlier < left/16 {
+		return nil
 	}
-	w.conn.deadline = now.Add(w.pause)
-	_ = w.control.SetWriteDeadline(w.conn.deadline) // a closed connection fails on the write
+	w.conn.deadline = t
+	return w.control.SetWriteDeadline(t)
 }
 
 // resetUnread discards the unsent data of a client that does not read: the kernel would keep it for minutes.
