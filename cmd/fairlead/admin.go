@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/app"
 	"fairlead/internal/llm"
 )
@@ -110,9 +110,9 @@ func newAdminUnlock(c *console, o *options) *cobra.Command {
 
 // removedView is a removed member as JSON.
 type removedView struct {
-	Email       string             `json:"email"`
-	WorkspaceID string             `json:"workspace_id"`
-	RevokedKeys []admin.RevokedKey `json:"revoked_keys"`
+	Email       string                  `json:"email"`
+	WorkspaceID string                  `json:"workspace_id"`
+	RevokedKeys []workspaces.RevokedKey `json:"revoked_keys"`
 }
 
 func newAdminRemove(c *console, o *options) *cobra.Command {

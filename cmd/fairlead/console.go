@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/api"
 )
 
 // console is where a command reads and writes.
@@ -130,7 +130,7 @@ func (c *console) write(text string) error {
 
 // writeJSON puts one object on a line.
 func (c *console) writeJSON(v any) error {
-	line, err := admin.Encode(v)
+	line, err := api.Encode(v)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}

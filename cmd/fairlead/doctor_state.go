@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/app"
 	"fairlead/internal/store"
 	"fairlead/internal/vault"
@@ -126,7 +126,7 @@ func (d *doctor) fleet(ctx context.Context, instance *app.Instance) (*app.Fleet,
 
 // providers tests each that is switched on, all at a time, and compares the clocks of those that answered.
 func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
-	list := slices.DeleteFunc(fleet.Providers(), func(p admin.ProviderState) bool { return !p.Enabled })
+	list := slices.DeleteFunc(fleet.Providers(), func(p providers.ProviderState) bool { return !p.Enabled })
 	if len(list) == 0 {
 		return []finding{{"providers", broken, "there are none, so no request can be served", "set OPENAI_API_KEY, or add one to the configuration"}}
 	}
@@ -150,7 +150,7 @@ func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
 }
 
 // provided judges the test of a provider.
-func provided(p *admin.ProviderState, r admin.ProbeResult) finding {
+func provided(p *providers.ProviderState, r providers.ProbeResult) finding {
 	check := "provider " + p.Name
 	switch {
 	case p.Simulated:
@@ -180,14 +180,14 @@ func provided(p *admin.ProviderState, r admin.ProbeResult) finding {
 }
 
 // offersListed reports whether one of the provider's targets at least is in its list, which may be the first page of many.
-func offersListed(p *admin.ProviderState, listed []string) bool {
-	return slices.ContainsFunc(p.Targets, func(t admin.TargetState) bool {
+func offersListed(p *providers.ProviderState, listed []string) bool {
+	return slices.ContainsFunc(p.Targets, func(t providers.TargetState) bool {
 		return slices.Contains(listed, t.Target.Upstream) || slices.Contains(listed, t.Target.Model.Name)
 	})
 }
 
 // remedy says what to do about a provider that fails.
-func remedy(p *admin.ProviderState, r admin.ProbeResult) string {
+func remedy(p *providers.ProviderState, r providers.ProbeResult) string {
 	_, isDNS := errors.AsType[*net.DNSError](r.Cause)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](r.Cause)
 	switch {
@@ -208,7 +208,7 @@ func remedy(p *admin.ProviderState, r admin.ProbeResult) string {
 }
 
 // clock compares this machine's with the provider's that differs most.
-func clock(list []admin.ProviderState, offs []time.Duration, told []bool) finding {
+func clock(list []providers.ProviderState, offs []time.Duration, told []bool) finding {
 	const check = "clock"
 	worst := -1
 	for i := range offs {
@@ -235,7 +235,7 @@ func clock(list []admin.ProviderState, offs []time.Duration, told []bool) findin
 }
 
 // prices finds the targets that nobody knows the price of.
-func prices(providers []admin.ProviderState) []finding {
+func prices(providers []providers.ProviderState) []finding {
 	const check = "prices"
 	var missing []string
 	all := 0

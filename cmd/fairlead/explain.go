@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin"
+	adminpolicies "fairlead/internal/admin/policies"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/llm"
 	"fairlead/internal/route"
 )
@@ -69,7 +70,7 @@ func (r *routingCommands) explained(cmd *cobra.Command, args []string, f explain
 }
 
 func (r *routingCommands) explain(ctx context.Context, from routed, body []byte, f explainFlags) error {
-	q := admin.ExplainQuery{WorkspaceID: from.workspace.ID, Body: body, Tradeoff: f.tradeoff}
+	q := adminpolicies.ExplainQuery{WorkspaceID: from.workspace.ID, Body: body, Tradeoff: f.tradeoff}
 	if f.key != "" {
 		key, err := findKey(ctx, from.instance, from.workspace, f.key)
 		if err != nil {
@@ -94,10 +95,10 @@ func (r *routingCommands) explain(ctx context.Context, from routed, body []byte,
 	return r.console.write(p.String())
 }
 
-func explanationOf(d *route.Decision, refusal *llm.Error) admin.Explanation {
-	answer := admin.Explanation{Decision: d}
+func explanationOf(d *route.Decision, refusal *llm.Error) adminpolicies.Explanation {
+	answer := adminpolicies.Explanation{Decision: d}
 	if refusal != nil {
-		answer.Refusal = &admin.Failure{Code: refusal.Kind.Code(), Message: refusal.Message, Origin: string(refusal.Kind.Origin())}
+		answer.Refusal = &requests.Failure{Code: refusal.Kind.Code(), Message: refusal.Message, Origin: string(refusal.Kind.Origin())}
 	}
 	return answer
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -213,7 +213,7 @@ func pairs(m map[string]string) string {
 }
 
 // body writes the texts of request and answer, or why they are not there.
-func (p *page) body(b *admin.RequestBody) {
+func (p *page) body(b *requests.RequestBody) {
 	if b.Reason != nil {
 		p.section("Texts")
 		p.paragraph(*b.Reason, 2)

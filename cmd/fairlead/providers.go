@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/app"
 	"fairlead/internal/spelling"
 )
@@ -48,7 +48,7 @@ func newProvidersList(c *console, o *options) *cobra.Command {
 	}
 }
 
-func listProviders(c *console, o *options, providers []admin.ProviderState) error {
+func listProviders(c *console, o *options, providers []providers.ProviderState) error {
 	if o.json {
 		for i := range providers {
 			if err := c.writeJSON(viewProvider(&providers[i])); err != nil {
@@ -79,7 +79,7 @@ func listProviders(c *console, o *options, providers []admin.ProviderState) erro
 	return c.writeTable(o, t)
 }
 
-func credentialsText(credentials []admin.CredentialState) string {
+func credentialsText(credentials []providers.CredentialState) string {
 	if len(credentials) == 0 {
 		return "none"
 	}
@@ -90,7 +90,7 @@ func credentialsText(credentials []admin.CredentialState) string {
 	return strings.Join(texts, ", ")
 }
 
-func viewProvider(p *admin.ProviderState) providerView {
+func viewProvider(p *providers.ProviderState) providerView {
 	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
 	for _, c := range p.Credentials {
 		v.Credentials = append(v.Credentials, credentialView{c.ID, c.Hint, c.Source})
@@ -132,7 +132,7 @@ func newProvidersTest(c *console, o *options) *cobra.Command {
 }
 
 // choose returns the names of the providers that are on, or the one that was named.
-func choose(providers []admin.ProviderState, args []string) ([]string, error) {
+func choose(providers []providers.ProviderState, args []string) ([]string, error) {
 	var on, known []string
 	for _, p := range providers {
 		known = append(known, p.Name)
@@ -162,7 +162,7 @@ func choose(providers []admin.ProviderState, args []string) ([]string, error) {
 }
 
 type tester interface {
-	Test(ctx context.Context, name string) (admin.ProbeResult, error)
+	Test(ctx context.Context, name string) (providers.ProbeResult, error)
 }
 
 func testProviders(ctx context.Context, c *console, o *options, fleet tester, names []string) error {
@@ -203,7 +203,7 @@ func testProviders(ctx context.Context, c *console, o *options, fleet tester, na
 	return nil
 }
 
-func addResult(t *table, name string, r admin.ProbeResult) {
+func addResult(t *table, name string, r providers.ProbeResult) {
 	result, found := cell{"ok", green}, count(int64(len(r.Models)))
 	text := r.Error
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/app"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
@@ -56,7 +56,7 @@ var fixed = map[string][]string{
 
 // filterFlags adds the filters of the admin API as flags of the same names, and the given ones of a page.
 func filterFlags(cmd *cobra.Command, page ...[2]string) {
-	for field := range reflect.TypeFor[admin.Filters]().Fields() {
+	for field := range reflect.TypeFor[requests.Filters]().Fields() {
 		filterFlag(cmd, field.Tag.Get("query"), strings.TrimSuffix(field.Tag.Get("doc"), "."))
 	}
 	for _, p := range page {

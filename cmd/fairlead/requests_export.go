@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 )
 
@@ -27,7 +27,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write matching requests as CSV or JSON lines, newest first", Args: noArgs,
 		Long: "Write matching requests as CSV or JSON lines, newest first. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.\n" +
-			"Columns: " + strings.Join(admin.Columns(), ", ") + ".",
+			"Columns: " + strings.Join(requests.Columns(), ", ") + ".",
 		Example: `  fairlead requests export --from now-7d --output requests.csv
   fairlead requests export --format jsonl --decision fallback | jq -r .model
   fairlead requests export --columns id,time,model,cost_usd,saved_usd`,
@@ -59,7 +59,7 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 	if err != nil {
 		return err
 	}
-	sheet, err := admin.NewSheet(out, e.format, e.columns)
+	sheet, err := requests.NewSheet(out, e.format, e.columns)
 	if err != nil {
 		return errors.Join(asUsage(err), out.discard())
 	}
@@ -80,7 +80,7 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 }
 
 // writePages writes page after page; each is read only when the one before has gone out.
-func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *admin.Sheet, wrote func(int)) error {
+func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *requests.Sheet, wrote func(int)) error {
 	if err := sheet.Begin(); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 )
 
@@ -192,8 +192,8 @@ func TestProgress(t *testing.T) {
 func TestExportHasTheColumnsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	l := seeded(t)
-	out, _ := l.run(exitDone, "requests", "export", "--columns", strings.Join(admin.Columns(), ","))
-	if first, _, _ := strings.Cut(out, "\n"); first != strings.Join(admin.Columns(), ",") {
+	out, _ := l.run(exitDone, "requests", "export", "--columns", strings.Join(requests.Columns(), ","))
+	if first, _, _ := strings.Cut(out, "\n"); first != strings.Join(requests.Columns(), ",") {
 		t.Errorf("columns: %s", first)
 	}
 }

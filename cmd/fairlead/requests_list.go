@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 )
 
@@ -62,7 +62,7 @@ func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page)
 
 func (r *requestCommands) writeRows(entries []requestlog.Entry) error {
 	for i := range entries {
-		if err := r.console.writeJSON(admin.RowOf(&entries[i])); err != nil {
+		if err := r.console.writeJSON(requests.RowOf(&entries[i])); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/app"
 	"fairlead/internal/requestlog"
 )
@@ -23,8 +23,8 @@ const (
 
 // detail is a request as JSON, with its texts when they were asked for.
 type detail struct {
-	admin.RequestDetail
-	Body *admin.RequestBody `json:"body,omitempty"`
+	requests.RequestDetail
+	Body *requests.RequestBody `json:"body,omitempty"`
 }
 
 func (r *requestCommands) newShow() *cobra.Command {
@@ -53,7 +53,7 @@ func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, wor
 	if err != nil {
 		return err
 	}
-	var body *admin.RequestBody
+	var body *requests.RequestBody
 	if withBody {
 		text, err := readBody(ctx, store, &e)
 		if err != nil {
@@ -62,7 +62,7 @@ func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, wor
 		body = &text
 	}
 	if r.options.json {
-		return r.console.writeJSON(detail{admin.DetailOf(&e), body})
+		return r.console.writeJSON(detail{requests.DetailOf(&e), body})
 	}
 	p := &page{width: r.pageWidth(), coloured: r.console.coloured(r.options)}
 	p.entry(&e, r.console.at(r.options, e.Time, fullTime))
@@ -87,15 +87,15 @@ func (r *requestCommands) await(ctx context.Context, store requestlog.Reader, wo
 	}
 }
 
-func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry) (admin.RequestBody, error) {
+func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry) (requests.RequestBody, error) {
 	if e.BodyState != requestlog.BodyStored {
-		return admin.BodyOf(e.BodyState, requestlog.Body{}), nil
+		return requests.BodyOf(e.BodyState, requestlog.Body{}), nil
 	}
 	body, err := store.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return admin.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has taken it
+		return requests.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has taken it
 	}
-	return admin.BodyOf(e.BodyState, body), err
+	return requests.BodyOf(e.BodyState, body), err
 }
 
 // pageWidth is how wide a shown request is: readable on 100 columns, less on a narrower terminal.

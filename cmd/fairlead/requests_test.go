@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 )
 
@@ -129,7 +129,7 @@ func TestKeysAreFilteredByNameToo(t *testing.T) {
 func TestFilterFlagsAreTheParametersOfTheAPI(t *testing.T) {
 	t.Parallel()
 	cmd := (&requestCommands{console: newLab(t).console, options: &options{}}).newList()
-	for field := range reflect.TypeFor[admin.Filters]().Fields() {
+	for field := range reflect.TypeFor[requests.Filters]().Fields() {
 		name := field.Tag.Get("query")
 		if cmd.Flag(strings.ReplaceAll(name, "_", "-")) == nil {
 			t.Errorf("no flag for %s", name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	adminpolicies "fairlead/internal/admin/policies"
 	"fairlead/internal/app"
 	"fairlead/internal/config"
 	"fairlead/internal/llm"
@@ -43,7 +43,7 @@ func (l *lab) asked(change func(*requestlog.Entry), prompts ...string) []string 
 	var ids []string
 	for n, prompt := range prompts {
 		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // the cheapest, whatever is predicted
-		d, err := r.Explain(l.t.Context(), admin.ExplainQuery{WorkspaceID: w.ID, Body: body})
+		d, err := r.Explain(l.t.Context(), adminpolicies.ExplainQuery{WorkspaceID: w.ID, Body: body})
 		if err != nil {
 			l.t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/workspaces"
 )
 
 func TestAuditNamesThoseWhoLeft(t *testing.T) {
@@ -27,7 +28,7 @@ func TestAuditNamesThoseWhoLeft(t *testing.T) {
 	}
 	s.world.keys[home][1].Name = "ci"
 
-	var page AuditPage
+	var page workspaces.AuditPage
 	s.call("GET", "/audit", "", as("acc_admin")).want(200).into(&page)
 
 	got := [][2]string{}
@@ -45,7 +46,7 @@ func TestAuditNamesThoseWhoLeft(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	var asKey AuditPage
+	var asKey workspaces.AuditPage
 	s.call("GET", "/audit", "", key("fl_manage")).want(200).into(&asKey) // a key may not read who the members are
 	if asKey.Events[2].Label != "acc_left" {
 		t.Errorf("%+v", asKey.Events[2])

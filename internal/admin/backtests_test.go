@@ -5,41 +5,44 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
 
 // begin starts a backtest.
-func (s *site) begin(path, body string) Backtest {
+func (s *site) begin(path, body string) policies.Backtest {
 	s.Helper()
-	var got Backtest
+	var got policies.Backtest
 	s.call("POST", path, body, as("acc_viewer")).want(http.StatusAccepted).into(&got)
 	return got
 }
 
-func (s *site) backtest(id string) Backtest {
+func (s *site) backtest(id string) policies.Backtest {
 	s.Helper()
-	var got Backtest
+	var got policies.Backtest
 	s.call("GET", "/backtests/"+id, "", as("acc_viewer")).want(200).into(&got)
 	return got
 }
 
 // settled waits until the job has ended.
-func (s *site) settled(id string) Backtest {
+func (s *site) settled(id string) policies.Backtest {
 	s.Helper()
-	job := s.api.backtests.find(home, id, s.world.now)
-	if job == nil {
-		s.Fatalf("no backtest %s", id)
+	for {
+		if job := s.backtest(id); job.State != "running" {
+			return job
+		}
+		runtime.Gosched()
 	}
-	<-job.ended
-	return s.backtest(id)
 }
 
 func TestABacktestRunsToItsReport(t *testing.T) {
@@ -62,7 +65,7 @@ func TestABacktestRunsToItsReport(t *testing.T) {
 	if diff := cmp.Diff(&route.Objective{Name: "number", Tradeoff: 0.25}, q.Objective); diff != "" || q.Draft.Len() != 1 || q.Limit != 10 {
 		t.Errorf("%s %+v", diff, q)
 	}
-	var list BacktestList
+	var list policies.BacktestList
 	s.call("GET", "/backtests", "", as("acc_viewer")).want(200).into(&list)
 	if len(list.Backtests) != 1 || list.Backtests[0].Report != nil {
 		t.Errorf("%+v", list)
@@ -77,7 +80,7 @@ func TestABacktestWithoutADraftTriesWhatIsInForce(t *testing.T) {
 	s := newSite(t)
 	s.settled(s.begin("/backtests", `{}`).ID)
 	q := s.past.queries[0]
-	if q.Draft != nil || q.Objective != nil || q.Limit != 50_000 || !q.Filter.From.Equal(noon.Add(-backtestSpan)) || !q.Filter.To.Equal(noon) {
+	if q.Draft != nil || q.Objective != nil || q.Limit != 50_000 || !q.Filter.From.Equal(noon.Add(-7*24*time.Hour)) || !q.Filter.To.Equal(noon) {
 		t.Errorf("%+v", q)
 	}
 }
@@ -93,12 +96,12 @@ func TestProgressTellsHowLongItWillTake(t *testing.T) {
 	}
 	s.past.hold, s.past.tells = make(chan struct{}), []replay.Progress{{Done: 2}}
 	begun := s.begin("/backtests", `{}`)
-	var at BacktestProgress
+	var at policies.BacktestProgress
 	for at.Done == 0 { // the job runs beside
 		at = s.backtest(begun.ID).Progress
 	}
 	s.later(4 * time.Second)
-	want := BacktestProgress{Done: 2, Total: new(int64(8)), Rate: new(0.5), SecondsLeft: new(12.0)}
+	want := policies.BacktestProgress{Done: 2, Total: new(int64(8)), Rate: new(0.5), SecondsLeft: new(12.0)}
 	if diff := cmp.Diff(want, s.backtest(begun.ID).Progress); diff != "" {
 		t.Error(diff)
 	}
@@ -120,7 +123,7 @@ func TestABacktestCanBeCancelled(t *testing.T) {
 		t.Fatal("not running")
 	}
 	for range 2 { // the second time changes nothing
-		var got Backtest
+		var got policies.Backtest
 		s.call("DELETE", "/backtests/"+begun.ID, "", as("acc_viewer")).want(200).into(&got)
 		if got.State != "cancelled" || got.Report == nil || got.Error != nil {
 			t.Errorf("%+v", got)
@@ -157,21 +160,21 @@ func TestBacktestsAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var ids []string
-	for range backtestsKept + 2 {
+	for range 22 {
 		ids = append(ids, s.settled(s.begin("/backtests", `{}`).ID).ID)
 		s.later(time.Second)
 	}
 	count := func() int {
 		t.Helper()
-		var list BacktestList
+		var list policies.BacktestList
 		s.call("GET", "/backtests", "", as("acc_viewer")).want(200).into(&list)
 		return len(list.Backtests)
 	}
-	if n := count(); n != backtestsKept {
+	if n := count(); n != 20 {
 		t.Errorf("%d are kept", n)
 	}
 	s.call("GET", "/backtests/"+ids[0], "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
-	s.later(backtestKept)
+	s.later(time.Hour)
 	if n := count(); n != 0 {
 		t.Errorf("%d are kept after an hour", n)
 	}
@@ -194,7 +197,7 @@ func TestABacktestOutlivesTheCallThatStartedIt(t *testing.T) {
 	s := newSite(t)
 	s.past.hold = make(chan struct{})
 	ctx, leave := context.WithCancel(t.Context())
-	var begun Backtest
+	var begun policies.Backtest
 	s.call("POST", "/backtests", `{}`, as("acc_viewer"), func(r *http.Request) { *r = *r.WithContext(ctx) }).want(http.StatusAccepted).into(&begun)
 	leave()
 	close(s.past.hold)
@@ -228,7 +231,7 @@ func TestBacktestsAreRefused(t *testing.T) {
 // TestReportsAreAsDocumented compares the members of what is sent with the types that document them.
 func TestReportsAreAsDocumented(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[BacktestReport]())); diff != "" {
+	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[policies.BacktestReport]())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -252,10 +255,10 @@ func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
-	verify := func(v replay.Verification) Verification {
+	verify := func(v replay.Verification) requests.Verification {
 		t.Helper()
 		s.past.verified = v
-		var got Verification
+		var got requests.Verification
 		s.call("GET", "/requests/req_home/verify", "", as("acc_viewer")).want(200).into(&got)
 		return got
 	}
@@ -263,7 +266,7 @@ func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	other := verify(replay.Verification{Differences: []replay.Difference{{What: "plan", Logged: "a", Recomputed: "b"}}})
-	if diff := cmp.Diff(Verification{Recomputed: true, Differences: []Difference{{"plan", "a", "b"}}, Missing: []string{}}, other); diff != "" {
+	if diff := cmp.Diff(requests.Verification{Recomputed: true, Differences: []requests.Difference{{"plan", "a", "b"}}, Missing: []string{}}, other); diff != "" {
 		t.Error(diff)
 	}
 	lost := verify(replay.Verification{Missing: []string{"policies of version x: gone"}})

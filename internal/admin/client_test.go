@@ -13,6 +13,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.uber.org/goleak"
 
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/keys"
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
 )
@@ -22,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // site is an admin API over a world, and a client that checks every answer.
 type site struct {
 	*testing.T
-	api   *API
+	api   *api.Server
 	world *world
 	log   *entryLog
 	fleet *fleet
@@ -56,18 +64,34 @@ func (s *site) furnish() Parts {
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
 	s.shelf, s.past, s.rated = &policyShelf{versions: map[string][]policystore.Version{}}, &replayer{}, &ratings{log: s.log}
 	s.books = policystore.New(s.shelf, nil, namesOfAcme(), func() time.Time { return s.world.now })
+	world := s.world
+	labels := &workspaces.Labels{Keys: world, Members: world, Names: world}
 	return Parts{
-		Transcript: func(format string, body requestlog.Body) (request, response []byte) {
-			if format != "messages" {
-				return nil, nil
-			}
-			return append([]byte("chat of "), body.Request...), append([]byte("chat of "), body.Response...)
+		Server: api.Options{
+			Sessions: world, Memberships: world, Keyring: world, Audit: world,
+			Now: func() time.Time { return world.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 		},
-		People: s.world, Workspaces: s.world, Keys: s.world, Keyring: s.world, Audit: s.world, Notes: s.world,
-		Requests: s.log, Live: s.feed, Eraser: s.log, Spending: s.world, Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet,
-		Prices: s.fleet, Names: s.world,
-		Explainer: explainer{s.log}, Rulebook: s.books, Replayer: s.past, Feedback: s.rated, Instance: s.world, Now: func() time.Time { return s.world.now },
-		Log: slog.New(slog.NewTextHandler(s.lines, nil)),
+		Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Memberships: world, Facts: world.accountFacts},
+		Workspaces: workspaces.Deps{
+			Workspaces: world, Memberships: world, Members: world, Invitations: world, Audit: world, Labels: labels, Spending: world,
+			Models: s.fleet, DefaultRedaction: func() []string { return world.Facts().Redact },
+		},
+		Keys: keys.Deps{Keys: world, Figures: s.log, Spending: world},
+		Requests: requests.Deps{
+			Requests: s.log, Live: s.feed, Eraser: s.log, Verifier: s.past, Ratings: s.rated,
+			Transcript: func(format string, body requestlog.Body) (request, response []byte) {
+				if format != "messages" {
+					return nil, nil
+				}
+				return append([]byte("chat of "), body.Request...), append([]byte("chat of "), body.Response...)
+			},
+		},
+		Overview:  overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world},
+		Providers: providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
+		Policies: policies.Deps{
+			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,
+			ReadOnly: func() string { return world.Facts().PoliciesClosed }, ConfigFile: func() string { return world.Facts().ConfigFile },
+		},
 	}
 }
 
@@ -75,7 +99,7 @@ func (s *site) furnish() Parts {
 type with func(*http.Request)
 
 func as(accountID string) with {
-	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: SessionCookie, Value: tokenOf(accountID)}) }
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: tokenOf(accountID)}) }
 }
 
 func key(secret string) with { return header("Authorization", "Bearer "+secret) }
@@ -93,7 +117,7 @@ type answer struct {
 // call makes one call below /api/v1; a body is sent as JSON.
 func (s *site) call(method, path, body string, changes ...with) answer {
 	s.Helper()
-	return s.raw(method, prefix+path, body, changes...)
+	return s.raw(method, api.Prefix+path, body, changes...)
 }
 
 func (s *site) raw(method, path, body string, changes ...with) answer {
@@ -137,7 +161,7 @@ func (s *site) checkSchema(r *http.Request, a answer) {
 	var body any
 	a.into(&body)
 	result := &huma.ValidateResult{}
-	huma.Validate(s.api.huma.OpenAPI().Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, body, result)
+	huma.Validate(s.api.Spec().Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, body, result)
 	for _, err := range result.Errors {
 		s.Errorf("%s %s: the answer is not as documented: %v", r.Method, r.URL, err)
 	}
@@ -150,9 +174,13 @@ func statusText(code int) string {
 // operation finds the documented operation of a request.
 func (s *site) operation(r *http.Request) *huma.Operation {
 	s.Helper()
-	_, pattern := s.api.mux.Handler(r)
+	routes := http.NewServeMux()
+	for _, op := range s.api.Operations() {
+		routes.Handle(op.Method+" "+api.Prefix+op.Path, http.NotFoundHandler())
+	}
+	_, pattern := routes.Handler(r)
 	_, path, _ := strings.Cut(pattern, " ")
-	item := s.api.huma.OpenAPI().Paths[strings.TrimPrefix(path, prefix)]
+	item := s.api.Spec().Paths[strings.TrimPrefix(path, api.Prefix)]
 	return map[string]*huma.Operation{
 		http.MethodGet: item.Get, http.MethodHead: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
@@ -168,9 +196,9 @@ func (a answer) into(v any) {
 }
 
 // fault reads an error and checks its shape.
-func (a answer) fault() ErrorBody {
+func (a answer) fault() api.ErrorBody {
 	a.t.Helper()
-	var e ErrorBody
+	var e api.ErrorBody
 	a.into(&e)
 	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || e.Details.RequestID != a.Header().Get("X-Request-Id") {
 		a.t.Errorf("error has not our shape: %s", a.Body)
@@ -191,7 +219,7 @@ func (a answer) want(status int) answer {
 }
 
 // refused checks status and code.
-func (a answer) refused(status int, code string) ErrorBody {
+func (a answer) refused(status int, code string) api.ErrorBody {
 	a.t.Helper()
 	a.want(status)
 	e := a.fault()

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/feedback"
 )
 
@@ -13,14 +15,14 @@ func TestAnAnswerIsRatedAndRatedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
-	rate := func(body string) RatingView {
+	rate := func(body string) requests.RatingView {
 		t.Helper()
-		var got RatingView
+		var got requests.RatingView
 		s.call("POST", "/requests/req_home/feedback", body, as("acc_developer")).want(200).into(&got)
 		return got
 	}
 	first := rate(`{"label":"thumbs up","comment":"as it should be"}`)
-	want := RatingView{
+	want := requests.RatingView{
 		ID: "rat_1", RequestID: "req_home", At: noon, Score: 1, Label: new("thumbs_up"), Comment: new("as it should be"), Source: "dashboard",
 		AccountID: new("acc_developer"), Mine: true, Model: s.log.entries[0].Model, Task: "code",
 	}
@@ -30,8 +32,8 @@ func TestAnAnswerIsRatedAndRatedAgain(t *testing.T) {
 	if second := rate(`{"score":0.25}`); second.Score != 0.25 || second.Label != nil {
 		t.Errorf("%+v", second)
 	}
-	good, worse := notedRating{Score: 1, Label: "thumbs_up"}, notedRating{Score: 0.25}
-	if diff := cmp.Diff([]note{{"request.rate", "req_home", nil, good}, {"request.rate", "req_home", good, worse}}, s.world.noted); diff != "" {
+	good, worse := `{"score":1,"label":"thumbs_up"}`, `{"score":0.25}`
+	if diff := cmp.Diff([]note{{"request.rate", "req_home", "", good}, {"request.rate", "req_home", good, worse}}, s.world.noted); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -65,9 +67,9 @@ func TestFeedbackOfARequestHidesCommentsFromViewers(t *testing.T) {
 		{ID: "rat_1", RequestID: "req_home", WorkspaceID: home, KeyID: "key_inference", Time: noon, Score: 0, Comment: "it said: secret", Source: feedback.FromAPI},
 		{ID: "rat_2", RequestID: "req_home", WorkspaceID: home, Time: noon, Source: feedback.FromSignal, Signal: feedback.Retry},
 	}
-	read := func(who string) []RatingView {
+	read := func(who string) []requests.RatingView {
 		t.Helper()
-		var list RatingList
+		var list requests.RatingList
 		s.call("GET", "/requests/req_home/feedback", "", as(who)).want(200).into(&list)
 		return list.Ratings
 	}
@@ -94,17 +96,17 @@ func TestTheSummaryTellsWhatRatingsCorrect(t *testing.T) {
 		},
 		Signals: []feedback.SignalCount{{Model: "gpt", Task: "code", Signal: feedback.Truncation, Count: 4}},
 	}
-	var got FeedbackSummary
+	var got policies.FeedbackSummary
 	s.call("GET", "/routing/feedback", "", as("acc_viewer")).want(200).into(&got)
-	figures := RatingFigures{Ratings: 214, Score: new(0.75), Before: new(0.5), After: new(0.5625), Shift: new(0.0625), Newest: new(noon)}
-	want := FeedbackSummary{
+	figures := policies.RatingFigures{Ratings: 214, Score: new(0.75), Before: new(0.5), After: new(0.5625), Shift: new(0.0625), Newest: new(noon)}
+	want := policies.FeedbackSummary{
 		Version: "abc",
-		Models: []ModelFeedback{
-			{Model: "gpt", Corrected: true, Total: figures, Tasks: []TaskFeedback{{Task: "code", Words: "+0.06 on code, 214 ratings", RatingFigures: figures}}},
-			{Model: "old", Outdated: 3, Tasks: []TaskFeedback{}},
-			{Model: "left", Total: RatingFigures{Ratings: 1, Score: new(1.0), Newest: new(noon)}, Tasks: []TaskFeedback{}},
+		Models: []policies.ModelFeedback{
+			{Model: "gpt", Corrected: true, Total: figures, Tasks: []policies.TaskFeedback{{Task: "code", Words: "+0.06 on code, 214 ratings", RatingFigures: figures}}},
+			{Model: "old", Outdated: 3, Tasks: []policies.TaskFeedback{}},
+			{Model: "left", Total: policies.RatingFigures{Ratings: 1, Score: new(1.0), Newest: new(noon)}, Tasks: []policies.TaskFeedback{}},
 		},
-		Signals: []SignalCount{{Model: "gpt", Task: "code", Signal: "truncation", Count: 4}},
+		Signals: []policies.SignalCount{{Model: "gpt", Task: "code", Signal: "truncation", Count: 4}},
 		Labels:  feedback.Labels(),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -127,8 +129,8 @@ func TestFeedbackIsReset(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []note{
-		{"feedback.reset", "gpt", resetRatings{map[string]int{"gpt": 5}}, nil},
-		{"feedback.reset", "feedback", resetRatings{map[string]int{"gpt": 5, "odd": 2}}, nil},
+		{"feedback.reset", "gpt", `{"ratings":{"gpt":5}}`, ""},
+		{"feedback.reset", "feedback", `{"ratings":{"gpt":5,"odd":2}}`, ""},
 	}
 	if diff := cmp.Diff(want, s.world.noted); diff != "" {
 		t.Error(diff)

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/requestlog"
 )
 
@@ -16,7 +19,7 @@ func TestModelsHavePricesAsDecimalTexts(t *testing.T) {
 	s.log.groups["model"] = []requestlog.Group{
 		{Name: "gpt", Figures: requestlog.Figures{Requests: 3}}, {Name: "other", Figures: requestlog.Figures{Requests: 1}},
 	}
-	var got ModelList
+	var got providers.ModelList
 	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&got)
 	gpt, odd := got.Models[0], got.Models[1]
 	p := gpt.Targets[0].Price
@@ -41,7 +44,7 @@ func TestModelsHavePricesAsDecimalTexts(t *testing.T) {
 func TestProvidersShowCredentialsToTheOperatorOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var mine, theirs ProviderList
+	var mine, theirs providers.ProviderList
 	s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&mine)
 	p := mine.Providers[0]
 	if p.Health != "degraded" || len(p.Credentials) != 2 || p.Credentials[0].Removable || !p.Credentials[1].Removable || *p.Headroom.Requests != 5 {
@@ -79,14 +82,14 @@ func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin := as("acc_admin")
-	var probe ProviderTest
+	var probe providers.ProviderTest
 	s.call("POST", "/providers/acme/test", "", admin).want(200).into(&probe)
 	if !probe.OK || *probe.LatencyMS != 80 || probe.Error != nil {
 		t.Errorf("%+v", probe)
 	}
 	s.call("POST", "/providers/nothing/test", "", admin).refused(http.StatusNotFound, "NOT_FOUND")
 	s.call("POST", "/providers/acme/reset", "", admin).want(http.StatusNoContent)
-	var off ProviderView
+	var off providers.ProviderView
 	s.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).want(200).into(&off)
 	if off.Enabled {
 		t.Error("still on")
@@ -99,7 +102,7 @@ func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
 	if diff := cmp.Diff([]string{"provider.reset acme", "provider.update acme"}, actions); diff != "" {
 		t.Error(diff)
 	}
-	fixed := newSite(t, func(p *Parts) { p.Switch, p.Credentials = nil, nil })
+	fixed := newSite(t, func(p *Parts) { p.Providers.Switch, p.Providers.Credentials = nil, nil })
 	fixed.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).refused(http.StatusConflict, "CONFLICT")
 	fixed.call("POST", "/providers/acme/credentials", `{"secret":"x"}`, admin).refused(http.StatusConflict, "CONFLICT")
 }
@@ -107,12 +110,12 @@ func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
 func TestExplainDecidesOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var got Explanation
+	var got policies.Explanation
 	s.call("POST", "/routing/explain", `{"request":{"model":"auto","messages":[]}}`, as("acc_viewer")).want(200).into(&got)
 	if got.Decision == nil || got.Decision.Candidates[0].Target != "acme/gpt" || got.Refusal != nil {
 		t.Errorf("%+v", got)
 	}
-	var none Explanation
+	var none policies.Explanation
 	s.call("POST", "/routing/explain", `{"request":{"model":"odd"}}`, as("acc_viewer")).want(200).into(&none)
 	if none.Decision == nil || none.Refusal.Code != "NO_ROUTE" {
 		t.Errorf("%+v", none)
@@ -122,7 +125,7 @@ func TestExplainDecidesOrSaysWhyNot(t *testing.T) {
 func TestSettingsHideTheMachineFromOthers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var mine, theirs SettingsView
+	var mine, theirs overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
 	if mine.PredictorVersion != "p-1" || mine.Policies != 2 {
 		t.Errorf("%+v", mine)

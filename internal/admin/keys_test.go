@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/keys"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 )
@@ -20,7 +21,7 @@ func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {
 	s.world.keys[home][1].Budget = &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
 	s.world.keys[home][0].RevokedAt = noon
 	s.world.keys[home][2].ExpiresAt = noon
-	var got KeyList
+	var got keys.KeyList
 	s.call("GET", "/keys", "", as("acc_viewer")).want(200).into(&got)
 	states := []string{}
 	for _, k := range got.Keys {
@@ -41,7 +42,7 @@ func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {
 func TestNewKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var made NewKey
+	var made keys.NewKey
 	body := `{"name":"ci","scopes":["inference","read"],"allowed_models":["gpt*"],"limits":{"requests_per_minute":60},
 		"budget":{"amount_usd":"50","period":"month","warn_percent":80},"tags":{"team":"a"},"expires_at":"2027-01-01T00:00:00Z","log_bodies":false}`
 	s.call("POST", "/keys", body, as("acc_developer")).want(http.StatusCreated).into(&made)
@@ -108,12 +109,12 @@ func TestKeyChangeTellsNullFromAbsent(t *testing.T) {
 func TestRotateAndRevoke(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var rotated NewKey
+	var rotated keys.NewKey
 	s.call("POST", "/keys/key_read/rotate", `{"grace_ms":3600000,"grace_after_use_ms":60000}`, as("acc_owner")).want(200).into(&rotated)
 	if rotated.Secret != "fl_rotated" || s.world.grace != (account.Grace{For: time.Hour, AfterUse: time.Minute}) {
 		t.Errorf("%+v %+v", rotated, s.world.grace)
 	}
-	var revoked KeyView
+	var revoked keys.KeyView
 	s.call("DELETE", "/keys/key_read", "", as("acc_owner")).want(200).into(&revoked)
 	if revoked.State != "revoked" || revoked.RevokedAt == nil {
 		t.Errorf("%+v", revoked)
@@ -127,7 +128,7 @@ func TestSecretsThatAreOverAreNotListed(t *testing.T) {
 	k.Secrets = []account.Secret{
 		{Start: "fl_over", ExpiresAt: noon}, {Start: "fl_last", ExpiresAt: noon.Add(time.Hour), AfterUse: time.Minute}, {Start: "fl_now"},
 	}
-	var got KeyView
+	var got keys.KeyView
 	s.call("GET", "/keys/key_read", "", as("acc_owner")).want(200).into(&got)
 	if len(got.Secrets) != 2 || got.Secrets[0].Start != "fl_last" || *got.Secrets[0].GraceAfterUseMS != 60_000 {
 		t.Errorf("%+v", got.Secrets)

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/id"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -25,7 +28,7 @@ func TestOverviewIsOneCall(t *testing.T) {
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
 	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{Requests: 25}}, {Name: "", Figures: requestlog.Figures{Requests: 1}}}
 	s.world.keys[home][1].Name = "ci"
-	var got Overview
+	var got overview.Overview
 	s.call("GET", "/overview?from=now-1h&model=gpt&simulated=false", "", as("acc_viewer")).want(200).into(&got)
 	if got.Current.Saved != 21*money.Dollar || *got.Current.SavedPercent != 70 || *got.Current.ErrorPercent != 1.8 || *got.Current.FailedPercent != 20 ||
 		*got.Current.CoveredPercent != 98 || *got.Current.PricedPercent != 99 || got.Current.TTFTP50MS != nil {
@@ -53,7 +56,7 @@ func TestOverviewReportsWhetherThePreviousPeriodIsComplete(t *testing.T) {
 	for name, since := range map[string]time.Time{"recorded before": noon.Add(-3 * time.Hour), "began within it": noon.Add(-90 * time.Minute)} {
 		s.log.since = since
 		s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 7}}}
-		var got Overview
+		var got overview.Overview
 		s.call("GET", "/overview?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
 		if want := name == "recorded before"; got.PreviousComplete != want || got.Previous.Requests != 7 {
 			t.Errorf("%s: previous_complete is %v, previous has %d requests", name, got.PreviousComplete, got.Previous.Requests)
@@ -76,10 +79,10 @@ func TestAttentionNamesWhatSomebodyMustDo(t *testing.T) {
 	keys := s.world.keys[home]
 	keys[0].ExpiresAt = noon.Add(24 * time.Hour)
 	keys[1].Budget, keys[2].Budget = budget, budget
-	var mine, theirs Overview
+	var mine, theirs overview.Overview
 	s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&mine)
 	type short struct{ Kind, Object, Severity string }
-	list := func(o Overview) (out []short) {
+	list := func(o overview.Overview) (out []short) {
 		for _, a := range o.Attention {
 			out = append(out, short{a.Kind, a.Object, a.Severity})
 		}
@@ -108,7 +111,7 @@ func TestFacetsAndHistogram(t *testing.T) {
 	s := newSite(t)
 	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 9, Expected: 6, Fallbacks: 2, Policies: 1, Rejected: 4}}}
 	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 8}}, {Name: ""}}
-	var got Facets
+	var got overview.Facets
 	s.call("GET", "/requests/facets", "", as("acc_viewer")).want(200).into(&got)
 	if len(got.Decision) != 3 || *got.Decision[1].Count != 2 || len(got.Outcome) != 8 || *got.Outcome[3].Count != 4 || got.Outcome[0].Count != nil {
 		t.Errorf("%+v", got)
@@ -116,21 +119,10 @@ func TestFacetsAndHistogram(t *testing.T) {
 	if len(got.Model) != 1 || got.Model[0].Value != "gpt" || *got.Model[0].Count != 8 {
 		t.Errorf("%+v", got.Model)
 	}
-	var h Histogram
+	var h overview.Histogram
 	s.call("GET", "/requests/histogram?from=now-7d", "", as("acc_viewer")).want(200).into(&h)
 	if h.StepMS != 3_600_000 || len(h.Bins) != 1 || h.Bins[0].Errors != 1 || h.Bins[0].Fallbacks != 1 {
 		t.Errorf("%+v", h)
-	}
-}
-
-func TestStepFor(t *testing.T) {
-	t.Parallel()
-	for span, want := range map[time.Duration]time.Duration{
-		15 * time.Minute: time.Minute, 3 * time.Hour: time.Minute, 24 * time.Hour: time.Hour, 30 * 24 * time.Hour: 24 * time.Hour,
-	} {
-		if got := stepFor(span); got != want {
-			t.Errorf("stepFor(%v) = %v, want %v", span, got, want)
-		}
 	}
 }
 
@@ -154,13 +146,13 @@ func TestErrorsOfAProviderAreItsFailedAttempts(t *testing.T) {
 	s := newSite(t)
 	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{Attempts: 4, Failed: 3}}}
 	s.log.groups["provider"], s.log.groups["model"] = rescued, []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 2, Errors: 1}}}
-	var o Overview
-	var p ProviderList
-	var m ModelList
+	var o overview.Overview
+	var p providers.ProviderList
+	var m providers.ModelList
 	s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
 	s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
 	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&m)
-	for name, f := range map[string]FigureSet{"overview": o.Breakdowns.Provider[0].FigureSet, "providers": p.Providers[0].Traffic} {
+	for name, f := range map[string]requests.FigureSet{"overview": o.Breakdowns.Provider[0].FigureSet, "providers": p.Providers[0].Traffic} {
 		if f.Requests != 0 || f.Attempts != 4 || f.FailedAttempts != 3 || f.ErrorPercent == nil || *f.ErrorPercent != 75 {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -168,7 +160,7 @@ func TestErrorsOfAProviderAreItsFailedAttempts(t *testing.T) {
 	if f := m.Models[0].Traffic; *f.ErrorPercent != 50 || f.FailedPercent != nil { // counted before attempts were
 		t.Errorf("%+v", f)
 	}
-	var facets Facets
+	var facets overview.Facets
 	s.call("GET", "/requests/facets", "", as("acc_viewer")).want(200).into(&facets)
 	if len(facets.Provider) != 0 || len(facets.Model) != 1 {
 		t.Errorf("%+v", facets)
@@ -179,7 +171,7 @@ func TestHistogramCountsAnyFilter(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := as("acc_owner")
-	var rolled, counted, partial Histogram
+	var rolled, counted, partial overview.Histogram
 	s.call("GET", "/requests/histogram?model=gpt&source=key&simulated=false", "", owner).want(200).into(&rolled)
 	s.call("GET", "/requests/histogram?outcome=ok&from=now-2h", "", owner).want(200).into(&counted)
 	s.log.slow = fmt.Errorf("count: %w", &requestlog.UnfinishedError{Before: id.Floor("req", noon.Add(-time.Hour))})
@@ -188,14 +180,14 @@ func TestHistogramCountsAnyFilter(t *testing.T) {
 	if rolled.Counted != "rollups" || rolled.Partial || rolled.Bins[0].Requests != 3 || !rolled.From.Equal(noon.Add(-24*time.Hour)) || !rolled.To.Equal(noon) {
 		t.Errorf("%+v", rolled)
 	}
-	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (HistogramBin{noon.Add(-2 * time.Hour), 2, 1, 1}) {
+	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (overview.HistogramBin{noon.Add(-2 * time.Hour), 2, 1, 1}) {
 		t.Errorf("%+v", counted)
 	}
 	if !partial.Partial || !partial.CountedFrom.Equal(noon.Add(-time.Hour)) {
 		t.Errorf("%+v", partial)
 	}
 	q := s.log.volumes[0]
-	if len(s.log.volumes) != 2 || q.WorkspaceID != home || q.Outcome[0] != "ok" || q.Within != searchTime || q.Step != time.Minute {
+	if len(s.log.volumes) != 2 || q.WorkspaceID != home || q.Outcome[0] != "ok" || q.Within != 600*time.Millisecond || q.Step != time.Minute {
 		t.Errorf("%+v", s.log.volumes)
 	}
 	s.call("GET", "/requests/histogram?q=how", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
@@ -211,21 +203,17 @@ func TestCircuitsAreToldInWords(t *testing.T) {
 	} {
 		s := newSite(t)
 		s.fleet.circuit, s.fleet.reason = test.circuit, test.reason
-		var o Overview
-		var p ProviderList
+		var o overview.Overview
+		var p providers.ProviderList
 		s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
 		s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
 		if got := o.Attention[0]; got.Kind != test.kind || !strings.Contains(got.Message, test.says) {
 			t.Errorf("%s: %+v", test.reason, got)
 		}
 		h := p.Providers[0].Targets[0].Health
-		if p.Providers[0].Health != test.health || *h.Reason != test.reason || *h.ReasonText != words(test.reason) {
+		if p.Providers[0].Health != test.health || *h.Reason != test.reason || *h.ReasonText != requests.FailureText(test.reason) {
 			t.Errorf("%s: %s %+v", test.reason, p.Providers[0].Health, h)
 		}
-	}
-	down := &ProviderState{Targets: []TargetState{{Health: TargetHealth{Circuit: "open"}}}}
-	if got := providerHealth(down); got != "down" {
-		t.Errorf("with every circuit open the provider is %s", got)
 	}
 }
 
@@ -237,22 +225,22 @@ func TestDaysFollowTheZoneAsFarAsFiguresDo(t *testing.T) {
 	for _, test := range []struct {
 		name, query string
 		starts      []time.Time
-		want        *DayView
+		want        *overview.DayView
 	}{
-		{"no zone", "from=now-30d", utc, &DayView{Zone: "UTC"}},
-		{"UTC by name", "from=now-30d&zone=UTC", utc, &DayView{Zone: "UTC"}},
-		{"whole hours away", "from=now-30d&zone=Europe/Paris", paris, &DayView{Zone: "Europe/Paris"}},
-		{"half an hour between", "from=now-30d&zone=Asia/Kolkata", kolkata, &DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
-		{"hours that are no longer kept", "from=now-30d&zone=Europe/Paris", utc, &DayView{Zone: "UTC"}},
+		{"no zone", "from=now-30d", utc, &overview.DayView{Zone: "UTC"}},
+		{"UTC by name", "from=now-30d&zone=UTC", utc, &overview.DayView{Zone: "UTC"}},
+		{"whole hours away", "from=now-30d&zone=Europe/Paris", paris, &overview.DayView{Zone: "Europe/Paris"}},
+		{"half an hour between", "from=now-30d&zone=Asia/Kolkata", kolkata, &overview.DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
+		{"hours that are no longer kept", "from=now-30d&zone=Europe/Paris", utc, &overview.DayView{Zone: "UTC"}},
 		{"no days", "from=now-24h&zone=Europe/Paris", paris, nil},
 	} {
 		s := newSite(t)
 		s.log.starts = test.starts
-		var overview Overview
-		s.call("GET", "/overview?"+test.query, "", as("acc_viewer")).want(200).into(&overview)
-		var histogram Histogram
+		var figures overview.Overview
+		s.call("GET", "/overview?"+test.query, "", as("acc_viewer")).want(200).into(&figures)
+		var histogram overview.Histogram
 		s.call("GET", "/requests/histogram?"+test.query, "", as("acc_viewer")).want(200).into(&histogram)
-		for what, got := range map[string]*DayView{"overview": overview.Days, "histogram": histogram.Days} {
+		for what, got := range map[string]*overview.DayView{"overview": figures.Days, "histogram": histogram.Days} {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s, %s: %s", test.name, what, diff)
 			}
@@ -278,7 +266,7 @@ func TestFacetsListEveryKeyThatABreakdownHas(t *testing.T) {
 		s.log.groups["key"] = append(s.log.groups["key"], requestlog.Group{Name: fmt.Sprintf("key_%d", i), Figures: requestlog.Figures{Requests: 1}})
 	}
 
-	var got Facets
+	var got overview.Facets
 	s.call("GET", "/requests/facets?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
 
 	if len(got.Key) != 120 {

@@ -19,7 +19,7 @@ func (echo) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspace
 
 func TestPlaygroundPassesBodyAndAnswerThrough(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(p *Parts) { p.Playground = echo{} })
+	s := newSite(t, func(p *Parts) { p.Playground.Playground = echo{} })
 	r := s.call(http.MethodPost, "/playground/chat/completions", `{"model":"auto"}`, as("acc_developer"), header("Sec-Fetch-Site", "same-origin"))
 	if want := `acc_developer in ws_home: {"model":"auto"}`; r.Body.String() != want {
 		t.Errorf("body %s, want %s", r.Body, want)
@@ -31,6 +31,6 @@ func TestPlaygroundPassesBodyAndAnswerThrough(t *testing.T) {
 
 func TestPlaygroundIsClosedToViewers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(p *Parts) { p.Playground = echo{} })
+	s := newSite(t, func(p *Parts) { p.Playground.Playground = echo{} })
 	s.call(http.MethodPost, "/playground/chat/completions", `{}`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
 }

@@ -2,9 +2,11 @@ package admin
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/requestlog"
 )
 
@@ -14,9 +16,9 @@ func TestADraftIsTriedBesideWhatIsInForce(t *testing.T) {
 	logged := entry("req_home", home)
 	logged.Requested = "auto"
 	s.log.entries = append(s.log.entries, logged)
-	try := func(source string) PolicyTrial {
+	try := func(source string) policies.PolicyTrial {
 		t.Helper()
-		var got PolicyTrial
+		var got policies.PolicyTrial
 		s.call("POST", "/policies/dry-run", body("source", source, "request", map[string]any{"model": "auto"}, "request_ids", []string{"req_home"}), as("acc_viewer")).
 			want(200).into(&got)
 		return got
@@ -26,7 +28,7 @@ func TestADraftIsTriedBesideWhatIsInForce(t *testing.T) {
 		t.Errorf("%+v", same)
 	}
 	moved := try("policies:\n  - {name: pinned, pin: odd}\n").Trials[0]
-	if !moved.Changed || moved.Live.choice() != "acme/gpt" || moved.Draft.choice() != "acme/odd" || moved.Draft.Decision.Policy != "pinned" {
+	if !moved.Changed || moved.Live.Choice() != "acme/gpt" || moved.Draft.Choice() != "acme/odd" || moved.Draft.Decision.Policy != "pinned" {
 		t.Errorf("%+v", moved)
 	}
 	refused := try(closing).Trials[1]
@@ -55,13 +57,13 @@ func TestTheInstancesPoliciesStandBeforeADraft(t *testing.T) {
 func TestADraftIsTriedOnRecentTraffic(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var got PolicyTrial
+	var got policies.PolicyTrial
 	s.call("POST", "/policies/dry-run", body("source", "", "recent", 200), as("acc_viewer")).want(200).into(&got)
 	if got.Recent == nil || got.Recent.Considered != 7 || len(got.Trials) != 0 {
 		t.Errorf("%+v", got)
 	}
 	q := s.past.queries[0]
-	if diff := cmp.Diff(requestlog.Filter{WorkspaceID: home, From: noon.Add(-trialSpan), To: noon}, q.Filter); diff != "" || q.Limit != 200 {
+	if diff := cmp.Diff(requestlog.Filter{WorkspaceID: home, From: noon.Add(-30 * 24 * time.Hour), To: noon}, q.Filter); diff != "" || q.Limit != 200 {
 		t.Errorf("limit %d, %s", q.Limit, diff)
 	}
 	if q.Draft == nil || q.Draft.Len() != 0 {
@@ -89,7 +91,7 @@ func TestDryRunsAreRefusedWithoutARequest(t *testing.T) {
 func TestExplainTriesADraft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var got Explanation
+	var got policies.Explanation
 	s.call("POST", "/routing/explain", body("draft", closing, "request", map[string]any{"model": "auto"}), as("acc_viewer")).want(200).into(&got)
 	if got.Refusal == nil || got.Refusal.Origin != "policy" {
 		t.Errorf("%+v", got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/catalog"
 	"fairlead/internal/money"
 )
@@ -15,7 +16,7 @@ func TestPricesAreSetAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin, path := as("acc_admin"), "/models/odd/prices/acme"
-	var got TargetView
+	var got providers.TargetView
 	s.call("PUT", path, `{"input_per_mtok_usd":"0.4","output_per_mtok_usd":"1.6","cache_read_per_mtok_usd":"0.1","per_request_usd":"0.001"}`, admin).want(200).into(&got)
 
 	cached := money.PerMillion(0.1)
@@ -61,7 +62,7 @@ func TestPricesRefuseWhatIsNone(t *testing.T) {
 	}
 	s.call("PUT", "/models/odd/prices/acme", card, as("acc_developer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
 	s.call("PUT", "/models/odd/prices/acme", card, as(stranger)).refused(http.StatusForbidden, "PERMISSION_DENIED")
-	fixed := newSite(t, func(p *Parts) { p.Prices = nil })
+	fixed := newSite(t, func(p *Parts) { p.Providers.Prices = nil })
 	told := fixed.call("PUT", "/models/odd/prices/acme", card, admin).refused(http.StatusConflict, "CONFLICT")
 	if !strings.Contains(told.Error, "configuration") || s.fleet.set != nil {
 		t.Errorf("%s, %+v", told.Error, s.fleet.set)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/api"
 	"fairlead/internal/llm"
 )
 
 func TestWhatNoOperationTakesIsRefusedInOurShape(t *testing.T) {
 	t.Parallel()
-	large := `{"name":"` + strings.Repeat("x", maxBody) + `"}`
+	large := `{"name":"` + strings.Repeat("x", (1<<20)) + `"}`
 	cases := []struct {
 		name, method, path, body string
 		with                     []with
@@ -94,7 +95,7 @@ func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
 	s := newSite(t)
 	tried := 0
 	for _, op := range s.api.Operations() {
-		item := s.api.huma.OpenAPI().Paths[op.Path]
+		item := s.api.Spec().Paths[op.Path]
 		for method, documented := range map[string]bool{
 			"POST": item.Post != nil && item.Post.RequestBody != nil, "PUT": item.Put != nil && item.Put.RequestBody != nil,
 			"PATCH": item.Patch != nil && item.Patch.RequestBody != nil,
@@ -107,7 +108,7 @@ func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
 			body := `{"spent_usd":"-5","workspace_id":"ws_abroad","account_id":"acc_stranger","operator":true}`
 			got := s.call(method, path, body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
 			for _, name := range []string{"spent_usd", "workspace_id", "account_id", "operator"} {
-				if !slices.ContainsFunc(got.Details.Problems, func(p Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
+				if !slices.ContainsFunc(got.Details.Problems, func(p api.Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
 					t.Errorf("%s %s takes %s: %+v", method, op.Path, name, got.Details.Problems)
 				}
 			}
@@ -144,7 +145,7 @@ func TestDefectsAreLoggedOnceAndSayNothing(t *testing.T) {
 
 func TestPanicAnswersAndTheProcessLives(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(p *Parts) { p.Instance = nil })
+	s := newSite(t, func(p *Parts) { p.Overview.Instance = nil })
 	s.call("GET", "/settings", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if n := strings.Count(s.lines.String(), "panicked"); n != 1 {
 		t.Errorf("logged %d times: %s", n, s.lines)
@@ -156,7 +157,7 @@ func TestErrorsOfOtherPackagesKeepTheirWords(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	want := []Problem{{In: "body", Param: "model", Message: "model is required"}}
+	want := []api.Problem{{In: "body", Param: "model", Message: "model is required"}}
 	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
 		t.Error(got.Error, diff)
 	}
@@ -167,7 +168,7 @@ func TestErrorsOfOtherPackagesKeepTheirWords(t *testing.T) {
 func TestMissingFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	if diff := cmp.Diff([]Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
+	if diff := cmp.Diff([]api.Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
 		t.Error(got.Details.Param, diff)
 	}
 }
@@ -180,13 +181,15 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	api, err := New(Parts{})
+	s := &site{}
+	api, err := New(s.furnish())
 	if err != nil {
 		f.Fatal(err)
 	}
+	s.api = api
 	f.Fuzz(func(t *testing.T, body string) {
-		s := &site{T: t, api: api}
-		api.Parts = s.furnish()
+		s.T = t
+		s.reset()
 		for _, op := range [][2]string{{"POST", "/keys"}, {"PATCH", "/keys/key_read"}, {"PATCH", "/workspace"}} {
 			if got := s.call(op[0], op[1], body, as("acc_owner"), header("Content-Type", "application/json")); got.Code >= 500 {
 				t.Errorf("%s %s: %d %s\n%s", op[0], op[1], got.Code, got.Body, s.lines)
@@ -203,7 +206,7 @@ func TestBodyFullOfProblemsIsAnsweredBriefly(t *testing.T) {
 		fmt.Fprintf(&b, `,"nam%d":0`, i)
 	}
 	got := newSite(t).call("POST", "/keys", b.String()+"}", as("acc_owner"))
-	if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != maxProblems || got.Body.Len() > 10_000 {
+	if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != api.MaxProblems || got.Body.Len() > 10_000 {
 		t.Errorf("%d problems in %d bytes", len(e.Details.Problems), got.Body.Len())
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/redact"
 )
 
@@ -28,10 +31,10 @@ func TestRedactionIsPartOfTheWorkspace(t *testing.T) {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
-	var view WorkspaceView
+	var view workspaces.WorkspaceView
 	s.world.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{Builtin: []string{"card"}}}
 	s.call("GET", "/workspace", "", as("acc_viewer")).want(200).into(&view)
-	if diff := cmp.Diff(&RedactionView{Builtin: []string{"card"}, Custom: []RedactionCustomRule{}}, view.Redaction); diff != "" {
+	if diff := cmp.Diff(&workspaces.RedactionView{Builtin: []string{"card"}, Custom: []workspaces.RedactionCustomRule{}}, view.Redaction); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -40,7 +43,7 @@ func TestBadRedactionRulesAreAllTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	rules := `{"builtin":["emial"],"custom":[{"name":"good","pattern":"x"},{"name":"broken","pattern":"(a"},{"name":"","pattern":"a*"}]}`
-	want := []Problem{
+	want := []api.Problem{
 		{In: "body", Param: "builtin[0]", Message: `there is no built-in rule "emial"; there are ` + strings.Join(redact.Names(), ", "), Suggestion: "email"},
 		{In: "body", Param: "custom[1].pattern", Message: "rule \"broken\": the pattern is not valid: missing closing ): `(a`"},
 		{In: "body", Param: "custom[2].name", Message: `rule "": it needs a name`},
@@ -66,18 +69,18 @@ func TestBadRedactionRulesAreAllTold(t *testing.T) {
 func TestRulesCanBeTried(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	try := func(body string) RedactionResult {
+	try := func(body string) workspaces.RedactionResult {
 		t.Helper()
-		var got RedactionResult
+		var got workspaces.RedactionResult
 		s.call("POST", "/workspace/redaction/test", body, as("acc_admin")).want(200).into(&got)
 		return got
 	}
 	text := `{"text":"ann@example.com, T-1, bob@example.com"`
-	own := RedactionResult{Text: "[redacted: email], [redacted: t], [redacted: email]", Counts: map[string]int{"email": 2, "t": 1}}
+	own := workspaces.RedactionResult{Text: "[redacted: email], [redacted: t], [redacted: email]", Counts: map[string]int{"email": 2, "t": 1}}
 	if diff := cmp.Diff(own, try(text+`,"rules":{"builtin":["email"],"custom":[{"name":"t","pattern":"T-\\d"}]}}`)); diff != "" {
 		t.Error(diff)
 	}
-	none := RedactionResult{Text: "ann@example.com, T-1, bob@example.com", Counts: map[string]int{}}
+	none := workspaces.RedactionResult{Text: "ann@example.com, T-1, bob@example.com", Counts: map[string]int{}}
 	if diff := cmp.Diff(none, try(text+`}`)); diff != "" {
 		t.Error(diff)
 	}
@@ -99,7 +102,7 @@ func TestSettingsListTheBuiltinRules(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.redact = []string{"iban"}
-	var got SettingsView
+	var got overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&got)
 	if len(got.Redaction.Builtin) != len(redact.Names()) || got.Redaction.Builtin[0].Description == "" || !cmp.Equal(got.Redaction.Default, []string{"iban"}) {
 		t.Errorf("%+v", got.Redaction)

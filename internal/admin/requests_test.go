@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/catalog"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
@@ -46,7 +47,7 @@ func TestListIsPagedByTheLastID(t *testing.T) {
 	var got []string
 	before, pages := "", 0
 	for {
-		var page RequestPage
+		var page requests.RequestPage
 		s.call("GET", "/requests?limit=2&before="+before, "", as("acc_viewer")).want(200).into(&page)
 		for _, r := range page.Requests {
 			got = append(got, r.ID)
@@ -68,8 +69,8 @@ func TestSearchesThatTakeLongShowWhatTheyFound(t *testing.T) {
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry(numbered(1), home)}
 	s.log.slow = fmt.Errorf("list requests: %w", &requestlog.UnfinishedError{Before: "req_000"})
-	var page RequestPage
-	var count RequestCount
+	var page requests.RequestPage
+	var count requests.RequestCount
 
 	s.call("GET", "/requests?q=how", "", as("acc_owner")).want(200).into(&page)
 	s.call("GET", "/requests/count?q=how", "", as("acc_owner")).want(200).into(&count)
@@ -109,9 +110,9 @@ func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
 		s.log.entries[i].Time = noon.Add(-2 * time.Hour)
 	}
 	for query, want := range cases {
-		var page RequestPage
+		var page requests.RequestPage
 		s.call("GET", "/requests"+query, "", as("acc_owner")).want(200).into(&page)
-		var count RequestCount
+		var count requests.RequestCount
 		s.call("GET", "/requests/count"+query, "", as("acc_owner")).want(200).into(&count)
 		if len(page.Requests) != want || count.Count != want {
 			t.Errorf("%s: listed %d, counted %d, want %d", query, len(page.Requests), count.Count, want)
@@ -149,7 +150,7 @@ func TestDetailTellsMoneyExactly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home)}
-	var got RequestDetail
+	var got requests.RequestDetail
 	s.call("GET", "/requests/req_1", "", as("acc_viewer")).want(200).into(&got)
 	if got.Cost.String() != "0.003001" || got.Saved.String() != "0.006002" || *got.SavedPercent != 66.7 {
 		t.Errorf("cost %s, saved %s, %v %%", got.Cost, got.Saved, *got.SavedPercent)
@@ -195,7 +196,7 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 		e := entry("req_1", home)
 		e.BodyState = state
 		s.log.entries = []requestlog.Entry{e}
-		var got RequestBody
+		var got requests.RequestBody
 		s.call("GET", "/requests/req_1/body", "", as("acc_owner")).want(200).into(&got)
 		if got.State != string(state) || got.Reason == nil || got.Request != nil || seen[*got.Reason] {
 			t.Errorf("%s: %+v", state, got)
@@ -212,7 +213,7 @@ func TestBodyOfAnotherFormatIsToldInChatToo(t *testing.T) {
 	e.Format = "messages"
 	s.log.entries = []requestlog.Entry{e}
 	s.log.bodies["req_1"] = requestlog.Body{Request: []byte("a"), Response: []byte("b")}
-	var got RequestBody
+	var got requests.RequestBody
 	s.call("GET", "/requests/req_1/body", "", as("acc_developer")).want(200).into(&got)
 	if *got.Request != "a" || got.ChatRequest == nil || *got.ChatRequest != "chat of a" || *got.ChatResponse != "chat of b" {
 		t.Errorf("%+v", got)
@@ -224,7 +225,7 @@ func TestStoredBodyIsShownAsText(t *testing.T) {
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home)}
 	s.log.bodies["req_1"] = requestlog.Body{Request: []byte(`{"a":1}`), Response: []byte("b\xffc"), Streamed: true}
-	var got RequestBody
+	var got requests.RequestBody
 	s.call("GET", "/requests/req_1/body", "", as("acc_developer")).want(200).into(&got)
 	if got.State != "stored" || *got.Request != `{"a":1}` || *got.Response != "b\uFFFDc" || !got.Streamed || got.Reason != nil {
 		t.Errorf("%+v", got)
@@ -241,9 +242,9 @@ func TestWhoMayNotReadTextsSeesNone(t *testing.T) {
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home)}
 	for _, tc := range []struct{ caller, want string }{{"acc_viewer", ""}, {"acc_developer", "how do I"}} {
-		var page RequestPage
+		var page requests.RequestPage
 		s.call("GET", "/requests", "", as(tc.caller)).want(200).into(&page)
-		var one RequestDetail
+		var one requests.RequestDetail
 		s.call("GET", "/requests/req_1", "", as(tc.caller)).want(200).into(&one)
 		if page.Requests[0].Preview != tc.want || one.Preview != tc.want {
 			t.Errorf("%s sees %q and %q", tc.caller, page.Requests[0].Preview, one.Preview)
@@ -257,13 +258,13 @@ func TestDeletingNeedsAFilterAndCountsFirst(t *testing.T) {
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home), entry("req_3", abroad)}
 	s.call("DELETE", "/requests?dry_run=false", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	var got Erased
+	var got requests.Erased
 	s.call("DELETE", "/requests?model=gpt", "", as("acc_owner")).want(200).into(&got)
-	if got != (Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.world.events) != 0 {
+	if got != (requests.Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.world.events) != 0 {
 		t.Errorf("dry run: %+v, deleted %d", got, s.log.deleted)
 	}
 	s.call("DELETE", "/requests?all=true&dry_run=false", "", as("acc_owner")).want(200).into(&got)
-	if got != (Erased{Count: 2}) || s.log.deleted != 2 {
+	if got != (requests.Erased{Count: 2}) || s.log.deleted != 2 {
 		t.Errorf("%+v, deleted %d", got, s.log.deleted)
 	}
 	if len(s.world.events) != 1 || s.world.events[0].Action != "requests.delete" {
@@ -273,7 +274,7 @@ func TestDeletingNeedsAFilterAndCountsFirst(t *testing.T) {
 
 func TestOnlyFiltersDropsPaging(t *testing.T) {
 	t.Parallel()
-	got := onlyFilters(url.Values{"model": {"gpt"}, "limit": {"5"}, "workspace": {"w"}, "before": {"x"}, "q": {""}})
+	got := requests.OnlyFilters(url.Values{"model": {"gpt"}, "limit": {"5"}, "workspace": {"w"}, "before": {"x"}, "q": {""}})
 	if diff := cmp.Diff(url.Values{"model": {"gpt"}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -296,25 +297,11 @@ func TestRowsSayWhyAnotherServed(t *testing.T) {
 		e := entry("req_1", home)
 		e.DecisionKind, e.Attempts = test.decision, test.attempts
 		got := ""
-		if row := RowOf(&e); row.Fallback != nil {
+		if row := requests.RowOf(&e); row.Fallback != nil {
 			got = *row.Fallback
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
-}
-
-func TestPriceSourceIsOneWord(t *testing.T) {
-	t.Parallel()
-	for source, want := range map[string]string{
-		"models.dev+litellm+openrouter": "list", "vendor page": "list", "": "list", "override": "override",
-		"provider": "provider-reported", "local": "local",
-	} {
-		bill := billView(&catalog.Bill{Source: source, AsOf: "2026-11-01"})
-		card := priceView(&catalog.Price{Source: source})
-		if bill.Kind != want || bill.Source != source || card.Kind != want || card.Source != source {
-			t.Errorf("%q: %+v, %+v", source, bill, card)
 		}
 	}
 }
@@ -330,8 +317,8 @@ func TestAFreshRequestIsWaitedFor(t *testing.T) {
 		waited time.Duration
 	}{
 		{"there at once", fresh, 0, 200, 0},
-		{"there soon", fresh, 3, 200, 3 * entryPause},
-		{"never there", fresh, 1000, 404, entryWait},
+		{"there soon", fresh, 3, 200, 150 * time.Millisecond},
+		{"never there", fresh, 1000, 404, 2 * time.Second},
 		{"too old to come", old, 1, 404, 0},
 		{"no id of ours", "req_nothing", 1, 404, 0},
 		{"the id of something else", id.New("key", noon), 1, 404, 0},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
 )
 
 func TestOperationsAndTheirPermissions(t *testing.T) {
@@ -22,7 +23,7 @@ func TestOperationsAndTheirPermissions(t *testing.T) {
 
 func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
 	t.Parallel()
-	known := map[account.Permission]bool{Public: true, SignedIn: true}
+	known := map[account.Permission]bool{api.Public: true, api.SignedIn: true}
 	for _, p := range account.Permissions() {
 		known[p] = true
 	}
@@ -65,7 +66,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 		{"manage", []with{key("fl_manage")}},
 		{"key-elsewhere", []with{key("fl_manage"), inWorkspace(abroad)}},
 		{"bad-key", []with{key("fl_nonsense"), as("acc_owner")}},
-		{"bad-session", []with{header("Cookie", SessionCookie+"=nonsense")}},
+		{"bad-session", []with{header("Cookie", api.SessionCookie+"=nonsense")}},
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-48s", "")
@@ -75,7 +76,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 	s := newSite(t)
 	for _, op := range s.api.Operations() {
 		fmt.Fprintf(&b, "\n%-48s", op.Method+" "+op.Path)
-		s.api.Parts = s.furnish() // what one operation does must not show in the next
+		s.reset() // what one operation does must not show in the next
 		for _, caller := range callers {
 			got := s.call(op.Method, pathParam.ReplaceAllString(op.Path, "nothing"), "", append(caller.with, briefly)...)
 			cell := "."
@@ -91,7 +92,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 func inWorkspace(id string) with {
 	return func(r *http.Request) {
 		q := r.URL.Query()
-		q.Set(workspaceParam, id)
+		q.Set("workspace", id)
 		r.URL.RawQuery = q.Encode()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
@@ -91,7 +92,7 @@ func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, numbe
 // replayer answers as it is told to.
 type replayer struct {
 	mu       sync.Mutex
-	queries  []BacktestQuery
+	queries  []policies.BacktestQuery
 	hold     chan struct{} // a backtest waits until it is closed; nil for not at all
 	tells    []replay.Progress
 	fails    error
@@ -99,7 +100,7 @@ type replayer struct {
 	verified replay.Verification
 }
 
-func (r *replayer) Backtest(ctx context.Context, q BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+func (r *replayer) Backtest(ctx context.Context, q policies.BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
 	r.mu.Lock()
 	r.queries = append(r.queries, q)
 	r.mu.Unlock()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
 	"fairlead/internal/llm"
 )
 
@@ -33,7 +35,17 @@ func (s *samples) Send(ctx context.Context, _ string, told func(done, total int)
 	return s.fails
 }
 
-func withSamples(run *samples) func(*Parts) { return func(p *Parts) { p.Samples = run } }
+func withSamples(run *samples) func(*Parts) {
+	return func(p *Parts) {
+		p.Playground.Samples = run
+		facts := p.Accounts.Facts
+		p.Accounts.Facts = func() accounts.Facts {
+			f := facts()
+			f.Samples = run.Available()
+			return f
+		}
+	}
+}
 
 func TestSampleTrafficTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
@@ -87,7 +99,7 @@ func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
 func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done chan struct{}) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
+	r := httptest.NewRequestWithContext(ctx, "POST", api.Prefix+"/samples", nil)
 	as("acc_owner")(r)
 	w, done = &stream{header: http.Header{}}, make(chan struct{})
 	go func() {
@@ -116,13 +128,13 @@ func TestSampleTrafficNeedsTheSimulator(t *testing.T) {
 	for name, run := range map[string]func(*Parts){"none": func(*Parts) {}, "away": withSamples(&samples{})} {
 		s := newSite(t, run)
 		s.call("POST", "/samples", "", as("acc_owner")).refused(http.StatusConflict, "CONFLICT")
-		var v SessionView
+		var v accounts.SessionView
 		s.call("GET", "/session", "", as("acc_owner")).want(200).into(&v)
 		if v.Server.Samples {
 			t.Errorf("%s: samples are offered", name)
 		}
 	}
-	var v SessionView
+	var v accounts.SessionView
 	newSite(t, withSamples(&samples{available: true})).call("GET", "/session", "").want(200).into(&v)
 	if !v.Server.Samples {
 		t.Error("samples are not offered")

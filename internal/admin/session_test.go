@@ -10,22 +10,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
 )
 
 func TestSessionTellsWhoAndWhat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var nobody SessionView
+	var nobody accounts.SessionView
 	s.call("GET", "/session", "").want(200).into(&nobody)
 	if nobody.Account != nil || len(nobody.Workspaces) != 0 || nobody.Server.Version != "1.2.3" {
 		t.Errorf("%+v", nobody)
 	}
-	var over SessionView
+	var over accounts.SessionView
 	s.call("GET", "/session", "", header("Cookie", "fairlead_session=over")).want(200).into(&over)
 	if over.Account != nil {
 		t.Errorf("%+v", over)
 	}
-	var viewer SessionView
+	var viewer accounts.SessionView
 	s.call("GET", "/session", "", as("acc_viewer")).want(200).into(&viewer)
 	if viewer.Account.Email != "viewer@example.com" || len(viewer.Workspaces) != 1 {
 		t.Fatalf("%+v", viewer)
@@ -41,7 +43,7 @@ func TestInstanceWideRightsAreTheOperators(t *testing.T) {
 	s := newSite(t)
 	may := map[string]bool{}
 	for _, who := range []string{"acc_owner", stranger} {
-		var v SessionView
+		var v accounts.SessionView
 		s.call("GET", "/session", "", as(who)).want(200).into(&v)
 		may[who] = slices.Contains(v.Workspaces[0].Permissions, string(account.ManageProviders))
 	}
@@ -78,16 +80,16 @@ func TestLoopbackIsNoCredential(t *testing.T) {
 		for _, empty := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, empty store %v", claim, empty), func(t *testing.T) {
 				t.Parallel()
-				s := newSite(t, func(p *Parts) { p.TrustProxy = true })
+				s := newSite(t, func(p *Parts) { p.Server.TrustProxy = true })
 				s.world.noPeople = empty
-				var got RegistrationState
+				var got accounts.RegistrationState
 				s.call("GET", "/registration", "", from).want(200).into(&got)
-				want := RegistrationState{SetupNeeded: empty, SetupCodeNeeded: empty, InvitationNeeded: !empty, Mode: "invitation", MinPasswordLength: 10}
+				want := accounts.RegistrationState{SetupNeeded: empty, SetupCodeNeeded: empty, InvitationNeeded: !empty, Mode: "invitation", MinPasswordLength: 10}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
 				for _, op := range s.api.Operations() {
-					if op.Permission == Public {
+					if op.Permission == api.Public {
 						continue
 					}
 					path := regexp.MustCompile(`{[^}]*}`).ReplaceAllString(op.Path, "x")
@@ -105,7 +107,7 @@ func TestRegisteringSignsIn(t *testing.T) {
 	s := newSite(t)
 	body := `{"email":"new@example.com","password":"long enough","setup_code":"AAAA-BBBB","invitation":"tok"}`
 	got := s.call("POST", "/registration", body, header("User-Agent", "test/1")).want(http.StatusCreated)
-	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != SessionCookie {
+	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != api.SessionCookie {
 		t.Error("not signed in")
 	}
 	r := s.world.registered
@@ -118,7 +120,7 @@ func TestOpenRegistrationDoesNotSignIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	got := s.call("POST", "/registration", `{"email":"new@example.com","password":"long enough"}`).want(http.StatusCreated)
-	var view SessionView
+	var view accounts.SessionView
 	got.into(&view)
 	if view.Account != nil || len(view.Workspaces) != 0 || len(got.Result().Cookies()) != 0 {
 		t.Errorf("%+v, cookies %v", view, got.Result().Cookies())
@@ -128,7 +130,7 @@ func TestOpenRegistrationDoesNotSignIn(t *testing.T) {
 func TestDeviceCookieIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, header("Cookie", DeviceCookie+"=known")).want(http.StatusCreated)
+	got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, header("Cookie", api.DeviceCookie+"=known")).want(http.StatusCreated)
 	if c := got.Result().Cookies(); len(c) != 2 || c[1].Value != "known" {
 		t.Errorf("cookies %v", c)
 	}
@@ -138,7 +140,7 @@ func TestAccountOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	me := as("acc_viewer")
-	var got AccountView
+	var got accounts.AccountView
 	s.call("PATCH", "/account", `{"time_zone":"Europe/Paris"}`, me).want(200).into(&got)
 	if got.TimeZone != "Europe/Paris" || got.Name != "acc_viewer" {
 		t.Errorf("%+v", got)
@@ -147,10 +149,10 @@ func TestAccountOfOnesOwn(t *testing.T) {
 	if wrong.Details.Param != "old_password" {
 		t.Errorf("%+v", wrong)
 	}
-	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != SessionCookie {
+	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != api.SessionCookie {
 		t.Error("this browser was left without a session")
 	}
-	var list BrowserSessionList
+	var list accounts.BrowserSessionList
 	s.call("GET", "/account/sessions", "", me).want(200).into(&list)
 	if len(list.Sessions) != 1 || !list.Sessions[0].Current {
 		t.Fatalf("%+v", list)
@@ -166,7 +168,7 @@ func TestEndingAllOtherSessions(t *testing.T) {
 	for _, token := range []string{"1-another", "2-another"} {
 		s.world.sessions[token] = account.Session{TokenHash: []byte(token), AccountID: "acc_viewer"}
 	}
-	var got EndedSessions
+	var got accounts.EndedSessions
 	s.call("DELETE", "/account/sessions", "", as("acc_viewer")).want(200).into(&got)
 	slices.Sort(s.world.ended)
 	if diff := cmp.Diff([]string{"1-another", "2-another"}, s.world.ended); diff != "" || got.Ended != 2 {
@@ -179,7 +181,7 @@ func TestWrongPasswordsNameTheirField(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	want := []Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
+	want := []api.Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
 	if diff := cmp.Diff(want, old.Details.Problems); diff != "" || old.Details.Param != "old_password" {
 		t.Errorf("%q: %s", old.Details.Param, diff)
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/admin/overview"
 )
 
 const (
@@ -13,102 +15,11 @@ const (
 	day = 24 * time.Hour
 )
 
-func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
-	t.Parallel()
-	type fact struct{ Object, Severity string }
-	for _, test := range []struct {
-		name string
-		use  DiskUse
-		want []fact
-	}{
-		{"plenty of everything", DiskUse{FreeBytes: 50 * gib, TotalBytes: 1000 * gib, SpoolBytes: 1, SpoolLimit: gib}, nil},
-		{"nothing is known", DiskUse{FreeBytes: -1, TotalBytes: -1}, nil},
-		{"a large disk with little left", DiskUse{FreeBytes: 2*gib - 1, TotalBytes: 1000 * gib}, []fact{{"disk", "warning"}}},
-		{"a large disk with almost nothing left", DiskUse{FreeBytes: 255 * mib, TotalBytes: 1000 * gib}, []fact{{"disk", "error"}}},
-		{"a small disk that is mostly free", DiskUse{FreeBytes: gib, TotalBytes: 2 * gib}, nil},
-		{"a small disk with little left", DiskUse{FreeBytes: 50 * mib, TotalBytes: 2 * gib}, []fact{{"disk", "warning"}}},
-		{"the queue is filling", DiskUse{FreeBytes: -1, SpoolBytes: 80, SpoolLimit: 100}, []fact{{"spool", "warning"}}},
-		{"the queue is full", DiskUse{FreeBytes: -1, SpoolBytes: 100, SpoolLimit: 100}, []fact{{"spool", "error"}}},
-		{"no limit of the queue", DiskUse{FreeBytes: -1, SpoolBytes: 100}, nil},
-	} {
-		var got []fact
-		for _, f := range storageAttention(test.use) {
-			got = append(got, fact{f.Object, f.Severity})
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: %s", test.name, diff)
-		}
-	}
-	text := storageAttention(DiskUse{FreeBytes: 3 * gib / 2, TotalBytes: 1000 * gib})[0].Message
-	if want := "Only 1.5 GiB of disk space are left in the data directory. Free disk space or reduce the retention."; text != want {
-		t.Errorf("%s", text)
-	}
-}
-
-func TestForecastFollowsTheGrowthOfTheLastDays(t *testing.T) {
-	t.Parallel()
-	grown := []StorageSample{{noon.Add(-9 * day), 1}, {noon.Add(-4 * day), 600 * mib}, {noon.Add(-day), 900 * mib}, {noon.Add(-time.Hour), 990 * mib}}
-	at := func(days int) *time.Time { return new(noon.Add(time.Duration(days) * day)) }
-	perDay, measured := new(100*mib), new((4 * day).Milliseconds())
-	for _, test := range []struct {
-		name string
-		use  StorageUse
-		want StorageForecast
-	}{
-		{"nothing was measured", StorageUse{DatabaseBytes: gib, FreeBytes: gib}, StorageForecast{Outlook: "unknown"}},
-		{
-			"not measured for a day",
-			StorageUse{DatabaseBytes: gib, FreeBytes: gib, Samples: []StorageSample{{noon.Add(-23 * time.Hour), mib}}},
-			StorageForecast{Outlook: "unknown"},
-		},
-		{"the size is not known", StorageUse{DatabaseBytes: -1, FreeBytes: gib, Samples: grown}, StorageForecast{Outlook: "unknown"}},
-		{
-			"it shrinks",
-			StorageUse{DatabaseBytes: 200 * mib, FreeBytes: gib, Samples: grown},
-			StorageForecast{Outlook: "steady", MeasuredMS: measured, GrowthBytes: new(-100 * mib)},
-		},
-		{
-			"the disk is full first",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 300 * mib, Samples: grown, Retention: 90 * day, OldestEntry: noon.Add(-10 * day)},
-			StorageForecast{Outlook: "fills", MeasuredMS: measured, GrowthBytes: perDay, FullAt: at(3), BalancedAt: at(80), BalancedBytes: new(9000 * mib)},
-		},
-		{
-			"retention comes first",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 3000 * mib, Samples: grown, Retention: 30 * day, OldestEntry: noon.Add(-10 * day)},
-			StorageForecast{Outlook: "balances", MeasuredMS: measured, GrowthBytes: perDay, FullAt: at(30), BalancedAt: at(20), BalancedBytes: new(3000 * mib)},
-		},
-		{
-			"kept for ever",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 300 * mib, Samples: grown, OldestEntry: noon.Add(-10 * day)},
-			StorageForecast{Outlook: "fills", MeasuredMS: measured, GrowthBytes: perDay, FullAt: at(3)},
-		},
-		{
-			"retention is reached, and it grows all the same",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 300 * mib, Samples: grown, Retention: 5 * day, OldestEntry: noon.Add(-5 * day)},
-			StorageForecast{Outlook: "fills", MeasuredMS: measured, GrowthBytes: perDay, FullAt: at(3)},
-		},
-		{
-			"the database's disk is another one",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 300 * mib, Samples: grown, DiskElsewhere: true},
-			StorageForecast{Outlook: "grows", MeasuredMS: measured, GrowthBytes: perDay},
-		},
-		{
-			"not in our lifetime",
-			StorageUse{DatabaseBytes: 1000 * mib, FreeBytes: 1 << 60, Samples: grown},
-			StorageForecast{Outlook: "grows", MeasuredMS: measured, GrowthBytes: perDay},
-		},
-	} {
-		if diff := cmp.Diff(test.want, forecast(test.use, noon)); diff != "" {
-			t.Errorf("%s: %s", test.name, diff)
-		}
-	}
-}
-
 func TestForecastIsForThoseWhoRunTheGateway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.samples = []StorageSample{{noon.Add(-2 * day), 500}}
-	var mine, theirs SettingsView
+	s.world.samples = []overview.StorageSample{{noon.Add(-2 * day), 500}}
+	var mine, theirs overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
 	s.call("GET", "/settings", "", as(stranger)).want(200).into(&theirs)
 	if f := mine.Storage.Forecast; f == nil || f.Outlook != "grows" || *f.GrowthBytes != 250 {
@@ -123,9 +34,9 @@ func TestAttentionOfTheGatewayAsksNoDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.broken = errDisk // of the keys
-	s.world.disk = DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
+	s.world.disk = overview.DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
 	kinds := func(who string) (list []string) {
-		var got AttentionList
+		var got overview.AttentionList
 		s.call("GET", "/attention", "", as(who)).want(200).into(&got)
 		for _, f := range got.Attention {
 			list = append(list, f.Kind)
@@ -135,7 +46,7 @@ func TestAttentionOfTheGatewayAsksNoDatabase(t *testing.T) {
 	if diff := cmp.Diff([]string{"storage_low", "circuit_open", "credential_backing_off"}, kinds("acc_viewer")); diff != "" {
 		t.Error(diff)
 	}
-	var mine, theirs AttentionList
+	var mine, theirs overview.AttentionList
 	s.call("GET", "/attention", "", as("acc_viewer")).want(200).into(&mine)
 	s.call("GET", "/attention", "", as(stranger)).want(200).into(&theirs)
 	if mine.ConfigFile == nil || *mine.ConfigFile != "/etc/fairlead/fairlead.yaml" || theirs.ConfigFile != nil {
@@ -147,26 +58,5 @@ func TestAttentionOfTheGatewayAsksNoDatabase(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"no_provider"}, kinds(stranger)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestNoProviderIsUsableWhileAllItsCredentialsRest(t *testing.T) {
-	t.Parallel()
-	resting := CredentialState{ID: "a", Resting: noon.Add(time.Minute)}
-	rested := CredentialState{ID: "b", Resting: noon.Add(-time.Minute)}
-	for _, test := range []struct {
-		name        string
-		credentials []CredentialState
-		want        bool
-	}{
-		{"none needed", nil, true},
-		{"one rests", []CredentialState{resting, {ID: "c"}}, true},
-		{"all rest", []CredentialState{resting, resting}, false},
-		{"it has rested", []CredentialState{rested}, true},
-	} {
-		facts := fleetAttention([]ProviderState{{Name: "acme", Enabled: true, Credentials: test.credentials, Targets: (&fleet{}).targets()[1:]}}, false, noon)
-		if usable := len(facts) == 0; usable != test.want {
-			t.Errorf("%s: %+v", test.name, facts)
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/requestlog"
 )
 
@@ -27,6 +28,8 @@ type stream struct {
 	status int
 	buffer bytes.Buffer
 }
+
+const tailHeartbeat = 15 * time.Second
 
 func (s *stream) Header() http.Header    { return s.header }
 func (s *stream) WriteHeader(status int) { s.status = status }
@@ -50,7 +53,7 @@ func (s *stream) take() string {
 func watch(t *testing.T, s *site, query string, changes ...with) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "GET", prefix+"/requests/tail"+query, nil)
+	r := httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"/requests/tail"+query, nil)
 	as("acc_owner")(r)
 	for _, change := range changes {
 		change(r)
@@ -71,7 +74,7 @@ func watch(t *testing.T, s *site, query string, changes ...with) *stream {
 
 func liveSite(t *testing.T) *site {
 	t.Helper()
-	return newSite(t, func(p *Parts) { p.Now = time.Now })
+	return newSite(t, func(p *Parts) { p.Server.Now = time.Now })
 }
 
 // events returns the rows of every batch, as "id state", and the last event id.
@@ -84,7 +87,7 @@ func events(t *testing.T, text string) (batches [][]string, last string) {
 			case "id":
 				last = value
 			case "data":
-				var b TailBatch
+				var b requests.TailBatch
 				if err := json.Unmarshal([]byte(value), &b); err != nil {
 					t.Fatal(err)
 				}
@@ -223,11 +226,6 @@ func TestTailEndsWithTheRights(t *testing.T) {
 		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
 			t.Errorf("%q", got)
 		}
-		s.api.tails.mu.Lock()
-		defer s.api.tails.mu.Unlock()
-		if s.api.tails.all != 0 || len(s.api.tails.each) != 0 {
-			t.Error("it still counts as open")
-		}
 	})
 }
 
@@ -242,7 +240,7 @@ func TestTailShowsWhatTheRoleAllowsNow(t *testing.T) {
 			s.world.members[home][i].Role = account.Viewer
 		}
 		s.world.mu.Unlock()
-		time.Sleep(tailCheck)
+		time.Sleep(time.Second)
 		asked := done("req_1")
 		asked.Entry.Preview = "secret"
 		s.feed.Publish(asked)
@@ -256,32 +254,12 @@ func TestTailShowsWhatTheRoleAllowsNow(t *testing.T) {
 	})
 }
 
-func TestTailsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for range maxTailsEach {
-		s.api.tails.enter(home)
-	}
-	s.call("GET", "/requests/tail", "", as("acc_owner")).refused(http.StatusServiceUnavailable, "OVERLOADED")
-	if s.api.tails.all != maxTailsEach {
-		t.Error("the refused one is counted")
-	}
-	for i := range maxTails - maxTailsEach {
-		if !s.api.tails.enter(fmt.Sprint(i)) {
-			t.Fatal("one workspace keeps the others from watching")
-		}
-	}
-	if s.api.tails.enter("one more") {
-		t.Error("there is no bound for all")
-	}
-}
-
 func TestTailOverARealConnection(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	server := httptest.NewServer(s.api)
 	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+"/requests/tail", http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+api.Prefix+"/requests/tail", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +301,7 @@ func TestTailMayOnlyCount(t *testing.T) {
 			if !ok {
 				continue
 			}
-			var b TailBatch
+			var b requests.TailBatch
 			if err := json.Unmarshal([]byte(data), &b); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -61,8 +62,8 @@ func TestResponsesHideOperatorDataAndTexts(t *testing.T) {
 				s.log.bodies[e.ID] = requestlog.Body{Request: []byte(`{"messages":"` + textCanary + `"}`)}
 			}
 			paths := []string{
-				"/requests/export?format=csv&columns=" + strings.Join(columnNames(), ","),
-				"/requests/export?format=jsonl&columns=" + strings.Join(columnNames(), ","),
+				"/requests/export?format=csv&columns=" + strings.Join(requests.Columns(), ","),
+				"/requests/export?format=jsonl&columns=" + strings.Join(requests.Columns(), ","),
 			}
 			for _, op := range s.api.Operations() {
 				if op.Method == http.MethodGet && !strings.HasSuffix(op.Path, "/tail") {

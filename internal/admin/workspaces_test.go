@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/money"
 )
 
@@ -46,7 +49,7 @@ func TestUnknownDefaultModelIsRefused(t *testing.T) {
 		Details struct{ Suggestions []string }
 	}
 	got.into(&all)
-	want := []Problem{{In: "body", Param: "default_model", Message: `unknown model "gtp"`, Suggestion: "gpt"}}
+	want := []api.Problem{{In: "body", Param: "default_model", Message: `unknown model "gtp"`, Suggestion: "gpt"}}
 	if diff := cmp.Diff(want, e.Details.Problems); diff != "" || e.Details.Param != "default_model" || !cmp.Equal(all.Details.Suggestions, []string{"gpt"}) {
 		t.Errorf("%s%+v", diff, all)
 	}
@@ -73,12 +76,12 @@ func TestOperatorSetsBudgetsElsewhere(t *testing.T) {
 func TestWorkspacesOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var list WorkspaceList
+	var list accounts.WorkspaceList
 	s.call("GET", "/workspaces", "", as("acc_owner")).want(200).into(&list)
 	if len(list.Workspaces) != 1 || list.Workspaces[0].ID != home || !list.Workspaces[0].Operator {
 		t.Errorf("%+v", list)
 	}
-	var made WorkspaceView
+	var made workspaces.WorkspaceView
 	s.call("POST", "/workspaces", `{"name":"Second"}`, as("acc_owner")).want(http.StatusCreated).into(&made)
 	if made.Name != "Second" || *made.DefaultModel != home {
 		t.Errorf("made by nobody in particular: %+v", made)
@@ -89,32 +92,32 @@ func TestMembersAndInvitations(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := as("acc_owner")
-	var members MemberList
+	var members workspaces.MemberList
 	s.call("GET", "/workspace/members", "", owner).want(200).into(&members)
 	if len(members.Members) != 4 || members.Members[0].Role != "owner" {
 		t.Errorf("%+v", members)
 	}
 	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"admin"}`, owner).want(http.StatusNoContent)
 	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"root"}`, owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	for query, want := range map[string][]RevokedKey{"": {{ID: "key_of_member", Name: "ci"}}, "?keep_keys=true": {}} {
-		var removed RemovedMember
+	for query, want := range map[string][]workspaces.RevokedKey{"": {{ID: "key_of_member", Name: "ci"}}, "?keep_keys=true": {}} {
+		var removed workspaces.RemovedMember
 		s.call("DELETE", "/workspace/members/acc_viewer"+query, "", owner).want(200).into(&removed)
 		if diff := cmp.Diff(want, removed.RevokedKeys); diff != "" {
 			t.Errorf("%q: %s", query, diff)
 		}
 	}
 	s.call("POST", "/workspace/leave", "", as("acc_viewer")).want(200)
-	var made NewInvitation
+	var made workspaces.NewInvitation
 	s.call("POST", "/workspace/invitations", `{"role":"viewer"}`, owner).want(http.StatusCreated).into(&made)
 	if made.Token != "the-token" || made.Role != "viewer" {
 		t.Errorf("%+v", made)
 	}
-	var open InvitationList
+	var open workspaces.InvitationList
 	s.call("GET", "/workspace/invitations", "", as(stranger)).want(200).into(&open)
 	if len(open.Invitations) != 1 {
 		t.Errorf("%+v", open)
 	}
-	var joined Joined
+	var joined workspaces.Joined
 	s.call("POST", "/invitations/accept", `{"token":"t"}`, owner).want(200).into(&joined)
 	if joined.WorkspaceID != abroad {
 		t.Errorf("%+v", joined)
@@ -129,7 +132,7 @@ func TestAuditNamesItsActors(t *testing.T) {
 		{ID: "aud_1", WorkspaceID: home, At: noon, Actor: "command line", Action: "key.create"},
 		{ID: "aud_0", WorkspaceID: abroad, Actor: stranger},
 	}
-	var got AuditPage
+	var got workspaces.AuditPage
 	s.call("GET", "/audit?limit=2", "", as("acc_owner")).want(200).into(&got)
 	if len(got.Events) != 2 || got.Events[0].Label != "owner@example.com" || got.Events[1].Label != "command line" || *got.Before != "aud_1" {
 		t.Errorf("%+v", got)

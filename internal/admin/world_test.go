@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,9 +14,16 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/spending"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/policystore"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -57,14 +65,14 @@ type world struct {
 	grace       account.Grace
 	wsChange    account.WorkspaceChange
 	redact      []string
-	disk        DiskUse
-	samples     []StorageSample
+	disk        overview.DiskUse
+	samples     []overview.StorageSample
 }
 
 // note is a change as the audit log was told of it.
 type note struct {
 	Action, Object string
-	Before, After  any
+	Before, After  string // JSON; empty for nil
 }
 
 func newWorld() *world {
@@ -181,8 +189,8 @@ func (w *world) EndSession(_ context.Context, accountID, sessionID string) error
 
 func (w *world) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
 	p := w.people[accountID]
-	apply(&p.Name, c.Name)
-	apply(&p.TimeZone, c.TimeZone)
+	api.Apply(&p.Name, c.Name)
+	api.Apply(&p.TimeZone, c.TimeZone)
 	return p, nil
 }
 
@@ -352,7 +360,7 @@ func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]ac
 }
 
 func (w *world) Note(_ context.Context, by account.Actor, action, object string, before, after any) error {
-	w.noted = append(w.noted, note{action, object, before, after})
+	w.noted = append(w.noted, note{action, object, jsonText(before), jsonText(after)})
 	w.events = append(w.events, account.AuditEvent{
 		ID: fmt.Sprintf("aud_%d", len(w.events)), WorkspaceID: by.WorkspaceID, At: w.now, Actor: by.AccountID, Action: action, Object: object,
 		After: fmt.Appendf(nil, "%q", fmt.Sprint(after)),
@@ -368,26 +376,26 @@ func (w *world) Names(context.Context, string, []string) (map[string]string, err
 
 // Spending and Instance.
 
-func (w *world) BudgetUse(context.Context, string) (map[string]BudgetUse, error) {
-	return map[string]BudgetUse{
+func (w *world) BudgetUse(context.Context, string) (map[string]spending.BudgetUse, error) {
+	return map[string]spending.BudgetUse{
 		"key_read":   {Spent: 9 * money.Dollar, Held: money.Dollar, ResetsAt: noon.Add(time.Hour)},
 		"key_manage": {Spent: 10 * money.Dollar},
 	}, nil
 }
 
-func (w *world) Facts() Facts {
-	return Facts{
+func (w *world) Facts() overview.Facts {
+	return overview.Facts{
 		Version: "1.2.3", Registration: account.RegistrationInvitation, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
-		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
+		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: overview.InstanceLimits{BodyBytes: 1, Total: time.Minute},
 		Predictor: "p-1", Policies: 2, PoliciesClosed: w.closed,
 	}
 }
 
-func (w *world) Storage(context.Context) (StorageUse, error) {
-	return StorageUse{DatabaseBytes: 1000, FreeBytes: -1, Samples: w.samples}, nil
+func (w *world) Storage(context.Context) (overview.StorageUse, error) {
+	return overview.StorageUse{DatabaseBytes: 1000, FreeBytes: -1, Samples: w.samples}, nil
 }
 
-func (w *world) Disk() DiskUse { return w.disk }
+func (w *world) Disk() overview.DiskUse { return w.disk }
 
 // Fleet.
 
@@ -411,43 +419,43 @@ func (f *fleet) SetPrice(_ context.Context, name, model string, price *catalog.P
 	return nil
 }
 
-func (f *fleet) targets() []TargetState {
+func (f *fleet) targets() []providers.TargetState {
 	gpt := &catalog.Model{Name: "gpt", Vendor: "acme", Op: llm.Chat, Context: 128_000, Abilities: llm.Tools | llm.Vision, Quality: 0.7}
 	odd := &catalog.Model{Name: "odd", Op: llm.Chat}
 	cached := money.PerMillion(0.25)
-	return []TargetState{
+	return []providers.TargetState{
 		{
 			Target: &provider.Target{Provider: "acme", Model: gpt, Upstream: "gpt-1", Price: &catalog.Price{
 				Input: money.PerMillion(2.5), Output: money.PerMillion(10), CacheRead: &cached, Source: "list", AsOf: "2026-11-01",
 				Tiers: []catalog.Tier{{Above: 200_000, Input: money.PerMillion(5), Output: money.PerMillion(20)}},
 			}},
-			Health: TargetHealth{Circuit: cmp.Or(f.circuit, "open"), Reason: cmp.Or(f.reason, "5 failures in a row"), NextProbe: noon.Add(time.Second), Calls: 10, Failures: 5},
+			Health: providers.TargetHealth{Circuit: cmp.Or(f.circuit, "open"), Reason: cmp.Or(f.reason, "5 failures in a row"), NextProbe: noon.Add(time.Second), Calls: 10, Failures: 5},
 		},
-		{Target: &provider.Target{Provider: "acme", Model: odd, Upstream: "odd", Price: f.set}, PriceSet: f.set != nil, Health: TargetHealth{Calls: 2, Latency: 120 * time.Millisecond}},
+		{Target: &provider.Target{Provider: "acme", Model: odd, Upstream: "odd", Price: f.set}, PriceSet: f.set != nil, Health: providers.TargetHealth{Calls: 2, Latency: 120 * time.Millisecond}},
 	}
 }
 
-func (f *fleet) Models() []ModelState {
+func (f *fleet) Models() []providers.ModelState {
 	t := f.targets()
-	return []ModelState{{Model: t[0].Target.Model, Targets: t[:1]}, {Model: t[1].Target.Model, Targets: t[1:]}}
+	return []providers.ModelState{{Model: t[0].Target.Model, Targets: t[:1]}, {Model: t[1].Target.Model, Targets: t[1:]}}
 }
 
-func (f *fleet) Providers() []ProviderState {
-	return []ProviderState{{
+func (f *fleet) Providers() []providers.ProviderState {
+	return []providers.ProviderState{{
 		Name: "acme", Title: "Acme", BaseURL: "https://internal.acme.example", Source: "env", Enabled: f.enabled["acme"], Targets: f.targets(),
-		Credentials: []CredentialState{
+		Credentials: []providers.CredentialState{
 			{ID: "acme#1", Hint: "…f3Qa", Source: "env ACME_API_KEY", Resting: noon.Add(time.Minute), Reason: "429"},
 			{ID: "cred_1", Hint: "…9xK2", Source: "dashboard"},
 		},
-		Headroom: &Headroom{Requests: new(int64(5)), At: noon},
+		Headroom: &providers.Headroom{Requests: new(int64(5)), At: noon},
 	}}
 }
 
-func (f *fleet) Test(_ context.Context, name string) (ProbeResult, error) {
+func (f *fleet) Test(_ context.Context, name string) (providers.ProbeResult, error) {
 	if name != "acme" {
-		return ProbeResult{}, account.ErrNotFound
+		return providers.ProbeResult{}, account.ErrNotFound
 	}
-	return ProbeResult{OK: true, Latency: 80 * time.Millisecond, Status: 200, Models: []string{"gpt-1"}}, nil
+	return providers.ProbeResult{OK: true, Latency: 80 * time.Millisecond, Status: 200, Models: []string{"gpt-1"}}, nil
 }
 
 func (f *fleet) ResetCircuits(_ context.Context, name string) error {
@@ -457,12 +465,12 @@ func (f *fleet) ResetCircuits(_ context.Context, name string) error {
 	return nil
 }
 
-func (f *fleet) AddCredential(_ context.Context, name, secret string) (CredentialState, error) {
+func (f *fleet) AddCredential(_ context.Context, name, secret string) (providers.CredentialState, error) {
 	if name != "acme" {
-		return CredentialState{}, account.ErrNotFound
+		return providers.CredentialState{}, account.ErrNotFound
 	}
 	f.added = append(f.added, secret)
-	return CredentialState{ID: "cred_2", Hint: "…" + secret[len(secret)-4:], Source: "dashboard"}, nil
+	return providers.CredentialState{ID: "cred_2", Hint: "…" + secret[len(secret)-4:], Source: "dashboard"}, nil
 }
 
 func (f *fleet) RemoveCredential(_ context.Context, _, credentialID string) error {
@@ -480,7 +488,7 @@ func (f *fleet) SetEnabled(_ context.Context, name string, enabled bool) error {
 // explainer decides for one model, unless a draft pins another or refuses.
 type explainer struct{ log *entryLog }
 
-func (x explainer) Explain(ctx context.Context, q ExplainQuery) (*route.Decision, error) {
+func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	if q.RequestID != "" {
 		e, err := x.log.Entry(ctx, q.WorkspaceID, q.RequestID)
 		if err != nil {
@@ -608,9 +616,42 @@ func (l *entryLog) Breakdown(_ context.Context, q requestlog.BreakdownQuery) ([]
 }
 
 func (l *entryLog) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
-	n, err := l.Count(ctx, f, countLimit)
+	n, err := l.Count(ctx, f, 100_000)
 	if !dryRun {
 		l.deleted += int64(n)
 	}
 	return int64(n), err
+}
+
+func (w *world) accountFacts() accounts.Facts {
+	f := w.Facts()
+	return accounts.Facts{Version: f.Version, Registration: f.Registration, Simulated: f.Simulated}
+}
+
+func jsonText(v any) string {
+	if v == nil {
+		return ""
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func (w *world) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fresh := newWorld()
+	w.now, w.people, w.sessions, w.workspaces, w.members = fresh.now, fresh.people, fresh.sessions, fresh.workspaces, fresh.members
+	w.keys, w.secrets, w.invitations, w.events, w.noted = fresh.keys, fresh.secrets, fresh.invitations, nil, nil
+}
+
+// reset restores the data of a new site.
+func (s *site) reset() {
+	s.world.reset()
+	s.fleet.enabled = map[string]bool{"acme": true}
+	s.log.entries, s.log.bodies, s.log.groups = nil, map[string]requestlog.Body{}, map[string][]requestlog.Group{}
+	s.shelf.versions = map[string][]policystore.Version{}
+	s.lines.Reset()
 }

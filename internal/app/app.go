@@ -24,6 +24,8 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/overview"
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
@@ -74,7 +76,7 @@ type App struct {
 	fleet   atomic.Pointer[fleet]
 	local   []localServer
 	listed  modelLists
-	sizes   atomic.Pointer[[]admin.StorageSample] // of the database, over the last days
+	sizes   atomic.Pointer[[]overview.StorageSample] // of the database, over the last days
 
 	listener, adminListener *listener
 	unlock                  func() error
@@ -103,7 +105,7 @@ type App struct {
 	keeper                  *keeper
 	signals                 *signals
 	gateway                 *gateway.Gateway
-	admin                   *admin.API
+	admin                   *api.Server
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
 	simulator               *mockprovider.Simulator
@@ -126,7 +128,7 @@ func Run(ctx context.Context, o Options) error {
 	a.log = newLogger(o, loaded.Config.Log, &a.level)
 	a.setLevel(loaded.Config.Log)
 	a.config.Store(loaded)
-	a.sizes.Store(&[]admin.StorageSample{})
+	a.sizes.Store(&[]overview.StorageSample{})
 	if err := a.open(ctx); err != nil {
 		return errors.Join(err, a.close())
 	}

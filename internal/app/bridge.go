@@ -10,6 +10,16 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
+	"fairlead/internal/admin/accounts"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/keys"
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/admin/playground"
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
@@ -23,11 +33,37 @@ import (
 // adminParts introduces the parts to the admin API.
 func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
+	c := a.loaded().Config
+	requestLog := freshReader{a.db.Log, a.spool}
+	labels := &workspaces.Labels{Keys: a.accounts, Members: a.accounts, Names: a.db.Accounts}
+	facts := func() accounts.Facts {
+		f := b.Facts()
+		return accounts.Facts{
+			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated, Samples: sampler{a}.Available(),
+		}
+	}
 	return admin.Parts{
-		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: freshReader{a.db.Log, a.spool}, Figures: a.db.Figures, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db.Accounts, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
-		Rulebook: a.rules, Replayer: b, Feedback: ratings{a},
-		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, TrustProxy: a.loaded().Config.TrustProxy, Log: a.log, Now: time.Now,
+		Server: api.Options{
+			Sessions: a.accounts, Memberships: a.accounts, Keyring: a.keyring, Audit: a.accounts,
+			Unreachable: store.Unreachable, PublicURL: c.PublicURL, TrustProxy: c.TrustProxy, Log: a.log, Now: time.Now,
+		},
+		Accounts: accounts.Deps{Sessions: a.accounts, Registrar: a.accounts, Profiles: a.accounts, Memberships: a.accounts, Facts: facts},
+		Workspaces: workspaces.Deps{
+			Workspaces: a.accounts, Memberships: a.accounts, Members: a.accounts, Invitations: a.accounts, Audit: a.accounts, Labels: labels,
+			Spending: b, Models: b, DefaultRedaction: func() []string { return b.Facts().Redact },
+		},
+		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
+		Requests: requests.Deps{
+			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: b, Ratings: ratings{a}, Transcript: transcript,
+		},
+		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
+		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Figures: a.db.Figures},
+		Policies: policies.Deps{
+			Policies: a.rules, Versions: a.rules, Explainer: b, Backtester: b, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
+			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
+			ConfigFile: func() string { return b.Facts().ConfigFile },
+		},
+		Playground: playground.Deps{Playground: b, Samples: sampler{a}},
 	}
 }
 
@@ -35,27 +71,27 @@ func (a *App) adminParts() admin.Parts {
 type bridge struct{ app *App }
 
 // Models lists every model that has a target.
-func (b bridge) Models() []admin.ModelState {
-	var list []admin.ModelState
+func (b bridge) Models() []providers.ModelState {
+	var list []providers.ModelState
 	states, set := b.health(), b.app.fleet.Load().priced
 	for _, t := range b.app.gateway.Targets().Targets() {
-		state := admin.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
-		i := slices.IndexFunc(list, func(m admin.ModelState) bool { return m.Model.Name == t.Model.Name })
+		state := providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
+		i := slices.IndexFunc(list, func(m providers.ModelState) bool { return m.Model.Name == t.Model.Name })
 		if i >= 0 {
 			list[i].Targets = append(list[i].Targets, state)
 			continue
 		}
-		list = append(list, admin.ModelState{Model: t.Model, Targets: []admin.TargetState{state}})
+		list = append(list, providers.ModelState{Model: t.Model, Targets: []providers.TargetState{state}})
 	}
-	slices.SortFunc(list, func(x, y admin.ModelState) int { return strings.Compare(x.Model.Name, y.Model.Name) })
+	slices.SortFunc(list, func(x, y providers.ModelState) int { return strings.Compare(x.Model.Name, y.Model.Name) })
 	return list
 }
 
 // Providers lists the configured providers, those that are switched off at the end.
-func (b bridge) Providers() []admin.ProviderState {
+func (b bridge) Providers() []providers.ProviderState {
 	f := b.app.fleet.Load()
 	states, tired := b.health(), b.app.health.Credentials()
-	var list []admin.ProviderState
+	var list []providers.ProviderState
 	for _, p := range f.providers {
 		one := f.state(p)
 		one.Enabled = true
@@ -66,7 +102,7 @@ func (b bridge) Providers() []admin.ProviderState {
 			}
 		}
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, admin.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.priced[t.ID()]})
+			one.Targets = append(one.Targets, providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.priced[t.ID()]})
 		}
 		list = append(list, one)
 	}
@@ -77,10 +113,10 @@ func (b bridge) Providers() []admin.ProviderState {
 }
 
 // state is what is known of a provider, switched on or off: all but its targets.
-func (f *fleet) state(p *provider.Provider) admin.ProviderState {
-	one := admin.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated}
+func (f *fleet) state(p *provider.Provider) providers.ProviderState {
+	one := providers.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated}
 	for _, c := range p.Credentials {
-		one.Credentials = append(one.Credentials, admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
+		one.Credentials = append(one.Credentials, providers.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
 	}
 	return one
 }
@@ -102,26 +138,26 @@ func known(snap *route.Snapshot, name string) (bool, []string) {
 	return false, near
 }
 
-func (b bridge) health() map[string]admin.TargetHealth {
-	states := map[string]admin.TargetHealth{}
+func (b bridge) health() map[string]providers.TargetHealth {
+	states := map[string]providers.TargetHealth{}
 	for _, h := range b.app.health.Snapshot() {
 		states[h.Target] = targetHealth(h)
 	}
 	return states
 }
 
-func targetHealth(h health.TargetHealth) admin.TargetHealth {
-	return admin.TargetHealth{
+func targetHealth(h health.TargetHealth) providers.TargetHealth {
+	return providers.TargetHealth{
 		Circuit: circuitName(h), Reason: h.Reason, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
 		Calls: h.Calls, Failures: h.Failures,
 	}
 }
 
 // Test makes one cheap call to the provider.
-func (b bridge) Test(ctx context.Context, name string) (admin.ProbeResult, error) {
+func (b bridge) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
-		return admin.ProbeResult{}, account.ErrNotFound
+		return providers.ProbeResult{}, account.ErrNotFound
 	}
 	return testProvider(ctx, b.app.egress, p), nil
 }
@@ -142,7 +178,7 @@ func (b bridge) ResetCircuits(_ context.Context, name string) error {
 }
 
 // Explain decides as the gateway would, and calls nobody.
-func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+func (b bridge) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	if q.RequestID != "" {
 		return b.explainLogged(ctx, q)
 	}
@@ -180,7 +216,7 @@ func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, works
 }
 
 // Facts tells what this gateway is.
-func (b bridge) Facts() admin.Facts {
+func (b bridge) Facts() overview.Facts {
 	loaded := b.app.loaded()
 	c := loaded.Config
 	providers := b.app.fleet.Load().providers
@@ -192,11 +228,11 @@ func (b bridge) Facts() admin.Facts {
 	if c.Store != "sqlite" {
 		kind = "postgres"
 	}
-	return admin.Facts{
+	return overview.Facts{
 		Version: b.app.version, Simulated: simulated, Registration: c.Registration, ConfigSource: b.app.configText(), ConfigFile: loaded.Path, Store: kind,
 		DefaultModel: c.DefaultModel, StartedAt: b.app.started, LogBodies: c.Log.Bodies,
 		EntryRetention: c.Log.EntryRetention, BodyRetention: c.Log.BodyRetention, Redact: c.Log.Redact,
-		Limits: admin.InstanceLimits{
+		Limits: overview.InstanceLimits{
 			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
 		},
@@ -206,32 +242,32 @@ func (b bridge) Facts() admin.Facts {
 }
 
 // Storage measures what is stored.
-func (b bridge) Storage(ctx context.Context) (admin.StorageUse, error) {
+func (b bridge) Storage(ctx context.Context) (overview.StorageUse, error) {
 	used, err := b.app.db.Log.Usage(ctx)
 	if err != nil {
-		return admin.StorageUse{}, err
+		return overview.StorageUse{}, err
 	}
 	c := b.app.loaded().Config
 	keep, err := b.app.db.Log.LongestRetention(ctx, logstore.Retention{Entries: c.Log.EntryRetention, Bodies: c.Log.BodyRetention})
 	if err != nil {
-		return admin.StorageUse{}, err
+		return overview.StorageUse{}, err
 	}
 	disk := b.Disk()
-	return admin.StorageUse{
+	return overview.StorageUse{
 		DatabaseBytes: used.Bytes, SpoolBytes: disk.SpoolBytes, SpoolLimit: disk.SpoolLimit, FreeBytes: disk.FreeBytes,
 		OldestEntry: used.Oldest, Samples: *b.app.sizes.Load(), Retention: keep.Entries, DiskElsewhere: c.Store != "sqlite",
 	}, nil
 }
 
 // Disk tells how full storage is without asking the database.
-func (b bridge) Disk() admin.DiskUse {
+func (b bridge) Disk() overview.DiskUse {
 	c := b.app.loaded().Config
 	free, total := diskBytes(c.DataDir)
-	return admin.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
+	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
 }
 
 // BudgetUse says how much of the budgets of a workspace and its keys is used up.
-func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]admin.BudgetUse, error) {
+func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]spending.BudgetUse, error) {
 	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
 	if err != nil {
 		return nil, err
@@ -240,7 +276,7 @@ func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]a
 	if err != nil {
 		return nil, err
 	}
-	use := map[string]admin.BudgetUse{}
+	use := map[string]spending.BudgetUse{}
 	for i := range keys {
 		for _, budget := range gateway.Budgets(&account.Grant{Key: &keys[i], Workspace: &workspace}) {
 			status := b.app.ledger.Status(budget)
@@ -250,7 +286,7 @@ func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]a
 				}
 			}
 			_, owner, _ := strings.Cut(budget.ID, ":")
-			use[owner] = admin.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}
+			use[owner] = spending.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}
 		}
 	}
 	return use, nil

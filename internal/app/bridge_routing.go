@@ -5,7 +5,7 @@ import (
 	"errors"
 	"runtime"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
@@ -28,7 +28,7 @@ func (a *App) inForce(workspaceID string, draft *policy.Set) replay.Rules {
 }
 
 // explainLogged decides a logged request again: by what was seen of it then, at the targets and prices of today.
-func (b bridge) explainLogged(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+func (b bridge) explainLogged(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	e, err := b.app.logged(ctx, q.WorkspaceID, q.RequestID)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (b bridge) explainLogged(ctx context.Context, q admin.ExplainQuery) (*route
 func (b bridge) routing() *Routing { return &Routing{Rules: b.app.rules, app: b.app} }
 
 // Backtest decides stored requests anew. It leaves half of the cores to the gateway.
-func (b bridge) Backtest(ctx context.Context, q admin.BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+func (b bridge) Backtest(ctx context.Context, q policies.BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
 	o := b.routing().Backtest(q.Filter.WorkspaceID, q.Draft, q.Objective)
 	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
 	return replay.Run(ctx, b.app.db.Log, o, told)

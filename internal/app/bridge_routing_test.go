@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
@@ -35,7 +35,7 @@ func routedBridge(t *testing.T) (bridge, string) {
 func logRequest(t *testing.T, b bridge, workspaceID string) requestlog.Entry {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)
-	d, err := b.Explain(t.Context(), admin.ExplainQuery{
+	d, err := b.Explain(t.Context(), policies.ExplainQuery{
 		WorkspaceID: workspaceID, Body: []byte(`{"model":"auto","messages":[{"role":"user","content":"Write a sorting function in Go."}]}`),
 	})
 	if err != nil {
@@ -73,16 +73,16 @@ func TestALoggedRequestIsDecidedAgainUnderADraft(t *testing.T) {
 	t.Parallel()
 	b, workspaceID := routedBridge(t)
 	e := logRequest(t, b, workspaceID)
-	again, err := b.Explain(t.Context(), admin.ExplainQuery{WorkspaceID: workspaceID, RequestID: e.ID})
+	again, err := b.Explain(t.Context(), policies.ExplainQuery{WorkspaceID: workspaceID, RequestID: e.ID})
 	if err != nil || again.Plan[0].ID() != e.Provider+"/"+e.Model {
 		t.Fatalf("%+v, %v", again, err)
 	}
 	draft, other := pinOther(t, b, &e)
-	tried, err := b.Explain(t.Context(), admin.ExplainQuery{WorkspaceID: workspaceID, RequestID: e.ID, Draft: draft})
+	tried, err := b.Explain(t.Context(), policies.ExplainQuery{WorkspaceID: workspaceID, RequestID: e.ID, Draft: draft})
 	if err != nil || tried.Plan[0].ID() != other || tried.Policy != "other" {
 		t.Errorf("%+v, %v", tried, err)
 	}
-	if _, err := b.Explain(t.Context(), admin.ExplainQuery{WorkspaceID: "ws_other", RequestID: e.ID}); err == nil {
+	if _, err := b.Explain(t.Context(), policies.ExplainQuery{WorkspaceID: "ws_other", RequestID: e.ID}); err == nil {
 		t.Error("another workspace's request is decided")
 	}
 }
@@ -93,7 +93,7 @@ func TestTheStoreIsBacktested(t *testing.T) {
 	e := logRequest(t, b, workspaceID)
 	draft, other := pinOther(t, b, &e)
 	var told replay.Progress
-	report, err := b.Backtest(t.Context(), admin.BacktestQuery{
+	report, err := b.Backtest(t.Context(), policies.BacktestQuery{
 		Filter: requestlog.Filter{WorkspaceID: workspaceID}, Draft: draft, Total: 1,
 	}, func(p replay.Progress) { told = p })
 	if err != nil {
@@ -102,7 +102,7 @@ func TestTheStoreIsBacktested(t *testing.T) {
 	if report.Decided != 1 || report.Logged.Changed != 1 || report.InLive == nil || !strings.HasSuffix(other, "/"+report.Logged.Routes[0].To) || told.Done != 1 {
 		t.Errorf("%+v, told %+v", report, told)
 	}
-	same, err := b.Backtest(t.Context(), admin.BacktestQuery{Filter: requestlog.Filter{WorkspaceID: workspaceID}}, nil)
+	same, err := b.Backtest(t.Context(), policies.BacktestQuery{Filter: requestlog.Filter{WorkspaceID: workspaceID}}, nil)
 	if err != nil || !same.Same || same.Logged.Unchanged != 1 {
 		t.Errorf("%+v, %v", same, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/provider"
 	"fairlead/internal/redact"
 	"fairlead/internal/vault"
@@ -36,15 +36,15 @@ func (a *App) vaultCredentials(ctx context.Context) (credentials, error) {
 }
 
 // AddCredential stores a secret and puts it to use at once.
-func (b bridge) AddCredential(ctx context.Context, name, secret string) (admin.CredentialState, error) {
+func (b bridge) AddCredential(ctx context.Context, name, secret string) (providers.CredentialState, error) {
 	c, err := b.app.vault.Add(ctx, name, secret, "")
 	if err != nil {
-		return admin.CredentialState{}, err
+		return providers.CredentialState{}, err
 	}
 	if err := b.app.rebuild(ctx); err != nil {
-		return admin.CredentialState{}, err
+		return providers.CredentialState{}, err
 	}
-	return admin.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
+	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
 }
 
 // RemoveCredential deletes a stored secret and stops using it at once.

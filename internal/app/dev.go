@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/api"
 	"fairlead/internal/llm"
 )
 
@@ -88,8 +88,8 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	if a.devToken == "" {
 		return
 	}
-	if _, err := r.Cookie(admin.SessionCookie); err == nil {
+	if _, err := r.Cookie(api.SessionCookie); err == nil {
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: admin.SessionCookie, Value: a.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: api.SessionCookie, Value: a.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

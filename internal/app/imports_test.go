@@ -30,6 +30,24 @@ var layers = [][]string{
 		"internal/admin",
 	},
 	{
+		"internal/admin/overview",
+	},
+	{
+		"internal/admin/accounts",
+		"internal/admin/keys",
+		"internal/admin/playground",
+		"internal/admin/policies",
+		"internal/admin/providers",
+		"internal/admin/workspaces",
+	},
+	{
+		"internal/admin/requests",
+		"internal/admin/spending",
+	},
+	{
+		"internal/admin/api",
+	},
+	{
 		"internal/store",
 		"internal/spool",
 	},
@@ -139,11 +157,12 @@ var only = map[string][]string{
 var never = map[string][]string{
 	// The packages that all formats share, such as strict, name none.
 	"internal/gateway": {
-		"internal/store", "internal/store/*", "internal/provider/*",
+		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
 		"internal/wire/messages", "internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
 	},
-	"internal/admin": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
+	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
+	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 }
 
 // pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.

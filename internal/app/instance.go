@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
@@ -89,7 +90,7 @@ func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace,
 }
 
 // RemoveMember removes the member with the email address from the workspace and returns the revoked keys.
-func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, keepKeys bool) ([]admin.RevokedKey, error) {
+func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, keepKeys bool) ([]workspaces.RevokedKey, error) {
 	members, err := i.Accounts.Members(ctx, workspaceID)
 	if err != nil {
 		return nil, err
@@ -99,9 +100,9 @@ func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, 
 		return nil, llm.Errorf(llm.NotFound, "No member of the workspace has this email address.")
 	}
 	keys, err := i.Accounts.RemoveMember(ctx, account.CommandLine(workspaceID), members[at].AccountID, keepKeys)
-	revoked := make([]admin.RevokedKey, 0, len(keys))
+	revoked := make([]workspaces.RevokedKey, 0, len(keys))
 	for k := range keys {
-		revoked = append(revoked, admin.RevokedKey{ID: keys[k].ID, Name: keys[k].Name})
+		revoked = append(revoked, workspaces.RevokedKey{ID: keys[k].ID, Name: keys[k].Name})
 	}
 	return revoked, err
 }
@@ -144,15 +145,15 @@ func (f *Fleet) Catalog() *catalog.Catalog { return f.fleet.catalog }
 func (f *Fleet) Targets() []*provider.Target { return f.fleet.snapshot().Targets() }
 
 // Providers lists the providers in the order of the configuration, those that are switched off at the end.
-func (f *Fleet) Providers() []admin.ProviderState {
-	var list []admin.ProviderState
+func (f *Fleet) Providers() []providers.ProviderState {
+	var list []providers.ProviderState
 	for _, p := range f.fleet.providers {
 		one := f.fleet.state(p)
 		one.Enabled = true
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, admin.TargetState{Target: t, PriceSet: f.fleet.priced[t.ID()]})
+			one.Targets = append(one.Targets, providers.TargetState{Target: t, PriceSet: f.fleet.priced[t.ID()]})
 		}
-		slices.SortFunc(one.Targets, func(x, y admin.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
+		slices.SortFunc(one.Targets, func(x, y providers.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
 		list = append(list, one)
 	}
 	for _, p := range f.fleet.off {
@@ -163,10 +164,10 @@ func (f *Fleet) Providers() []admin.ProviderState {
 
 // Test makes one cheap call to the provider; what it finds wrong is in the answer. account.ErrNotFound for a name that
 // is not configured or switched off.
-func (f *Fleet) Test(ctx context.Context, name string) (admin.ProbeResult, error) {
+func (f *Fleet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	i := slices.IndexFunc(f.fleet.providers, func(p *provider.Provider) bool { return p.Name == name })
 	if i < 0 {
-		return admin.ProbeResult{}, account.ErrNotFound
+		return providers.ProbeResult{}, account.ErrNotFound
 	}
 	return testProvider(ctx, f.egress, f.fleet.providers[i]), nil
 }

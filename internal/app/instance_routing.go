@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
@@ -99,7 +99,7 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 }
 
 // Explain decides on a request, and calls nobody. Where there is no target it returns the decision with an *llm.Error.
-func (r *Routing) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+func (r *Routing) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	return bridge{r.app}.Explain(ctx, q)
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/overview"
 )
 
 const (
@@ -52,14 +52,14 @@ func (a *App) measureOnce(ctx context.Context, now time.Time) (time.Duration, er
 	if err != nil {
 		return soon, err
 	}
-	known = append(known, admin.StorageSample{At: now, Bytes: bytes})
+	known = append(known, overview.StorageSample{At: now, Bytes: bytes})
 	a.sizes.Store(&known)
 	return measureEvery, a.writeSizes(ctx, known)
 }
 
 // recent drops samples that are too old, and those that a clock set back has left in the future.
-func recent(samples []admin.StorageSample, now time.Time) []admin.StorageSample {
-	kept := []admin.StorageSample{}
+func recent(samples []overview.StorageSample, now time.Time) []overview.StorageSample {
+	kept := []overview.StorageSample{}
 	for _, s := range samples {
 		if age := now.Sub(s.At); age >= 0 && age < measureKeep {
 			kept = append(kept, s)
@@ -68,7 +68,7 @@ func recent(samples []admin.StorageSample, now time.Time) []admin.StorageSample 
 	return kept
 }
 
-func (a *App) readSizes(ctx context.Context) ([]admin.StorageSample, error) {
+func (a *App) readSizes(ctx context.Context) ([]overview.StorageSample, error) {
 	text, err := a.db.Setting(ctx, sizesSetting)
 	if err != nil || text == "" {
 		return nil, err
@@ -77,14 +77,14 @@ func (a *App) readSizes(ctx context.Context) ([]admin.StorageSample, error) {
 	if err := json.Unmarshal([]byte(text), &kept); err != nil {
 		return nil, fmt.Errorf("read %s: %w", sizesSetting, err)
 	}
-	list := make([]admin.StorageSample, len(kept))
+	list := make([]overview.StorageSample, len(kept))
 	for i, s := range kept {
-		list[i] = admin.StorageSample{At: time.UnixMilli(s.At), Bytes: s.Bytes}
+		list[i] = overview.StorageSample{At: time.UnixMilli(s.At), Bytes: s.Bytes}
 	}
 	return list, nil
 }
 
-func (a *App) writeSizes(ctx context.Context, samples []admin.StorageSample) error {
+func (a *App) writeSizes(ctx context.Context, samples []overview.StorageSample) error {
 	kept := make([]size, len(samples))
 	for i, s := range samples {
 		kept[i] = size{At: s.At.UnixMilli(), Bytes: s.Bytes}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/providers"
 	"fairlead/internal/egress"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -16,21 +16,21 @@ const testTime = 10 * time.Second
 
 // testProvider asks a provider for its models: the cheapest call that shows address and credential to be right. What is
 // wrong is in the result.
-func testProvider(ctx context.Context, client *egress.Client, p *provider.Provider) admin.ProbeResult {
+func testProvider(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.BaseURL+p.ModelsPath, nil)
 	if err != nil {
-		return admin.ProbeResult{Error: "its address cannot be read: " + err.Error()}
+		return providers.ProbeResult{Error: "its address cannot be read: " + err.Error()}
 	}
 	if p.ModelsPath == "" {
-		return admin.ProbeResult{Untested: true, Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
+		return providers.ProbeResult{Untested: true, Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
 	}
 	secret := firstSecret(p)
 	if len(p.Credentials) > 0 && p.Authorize != nil {
 		if p.Login != nil {
 			if secret, err = p.Login(ctx, secret); err != nil {
-				return admin.ProbeResult{Error: llm.AsError(err).Message}
+				return providers.ProbeResult{Error: llm.AsError(err).Message}
 			}
 		}
 		p.Authorize(req.Header, secret)
@@ -38,10 +38,10 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 	began := time.Now()
 	resp, err := send(client, p, req)
 	if err != nil {
-		return admin.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message, Cause: err}
+		return providers.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message, Cause: err}
 	}
 	defer resp.Body.Close()
-	result := admin.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
+	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
 	if !result.OK {
 		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(firstSecret(p))}, resp).Message
 		return result

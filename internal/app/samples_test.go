@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/overview"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/store"
 )
@@ -69,7 +69,7 @@ func TestStorageIsMeasuredNowAndThen(t *testing.T) {
 	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	fresh := func() *App {
 		a := &App{db: db}
-		a.sizes.Store(&[]admin.StorageSample{})
+		a.sizes.Store(&[]overview.StorageSample{})
 		return a
 	}
 	a := fresh()

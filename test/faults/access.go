@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin"
+	"fairlead/internal/admin/api"
 	"fairlead/test/harness"
 )
 
@@ -52,13 +52,13 @@ type caller struct {
 func (c caller) expected(p account.Permission) int {
 	known := c.actor.AccountID != "" || c.actor.KeyID != ""
 	switch {
-	case p == admin.Public:
+	case p == api.Public:
 		return 0
 	case !known:
 		return http.StatusUnauthorized
-	case p == admin.SignedIn && c.key:
+	case p == api.SignedIn && c.key:
 		return http.StatusForbidden
-	case p == admin.SignedIn:
+	case p == api.SignedIn:
 		return 0
 	case c.away:
 		return http.StatusNotFound
@@ -76,7 +76,7 @@ func everybodysRights(t *testing.T, _ Size) string {
 	if len(ops) < 50 {
 		t.Fatalf("the document names only %d operations", len(ops))
 	}
-	known := map[account.Permission]bool{admin.Public: true, admin.SignedIn: true}
+	known := map[account.Permission]bool{api.Public: true, api.SignedIn: true}
 	for _, p := range account.Permissions() {
 		known[p] = true
 	}

@@ -1,0 +1,66 @@
+// Package accounts serves the operations of an account: registration, sessions and profile.
+package accounts
+
+import (
+	"context"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Sessions    Sessions
+	Registrar   Registrar
+	Profiles    Profiles
+	Memberships api.Memberships
+	Facts       func() Facts
+}
+
+type handlers struct {
+	Deps
+	*api.Server
+}
+
+// Mount registers the operations.
+func Mount(s *api.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	a.registerSession()
+	a.registerRegistration()
+	a.registerAccount()
+}
+
+// Sessions signs accounts in and out.
+type Sessions interface {
+	Login(ctx context.Context, email, password string, v account.Visitor) (account.Account, string, error)
+	Logout(ctx context.Context, token string) error
+	Session(ctx context.Context, token string) (account.Account, account.Session, error)
+	Sessions(ctx context.Context, accountID string) ([]account.Session, error)
+	EndSession(ctx context.Context, accountID, sessionID string) error
+	// DeviceToken returns the token of a browser that has signed in to the account.
+	DeviceToken(a account.Account, presented string) string
+}
+
+// Registrar creates accounts.
+type Registrar interface {
+	// SetupNeeded reports whether no account exists yet.
+	SetupNeeded(ctx context.Context) (bool, error)
+	// Register returns an empty token if the new account has to sign in.
+	Register(ctx context.Context, r account.Registration) (account.Account, string, error)
+}
+
+// Profiles changes accounts.
+type Profiles interface {
+	UpdateAccount(ctx context.Context, accountID string, c account.ProfileChange) (account.Account, error)
+	ChangePassword(ctx context.Context, accountID, old, replacement string, v account.Visitor) (string, error)
+	DeleteAccount(ctx context.Context, accountID, password string, v account.Visitor) error
+}
+
+// Facts describes the gateway to visitors.
+type Facts struct {
+	Version      string
+	Registration string // invitation or open
+	PublicURL    string // empty if not configured
+	Simulated    bool   // the simulator is the only provider
+	Samples      bool   // sample traffic can be created
+}

@@ -1,0 +1,74 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+)
+
+// RegistrationState reports what registration requires.
+type RegistrationState struct {
+	SetupNeeded       bool   `json:"setup_needed" doc:"No account exists yet. The next account becomes the operator of this instance."`
+	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account requires the setup code that the gateway printed at startup."`
+	Mode              string `json:"mode" enum:"invitation,open"`
+	InvitationNeeded  bool   `json:"invitation_needed"`
+	MinPasswordLength int    `json:"min_password_length"`
+}
+
+// minPassword is what account asks of a password; the dashboard shows it before anybody types one.
+const minPassword = 10
+
+func (a *handlers) registerRegistration() {
+	tags := []string{"session"}
+	api.Register(a.Server, api.Public, huma.Operation{
+		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
+		Summary: "Get the registration requirements",
+	}, a.getRegistration)
+	api.Register(a.Server, api.Public, huma.Operation{
+		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
+		Summary: "Register an account", DefaultStatus: http.StatusCreated,
+		Description: "Signs the account in, except for open registration without an invitation. In that case the response does not reveal whether the address already has an account; call create-session next.",
+	}, a.createRegistration)
+}
+
+func (a *handlers) getRegistration(ctx context.Context, _ *api.Call, _ *struct{}) (*api.Output[RegistrationState], error) {
+	setup, err := a.Registrar.SetupNeeded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mode := a.Facts().Registration
+	return &api.Output[RegistrationState]{RegistrationState{
+		SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
+		InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
+	}}, nil
+}
+
+type registrationInput struct {
+	Body struct {
+		Email      string `json:"email" maxLength:"254"`
+		Password   string `json:"password" maxLength:"1024" writeOnly:"true"`
+		Name       string `json:"name,omitempty" maxLength:"100"`
+		Workspace  string `json:"workspace,omitempty" maxLength:"100" doc:"Name of the workspace to create. Derived from the account name when empty."`
+		SetupCode  string `json:"setup_code,omitempty" maxLength:"100"`
+		Invitation string `json:"invitation,omitempty" maxLength:"200" doc:"Invitation token. The account joins the workspace of the invitation, and no workspace is created."`
+	}
+}
+
+func (a *handlers) createRegistration(ctx context.Context, c *api.Call, in *registrationInput) (*cookieOutput[SessionView], error) {
+	_, token, err := a.Registrar.Register(ctx, account.Registration{
+		Email: in.Body.Email, Password: in.Body.Password, Name: in.Body.Name, Workspace: in.Body.Workspace,
+		SetupCode: in.Body.SetupCode, Invitation: in.Body.Invitation, Visitor: c.Visitor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		view, err := a.sessionView(ctx, c)
+		return &cookieOutput[SessionView]{Body: view}, err
+	}
+	return a.signedIn(ctx, c, token)
+}

@@ -1,0 +1,214 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/llm"
+)
+
+// How long a browser keeps its cookies. The session itself may end earlier.
+const (
+	sessionLife = 30 * 24 * time.Hour
+	deviceLife  = 365 * 24 * time.Hour
+)
+
+// SessionView says who is signed in, what they may do where, and what this gateway is.
+type SessionView struct {
+	Account    *AccountView     `json:"account,omitempty" doc:"Absent if the caller is not signed in."`
+	Workspaces []MembershipView `json:"workspaces" doc:"Workspaces of the account, default first."`
+	Server     ServerView       `json:"server"`
+}
+
+// MembershipView is a workspace of the account with what they may do there.
+type MembershipView struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Role        string   `json:"role" enum:"owner,admin,developer,viewer"`
+	Operator    bool     `json:"operator" doc:"Whether members of this workspace operate the instance."`
+	Permissions []string `json:"permissions" doc:"Permissions granted by the role."`
+}
+
+// ServerView is what a visitor may know of the gateway before signing in.
+type ServerView struct {
+	Version      string    `json:"version"`
+	Simulated    bool      `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
+	Samples      bool      `json:"samples" doc:"Whether sample traffic can be created. Requires the simulator."`
+	Registration string    `json:"registration" enum:"invitation,open" doc:"Who can register after the first account."`
+	SetupNeeded  bool      `json:"setup_needed" doc:"No account exists yet. Show the registration page."`
+	PublicURL    string    `json:"public_url" doc:"Public URL of the gateway. Empty if not configured."`
+	Time         time.Time `json:"time"`
+}
+
+// cookieOutput is an answer that signs in or out.
+type cookieOutput[T any] struct {
+	SetCookie []string `header:"Set-Cookie"`
+	Body      T
+}
+
+type signedOut struct {
+	SetCookie string `header:"Set-Cookie"`
+}
+
+func (a *handlers) registerSession() {
+	tags := []string{"session"}
+	api.Register(a.Server, api.Public, huma.Operation{
+		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
+		Summary: "Get the current account and information about the gateway",
+	}, a.getSession)
+	api.Register(a.Server, api.Public, huma.Operation{
+		OperationID: "create-session", Method: http.MethodPost, Path: "/session", Tags: tags,
+		Summary: "Sign in", DefaultStatus: http.StatusCreated,
+	}, a.createSession)
+	api.Register(a.Server, api.Public, huma.Operation{
+		OperationID: "delete-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
+		Summary: "Sign out", DefaultStatus: http.StatusNoContent,
+	}, a.deleteSession)
+	api.Register(a.Server, api.SignedIn, huma.Operation{
+		OperationID: "list-workspaces", Method: http.MethodGet, Path: "/workspaces", Tags: []string{"workspaces"},
+		Summary: "List your workspaces with roles and permissions",
+	}, a.listWorkspaces)
+}
+
+type cookieInput struct {
+	Token string `cookie:"fairlead_session" doc:"Session token."`
+}
+
+func (a *handlers) getSession(ctx context.Context, c *api.Call, in *cookieInput) (*api.Output[SessionView], error) {
+	if in.Token != "" {
+		if err := a.recall(ctx, c, in.Token); err != nil {
+			return nil, err
+		}
+	}
+	view, err := a.sessionView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[SessionView]{view}, nil
+}
+
+// recall loads the session of a token; one that is over is nobody's.
+func (a *handlers) recall(ctx context.Context, c *api.Call, token string) error {
+	person, session, err := a.Sessions.Session(ctx, token)
+	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Kind == llm.SignInRequired {
+		return nil
+	}
+	c.Account, c.Session = person, session
+	return err
+}
+
+type loginInput struct {
+	Body struct {
+		Email    string `json:"email" maxLength:"254"`
+		Password string `json:"password" maxLength:"1024" writeOnly:"true"`
+	}
+}
+
+func (a *handlers) createSession(ctx context.Context, c *api.Call, in *loginInput) (*cookieOutput[SessionView], error) {
+	_, token, err := a.Sessions.Login(ctx, in.Body.Email, in.Body.Password, c.Visitor)
+	if err != nil {
+		return nil, err
+	}
+	return a.signedIn(ctx, c, token)
+}
+
+// signedIn answers with a new session and its cookie.
+func (a *handlers) signedIn(ctx context.Context, c *api.Call, token string) (*cookieOutput[SessionView], error) {
+	if err := a.recall(ctx, c, token); err != nil {
+		return nil, err
+	}
+	view, err := a.sessionView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	device := a.Sessions.DeviceToken(c.Account, c.Visitor.Device)
+	cookies := []string{cookie(c, api.SessionCookie, token, sessionLife), cookie(c, api.DeviceCookie, device, deviceLife)}
+	return &cookieOutput[SessionView]{SetCookie: cookies, Body: view}, nil
+}
+
+func (a *handlers) deleteSession(ctx context.Context, c *api.Call, in *cookieInput) (*signedOut, error) {
+	if in.Token != "" {
+		if err := a.Sessions.Logout(ctx, in.Token); err != nil {
+			return nil, err
+		}
+	}
+	return &signedOut{SetCookie: cookie(c, api.SessionCookie, "", 0)}, nil
+}
+
+// cookie stores a token where scripts cannot read it; an empty token removes the cookie.
+func cookie(c *api.Call, name, token string, life time.Duration) string {
+	made := http.Cookie{
+		Name: name, Value: token, Path: "/", HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(life.Seconds()),
+	}
+	if token == "" {
+		made.MaxAge = -1
+	}
+	return made.String()
+}
+
+func (a *handlers) sessionView(ctx context.Context, c *api.Call) (SessionView, error) {
+	setup, err := a.Registrar.SetupNeeded(ctx)
+	if err != nil {
+		return SessionView{}, err
+	}
+	facts := a.Facts()
+	v := SessionView{Workspaces: []MembershipView{}, Server: ServerView{
+		Version: facts.Version, Simulated: facts.Simulated, Samples: facts.Samples, Registration: facts.Registration,
+		SetupNeeded: setup, PublicURL: facts.PublicURL, Time: a.Now().UTC(),
+	}}
+	if c.Account.ID == "" {
+		return v, nil
+	}
+	v.Account = new(accountView(c.Account))
+	v.Workspaces, err = a.membershipViews(ctx, c)
+	return v, err
+}
+
+func membershipView(name string, actor account.Actor) MembershipView {
+	v := MembershipView{
+		ID: actor.WorkspaceID, Name: name, Role: string(actor.Role), Operator: actor.Operator, Permissions: []string{},
+	}
+	for _, p := range account.Permissions() {
+		if actor.May(p) {
+			v.Permissions = append(v.Permissions, string(p))
+		}
+	}
+	return v
+}
+
+// WorkspaceList holds the workspaces of an account.
+type WorkspaceList struct {
+	Workspaces []MembershipView `json:"workspaces"`
+}
+
+func (a *handlers) listWorkspaces(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[WorkspaceList], error) {
+	list, err := a.membershipViews(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[WorkspaceList]{WorkspaceList{Workspaces: list}}, nil
+}
+
+// membershipViews lists the caller's workspaces with what they may do there.
+func (a *handlers) membershipViews(ctx context.Context, c *api.Call) ([]MembershipView, error) {
+	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]MembershipView, 0, len(memberships))
+	for _, m := range memberships {
+		actor, err := a.Memberships.Actor(ctx, c.Account.ID, m.Workspace.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, membershipView(m.Workspace.Name, actor))
+	}
+	return list, nil
+}

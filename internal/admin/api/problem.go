@@ -1,0 +1,191 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/policystore"
+	"fairlead/internal/requestlog"
+)
+
+// problem carries an llm.Error through huma, which asks errors for their status.
+type problem struct{ fault *llm.Error }
+
+func (p problem) Error() string { return p.fault.Error() }
+
+// GetStatus is what huma answers with.
+func (p problem) GetStatus() int { return p.fault.Status() }
+
+// Problem is one thing that is wrong with a request.
+type Problem struct {
+	In         string `json:"in" enum:"body,query,path,header" doc:"Part of the request that is invalid."`
+	Param      string `json:"param" doc:"Field name, such as budget.amount_usd."`
+	Message    string `json:"message" doc:"Why the value is invalid."`
+	Suggestion string `json:"suggestion,omitempty" doc:"Closest valid name."`
+
+	// Where in a document of policies it is.
+	Line   int    `json:"line,omitempty" doc:"Line in the policy document, starting at 1."`
+	Column int    `json:"column,omitempty" doc:"Column in characters, starting at 1."`
+	Width  int    `json:"width,omitempty" doc:"Number of characters to highlight."`
+	Path   string `json:"path,omitempty" doc:"Path in the policy document, such as policies[2].when."`
+	Hint   string `json:"hint,omitempty" doc:"Suggested correction."`
+	Code   string `json:"code,omitempty" doc:"Problem code, listed in the documentation." example:"E2031"`
+}
+
+// explain turns what the packages below return into what a caller is told.
+func AsError(err error) *llm.Error {
+	known, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case ok:
+		return known
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound), errors.Is(err, policystore.ErrNotFound):
+		return NotFound()
+	case errors.Is(err, requestlog.ErrTooSlow):
+		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search timed out. Choose a shorter time range or a narrower filter.", Param: "from", Err: err}
+	case errors.Is(err, account.ErrConflict):
+		return &llm.Error{Kind: llm.Conflict, Message: "An object with this name or address already exists.", Err: err}
+	}
+	return llm.AsError(err)
+}
+
+// notFound is the one answer for ids that do not exist and for ids of other workspaces: they must not differ.
+func NotFound() *llm.Error {
+	return llm.Errorf(llm.NotFound, "Not found.")
+}
+
+// maxProblems bounds an answer to a body that is nothing but problems.
+const MaxProblems = 50
+
+// invalid refuses one field of a request.
+func Invalid(in, param, message string) *llm.Error {
+	return InvalidAll([]Problem{{In: in, Param: param, Message: message}})
+}
+
+func InvalidAll(problems []Problem) *llm.Error {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Param, b.Param) })
+	problems = problems[:min(len(problems), MaxProblems)]
+	first := problems[0]
+	sentence := first.Message
+	if first.Param != "" {
+		sentence = first.Param + ": " + first.Message
+	}
+	if first.Suggestion != "" {
+		sentence += "; did you mean " + strconv.Quote(first.Suggestion) + "?"
+	}
+	e := llm.Errorf(llm.InvalidRequest, "Invalid request: %s", sentence)
+	e.Param = first.Param
+	return e.With("problems", problems)
+}
+
+// listed adds the list of problems to an error of another package, which names only the field. An error that is nobody's
+// field, such as a wrong address or password, has none.
+func listed(e *llm.Error, in string) *llm.Error {
+	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
+		return e
+	}
+	again := *e // the original may be shared
+	again.Details = maps.Clone(e.Details)
+	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
+}
+
+// transform gives errors our shape: our own, and those that huma makes while it reads a request.
+func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
+	var e *llm.Error
+	switch v := v.(type) {
+	case problem:
+		e = v.fault
+	case *huma.ErrorModel:
+		e = s.fromHuma(ctx, v)
+	default:
+		return v, nil
+	}
+	call, _ := ctx.(*Call)
+	call.fault = e
+	setHeaders := http.Header{}
+	headers(setHeaders, e)
+	for name := range setHeaders {
+		ctx.SetHeader(name, setHeaders.Get(name))
+	}
+	return errorBody(e.Body(call.RequestID)), nil
+}
+
+// errorBody is an error that is encoded already.
+type errorBody []byte
+
+// fromHuma classifies the errors huma has by their status.
+func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
+	switch m.Status {
+	case http.StatusUnsupportedMediaType:
+		return llm.Errorf(llm.UnsupportedMediaType, "The request body must be JSON. Send content-type: application/json.")
+	case http.StatusRequestEntityTooLarge:
+		return llm.Errorf(llm.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
+	case http.StatusRequestTimeout:
+		return llm.Errorf(llm.InvalidRequest, "The request body was not received in time.")
+	case http.StatusBadRequest:
+		for _, d := range m.Errors {
+			if d.Location == "body" {
+				return llm.Errorf(llm.InvalidJSON, "The request body is not valid JSON: %s.", d.Message)
+			}
+		}
+		return Invalid("body", "", "a JSON body is required")
+	case http.StatusInternalServerError: // huma's one defect is a body that breaks off or whose chunks are malformed
+		return llm.Errorf(llm.InvalidRequest, "The request body is incomplete.")
+	case http.StatusUnprocessableEntity:
+		return InvalidAll(s.problems(ctx.Operation(), m.Errors))
+	}
+	return llm.AsError(errors.New(m.Detail))
+}
+
+// problems drops the values huma would echo: they may be passwords.
+func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Problem {
+	slices.SortStableFunc(details, func(a, b *huma.ErrorDetail) int { return cmp.Compare(a.Location, b.Location) })
+	list := []Problem{}
+	for _, d := range details[:min(len(details), MaxProblems)] {
+		in, param, _ := strings.Cut(d.Location, ".")
+		p := Problem{In: in, Param: param, Message: d.Message}
+		if d.Message == validation.MsgUnexpectedProperty {
+			p.Message = "unknown field"
+			p.Suggestion = s.nearestField(op, param)
+		}
+		if name, ok := requiredName(d.Message); ok { // huma names the object that lacks it
+			p.Param, p.Message = strings.TrimPrefix(param+"."+name, "."), "is required"
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = append(list, Problem{In: "body", Message: "does not match the schema"})
+	}
+	return list
+}
+
+// requiredName reads the name of the missing field out of huma's message.
+func requiredName(message string) (string, bool) {
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
+	rest, ok := strings.CutPrefix(message, before)
+	name, complete := strings.CutSuffix(rest, after)
+	return name, ok && complete
+}
+
+// headers repeats what clients look for before they read a body.
+func headers(h http.Header, e *llm.Error) {
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
+	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if allowed, ok := e.Details["allow"].([]string); ok {
+		h.Set("Allow", strings.Join(allowed, ", "))
+	}
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+// OpenAPI returns the OpenAPI document of the operations.
+func (s *Server) OpenAPI() ([]byte, error) { return s.document() }
+
+// config leaves out what huma would add by itself: pages, schema links and documents of its own.
+func (s *Server) config() huma.Config {
+	c := huma.DefaultConfig("Fairlead admin API", "1")
+	c.CreateHooks = nil // its only hook adds $schema to bodies
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()} // "json" is for …+json
+	c.Transformers = []huma.Transformer{s.transform}
+	c.Info.Description = "API of the dashboard and the command line. Amounts are decimal strings in US dollars, times are RFC 3339 in UTC, " +
+		"durations are integer milliseconds named …_ms, and unknown values are null. Errors have the form {error, code, details}."
+	c.Servers = []*huma.Server{{URL: Prefix}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Session cookie set by create-session. Changes must come from the same origin."},
+		"key":     {Type: "http", Scheme: "bearer", Description: "API key with the read or manage scope."},
+	}
+	registry := c.Components.Schemas
+	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[dollars]())
+	registry.RegisterTypeAlias(reflect.TypeFor[llm.Abilities](), reflect.TypeFor[[]string]())
+	registry.RegisterTypeAlias(reflect.TypeFor[route.Exclusion](), reflect.TypeFor[Exclusion]())
+	registry.RegisterTypeAlias(reflect.TypeFor[route.PolicyHit](), reflect.TypeFor[PolicyHit]())
+	return c
+}
+
+// Exclusion documents route.Exclusion.
+type Exclusion struct {
+	Code   route.Reason `json:"code"`
+	Reason string       `json:"reason" doc:"Readable description."`
+}
+
+// PolicyHit documents route.PolicyHit.
+type PolicyHit struct {
+	Name    string `json:"name"`
+	Source  string `json:"source,omitempty" doc:"instance or workspace."`
+	Matched bool   `json:"matched"`
+	Effect  string `json:"effect,omitempty" doc:"Effect of the policy if it matched."`
+	Reason  string `json:"reason,omitempty" doc:"Why the policy did not match."`
+}
+
+// dollars documents money.Amount.
+type dollars string
+
+// Schema says what an amount looks like.
+func (dollars) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Pattern: `^-?[0-9]{1,9}(\.[0-9]{1,9})?$`, PatternDescription: "US dollars, such as 12.5",
+		Examples: []any{"12.5"},
+	}
+}
+
+// ErrorBody is what every error looks like.
+type ErrorBody struct {
+	Error   string       `json:"error" doc:"Error message for people."`
+	Code    string       `json:"code" example:"INVALID_REQUEST"`
+	Details ErrorDetails `json:"details"`
+}
+
+// ErrorDetails are the facts of an error; some errors have more.
+type ErrorDetails struct {
+	_         struct{}  `additionalProperties:"true"`
+	RequestID string    `json:"request_id"`
+	Origin    string    `json:"origin" enum:"client,gateway,policy,provider"`
+	Retryable bool      `json:"retryable" doc:"Whether the same request can succeed later."`
+	Param     string    `json:"param,omitempty" doc:"Invalid field."`
+	Problems  []Problem `json:"problems,omitempty" doc:"All problems found in the request."`
+}
+
+// Spec returns the specification of the operations.
+func (s *Server) Spec() *huma.OpenAPI {
+	s.ready()
+	return s.huma.OpenAPI()
+}
+
+// Schema returns the schema of a type, for responses that are not built from an output struct.
+func (s *Server) Schema(t reflect.Type) *huma.Schema {
+	return s.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
+}
+
+// DocumentAs uses the schema of documented for t.
+func (s *Server) DocumentAs(t, documented reflect.Type) {
+	s.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(t, documented)
+}
+
+// errorResponse documents the errors of an operation.
+func (s *Server) errorResponse() *huma.Response {
+	return &huma.Response{
+		Description: "Error",
+		Content: map[string]*huma.MediaType{"application/json": {
+			Schema: s.Schema(reflect.TypeFor[ErrorBody]()),
+		}},
+	}
+}
+
+// finishSchemas corrects what huma assumes: that lists may be null, and that errors have its own shape.
+func (s *Server) finishSchemas() {
+	doc := s.huma.OpenAPI()
+	schemas := doc.Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+	for _, s := range schemas {
+		neverNull(s)
+	}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			for _, p := range op.Parameters {
+				neverNull(p.Schema)
+			}
+		}
+	}
+}
+
+// neverNull marks the lists of a schema as always there.
+func neverNull(s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == huma.TypeArray {
+		s.Nullable = false
+	}
+	neverNull(s.Items)
+	for _, p := range s.Properties {
+		neverNull(p)
+	}
+	if extra, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		neverNull(extra)
+	}
+}
+
+// openAPI writes the document with sorted names, so that a change shows as a small difference.
+func (s *Server) openAPI() ([]byte, error) {
+	raw, err := json.Marshal(s.Spec())
+	if err != nil {
+		return nil, fmt.Errorf("encode OpenAPI document: %w", err)
+	}
+	var doc any
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, fmt.Errorf("read OpenAPI document: %w", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(nullableRefs(doc)); err != nil {
+		return nil, fmt.Errorf("encode OpenAPI document: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// nullableRefs spells a reference that may be null as OpenAPI 3.1 wants it; huma has no words for that.
+func nullableRefs(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"]; ok && v[mayBeNull] == true {
+			out := map[string]any{"anyOf": []any{map[string]any{"$ref": ref}, map[string]any{"type": "null"}}}
+			if d, ok := v["description"]; ok {
+				out["description"] = d
+			}
+			return out
+		}
+		for name, member := range v {
+			v[name] = nullableRefs(member)
+		}
+	case []any:
+		for i := range v {
+			v[i] = nullableRefs(v[i])
+		}
+	}
+	return v
+}

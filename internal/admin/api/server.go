@@ -1,0 +1,239 @@
+// Package api serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. The
+// packages of the resource groups register their operations with Register.
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"fairlead/internal/account"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+)
+
+// prefix is where the operations live; /api below it holds only the document.
+const Prefix = "/api/v1"
+
+// maxBody is the largest body an operation reads.
+const maxBody = 1 << 20
+
+// Server serves the admin API. Every answer carries x-request-id, and every error the shape of llm.Error.
+type Server struct {
+	Options
+	mux        *http.ServeMux
+	huma       huma.API
+	operations []Operation
+	ready      func()                 // registers the operations, once
+	document   func() ([]byte, error) // generated on first use
+	origins    *http.CrossOriginProtection
+
+	mu      sync.Mutex
+	onClose []func()
+}
+
+// Options configures a Server.
+type Options struct {
+	Sessions    Sessions
+	Memberships Memberships
+	Keyring     Keyring
+	Audit       Recorder
+
+	Unreachable func(error) bool // reports whether an error means that the store is unavailable; may be nil
+	PublicURL   string           // URL of the dashboard; its origin can send changes
+	TrustProxy  bool             // trust X-Forwarded-Proto and X-Forwarded-For
+	Log         *slog.Logger
+	Now         func() time.Time
+}
+
+// Sessions authenticates session tokens.
+type Sessions interface {
+	Session(ctx context.Context, token string) (account.Account, account.Session, error)
+}
+
+// Recorder writes to the audit log.
+type Recorder interface {
+	// Note records before and after as JSON, unless they are nil.
+	Note(ctx context.Context, by account.Actor, action, object string, before, after any) error
+}
+
+// New returns a server for all paths under /api/. It calls mount to register the operations before the first request:
+// their schemas need megabytes, and many gateways only serve the model API.
+func New(o Options, mount func(*Server)) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	origins, err := trustedOrigins(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("trust the public URL %q: %w", o.PublicURL, err)
+	}
+	s := &Server{Options: o, origins: origins}
+	s.document = sync.OnceValues(s.openAPI)
+	s.ready = sync.OnceFunc(func() {
+		s.mux = http.NewServeMux()
+		s.huma = huma.NewAPI(s.config(), humago.NewAdapter(s.mux, Prefix))
+		mount(s)
+		s.finishSchemas()
+	})
+	return s, nil
+}
+
+// OnClose registers a function that Close calls.
+func (s *Server) OnClose(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onClose = append(s.onClose, f)
+}
+
+// Close ends the background work of the operations and waits for it.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.onClose {
+		f()
+	}
+}
+
+// Record writes a change to the audit log.
+func (s *Server) Record(ctx context.Context, by account.Actor, action, object string, before, after any) error {
+	return s.Audit.Note(ctx, by, action, object, before, after)
+}
+
+// ServeHTTP answers one call.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	requestID := id.New("adm", s.Now())
+	out := &writer{ResponseWriter: w, requestID: requestID}
+	h := w.Header()
+	h.Set("X-Request-Id", requestID)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	defer s.catch(out, r)
+	s.ready()
+	s.serve(out, r)
+}
+
+func (s *Server) serve(w *writer, r *http.Request) {
+	if r.URL.Path == "/api/openapi.json" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		s.serveDocument(w)
+		return
+	}
+	if fault := s.misdirected(r); fault != nil {
+		s.refuse(w, fault)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+func (s *Server) serveDocument(w *writer) {
+	document, err := s.document()
+	if err != nil {
+		s.refuse(w, llm.AsError(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/openapi+json")
+	_, _ = w.Write(document) // nobody is left to tell
+}
+
+// misdirected says why no operation can take the request. The mux would answer in plain text, or redirect.
+func (s *Server) misdirected(r *http.Request) *llm.Error {
+	if _, pattern := s.mux.Handler(r); pattern != "" && path.Clean(r.URL.Path) == r.URL.Path {
+		return nil
+	}
+	if allowed := s.allowed(r.URL.Path); len(allowed) > 0 {
+		return llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use %s.", r.Method, strings.Join(allowed, ", ")).
+			With("allow", allowed)
+	}
+	return llm.Errorf(llm.NotFound, "Not found. The operations are listed in /api/openapi.json.")
+}
+
+// allowed lists the methods that have an operation at this path.
+func (s *Server) allowed(at string) []string {
+	methods := []string{}
+	if at == "/api/openapi.json" {
+		return append(methods, http.MethodGet)
+	}
+	if path.Clean(at) != at {
+		return methods
+	}
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if _, pattern := s.mux.Handler(&http.Request{Method: m, URL: &url.URL{Path: at}}); pattern != "" {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
+// refuse writes an error that no operation produced.
+func (s *Server) refuse(w *writer, e *llm.Error) {
+	headers(w.Header(), e)
+	w.WriteHeader(e.Status())
+	_, _ = w.Write(e.Body(w.requestID))
+}
+
+// catch turns a panic into an INTERNAL_ERROR, so that a defect in one operation does not end the process.
+func (s *Server) catch(w *writer, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(cause)
+	}
+	s.Log.Error("admin operation panicked",
+		"request_id", w.requestID, "method", r.Method, "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+	if w.started {
+		panic(http.ErrAbortHandler) // the answer is half out: cut it, so that nobody takes it for whole
+	}
+	s.refuse(w, llm.AsError(errPanic))
+}
+
+var errPanic = errors.New("panic")
+
+// writer notes whether an answer has begun.
+type writer struct {
+	http.ResponseWriter
+	requestID string
+	started   bool
+}
+
+func (w *writer) WriteHeader(status int) {
+	w.started = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	w.started = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// push sends what is buffered and gives the reader some time for it.
+func Flush(w io.Writer, patience time.Duration) error {
+	rw, ok := w.(http.ResponseWriter)
+	if !ok {
+		return nil
+	}
+	control := http.NewResponseController(rw)
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // not every connection has one
+	if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}

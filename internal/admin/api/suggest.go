@@ -1,0 +1,42 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/spelling"
+)
+
+// nearestField finds the field of the body's schema that a misspelt path probably means; empty when none is near.
+func (s *Server) nearestField(op *huma.Operation, at string) string {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return ""
+	}
+	registry := s.huma.OpenAPI().Components.Schemas
+	schema := resolve(registry, op.RequestBody.Content["application/json"].Schema)
+	segments := strings.Split(at, ".")
+	for _, name := range segments[:len(segments)-1] {
+		name, _, _ = strings.Cut(name, "[")
+		if schema == nil || schema.Properties[name] == nil {
+			return ""
+		}
+		schema = resolve(registry, schema.Properties[name])
+		if schema != nil && schema.Items != nil {
+			schema = resolve(registry, schema.Items)
+		}
+	}
+	if schema == nil {
+		return ""
+	}
+	return spelling.Closest(segments[len(segments)-1], slices.Sorted(maps.Keys(schema.Properties)))
+}
+
+func resolve(registry huma.Registry, s *huma.Schema) *huma.Schema {
+	for s != nil && s.Ref != "" {
+		s = registry.SchemaFromRef(s.Ref)
+	}
+	return s
+}

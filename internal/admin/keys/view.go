@@ -1,0 +1,106 @@
+package keys
+
+import (
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/money"
+)
+
+// KeyView is an API key with everything that is enforced for it, and what it has spent.
+type KeyView struct {
+	ID            string                  `json:"id"`
+	Name          string                  `json:"name"`
+	State         string                  `json:"state" enum:"active,expired,revoked"`
+	Scopes        []string                `json:"scopes"`
+	AllowedModels []string                `json:"allowed_models" doc:"Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1*"`
+	Limits        KeyLimits               `json:"limits"`
+	Budget        *spending.BudgetView    `json:"budget,omitempty"`
+	BudgetUse     *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Use of the budget in the current period."`
+	Spend30d      money.Amount            `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
+	Baseline      *string                 `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
+	LogBodies     *bool                   `json:"log_bodies" doc:"null to use the workspace setting."`
+	ErrorFormat   *string                 `json:"error_format"`
+	AllowUnpriced bool                    `json:"allow_unpriced"`
+	Tags          map[string]string       `json:"tags"`
+	Secrets       []KeySecret             `json:"secrets" doc:"Valid secrets, the current one last. Older ones are in their grace period."`
+	CreatedBy     *string                 `json:"created_by" doc:"Account ID. null if the key was created on the command line."`
+	CreatedAt     time.Time               `json:"created_at"`
+	ExpiresAt     *time.Time              `json:"expires_at"`
+	RevokedAt     *time.Time              `json:"revoked_at"`
+	LastUsedAt    *time.Time              `json:"last_used_at"`
+	LastUsedBy    *string                 `json:"last_used_by" doc:"Client of the last request with this key."`
+}
+
+// KeyLimits bound a key's traffic; 0 is no limit.
+type KeyLimits struct {
+	RequestsPerMinute int64 `json:"requests_per_minute" minimum:"0" required:"false"`
+	TokensPerMinute   int64 `json:"tokens_per_minute" minimum:"0" required:"false"`
+	Concurrent        int64 `json:"concurrent" minimum:"0" required:"false"`
+}
+
+// KeySecret is what is shown of a secret.
+type KeySecret struct {
+	Start           string     `json:"start" doc:"First characters of the secret."`
+	End             string     `json:"end" doc:"Last four characters of the secret."`
+	CreatedAt       time.Time  `json:"created_at"`
+	ExpiresAt       *time.Time `json:"expires_at"`
+	GraceAfterUseMS *int64     `json:"grace_after_use_ms" doc:"Grace period that starts with the first use of the newer secret."`
+	UsedAt          *time.Time `json:"used_at" doc:"Time of the first use."`
+}
+
+// KeyList holds the keys of a workspace.
+type KeyList struct {
+	Keys []KeyView `json:"keys"`
+}
+
+// NewKey is a key with its secret.
+type NewKey struct {
+	KeyView
+	Secret string `json:"secret" doc:"The API key. Shown only once."`
+}
+
+func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
+	v := KeyView{
+		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
+		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
+		Spend30d: spent.recent[k.ID], Baseline: api.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: api.NonEmpty(k.ErrorFormat),
+		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
+		CreatedBy: api.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: api.Time(k.ExpiresAt), RevokedAt: api.Time(k.RevokedAt),
+		LastUsedAt: api.Time(k.LastUsedAt), LastUsedBy: api.NonEmpty(k.LastUsedBy),
+	}
+	for _, s := range k.Scopes {
+		v.Scopes = append(v.Scopes, string(s))
+	}
+	now := a.Now()
+	for _, s := range k.Secrets {
+		if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
+			continue // over: kept only so that its user can be told
+		}
+		v.Secrets = append(v.Secrets, KeySecret{
+			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: api.Time(s.ExpiresAt),
+			GraceAfterUseMS: api.Millis(s.AfterUse), UsedAt: api.Time(s.UsedAt),
+		})
+	}
+	return v
+}
+
+func State(k *account.Key, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+		return "expired"
+	}
+	return "active"
+}
+
+func scopes(names []string) []account.Scope {
+	list := make([]account.Scope, 0, len(names))
+	for _, name := range names {
+		list = append(list, account.Scope(name))
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package overview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/keys"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/admin/spending"
+)
+
+// expiringWithin is how long before a key's end it needs attention.
+const expiringWithin = 7 * 24 * time.Hour
+
+// defaultWarn is the use of a budget that needs attention when the budget names none.
+const defaultWarn = 80
+
+// Attention is one fact that somebody should act on.
+type Attention struct {
+	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
+	Severity string `json:"severity" enum:"error,warning"`
+	Object   string `json:"object" doc:"Affected target, credential, key ID or model."`
+	Label    string `json:"label"`
+	Message  string `json:"message"`
+}
+
+// AttentionList holds what needs somebody to act.
+type AttentionList struct {
+	Attention  []Attention `json:"attention" doc:"Most urgent first."`
+	ConfigFile *string     `json:"config_file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
+}
+
+func (a *handlers) registerAttention() {
+	api.Register(a.Server, account.ReadFigures, huma.Operation{
+		OperationID: "get-attention", Method: http.MethodGet, Path: "/attention", Tags: []string{"overview"},
+		Summary:     "List items of the gateway that need attention",
+		Description: "Covers providers, circuits and, for operators, storage. Keys and prices are part of the overview. Does not query the database, so it can be polled.",
+	}, a.getAttention)
+}
+
+func (a *handlers) getAttention(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[AttentionList], error) {
+	list := AttentionList{Attention: a.gatewayAttention(c, a.Now())}
+	if c.Actor.Operator {
+		list.ConfigFile = api.NonEmpty(a.Instance.Facts().ConfigFile)
+	}
+	return &api.Output[AttentionList]{list}, nil
+}
+
+// gatewayAttention is what concerns everybody on this gateway.
+func (a *handlers) gatewayAttention(c *api.Call, now time.Time) []Attention {
+	list := fleetAttention(a.Fleet.Providers(), c.Actor.Operator, now)
+	if c.Actor.Operator {
+		list = append(storageAttention(a.Instance.Disk()), list...)
+	}
+	// That nothing can be served comes before anything else.
+	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(pressing(x), pressing(y)) })
+	return list
+}
+
+func pressing(f Attention) int {
+	switch f.Kind {
+	case "no_provider":
+		return 0
+	case "storage_low":
+		return 1
+	}
+	return 2
+}
+
+// attention collects what needs somebody to act, the most pressing first.
+func (a *handlers) attention(ctx context.Context, c *api.Call, now time.Time) ([]Attention, error) {
+	list := a.gatewayAttention(c, now)
+	ofKeys, err := a.keyAttention(ctx, c, now)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, ofKeys...)
+	for _, m := range a.Fleet.Models() {
+		if len(m.Targets) > 0 && !priced(m.Targets) {
+			list = append(list, Attention{
+				Kind: "price_unknown", Severity: "warning", Object: m.Model.Name, Label: m.Model.Name,
+				Message: "The price of this model is unknown. auto never selects it, and its cost is not included in figures.",
+			})
+		}
+	}
+	return list, nil
+}
+
+func priced(targets []providers.TargetState) bool {
+	for _, t := range targets {
+		if t.Target.Price != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func fleetAttention(states []providers.ProviderState, operator bool, now time.Time) []Attention {
+	list, usable := []Attention{}, false
+	for i := range states {
+		p := &states[i]
+		if !p.Enabled {
+			continue
+		}
+		awake := len(p.Credentials) == 0 || slices.ContainsFunc(p.Credentials, func(c providers.CredentialState) bool { return !c.Resting.After(now) })
+		for _, t := range p.Targets {
+			usable = usable || (awake && t.Health.Circuit != providers.CircuitOpen)
+			if warning, ok := circuitAttention(t); ok {
+				list = append(list, warning)
+			}
+		}
+		for _, c := range p.Credentials {
+			if operator && !c.Resting.IsZero() {
+				list = append(list, Attention{
+					Kind: "credential_backing_off", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
+					Message: "This credential is backing off until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + requests.FailureText(c.Reason) + ".",
+				})
+			}
+		}
+	}
+	if !usable {
+		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider is available: none is enabled, or all are failing. Requests are rejected until a provider recovers."}
+		list = append(list, none)
+	}
+	return list
+}
+
+// circuitAttention tells of a target that is failing, or on its way back.
+func circuitAttention(t providers.TargetState) (Attention, bool) {
+	v := Attention{Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID()}
+	why := ""
+	if reason := t.Health.Reason; reason != "" {
+		why = ": " + reason
+		if text := requests.FailureText(reason); text != reason {
+			why = fmt.Sprintf(": %s %s", t.Target.Provider, text)
+		}
+	}
+	switch t.Health.Circuit {
+	case providers.CircuitOpen:
+		v.Message = "The circuit is open, so no requests are sent to this target" + why + "."
+	case providers.CircuitHalfOpen:
+		v.Kind, v.Severity = "circuit_recovering", "warning"
+		v.Message = "The target is recovering and receives a few requests" + why + "."
+	default:
+		return Attention{}, false
+	}
+	return v, true
+}
+
+func (a *handlers) keyAttention(ctx context.Context, c *api.Call, now time.Time) ([]Attention, error) {
+	list := []Attention{}
+	if !c.Actor.May(account.ReadKeys) {
+		return list, nil
+	}
+	all, err := a.Keys.Keys(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	use, err := a.Spending.BudgetUse(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		k := &all[i]
+		if keys.State(k, now) != "active" {
+			continue
+		}
+		if warning, ok := budgetAttention(k, use); ok {
+			list = append(list, warning)
+		}
+		if !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiringWithin {
+			list = append(list, Attention{
+				Kind: "key_expiring", Severity: "warning", Object: k.ID, Label: k.Name,
+				Message: "This key expires on " + k.ExpiresAt.UTC().Format(time.RFC3339) + ".",
+			})
+		}
+	}
+	return list, nil
+}
+
+func budgetAttention(k *account.Key, all map[string]spending.BudgetUse) (Attention, bool) {
+	use, ok := all[k.ID]
+	if !ok || k.Budget == nil {
+		return Attention{}, false
+	}
+	used := api.Percent(use.Spent, k.Budget.Amount)
+	warn := float64(k.Budget.WarnPercent)
+	if warn == 0 {
+		warn = defaultWarn
+	}
+	v := Attention{Kind: "budget_warn", Severity: "warning", Object: k.ID, Label: k.Name}
+	switch {
+	case use.Spent >= k.Budget.Amount:
+		v.Kind, v.Severity = "budget_over", "error"
+		v.Message = fmt.Sprintf("This key has used its budget of %s.", k.Budget.Amount.Display())
+	case used != nil && *used >= warn:
+		v.Message = fmt.Sprintf("This key has used %.0f %% of its budget of %s.", *used, k.Budget.Amount.Display())
+	default:
+		return Attention{}, false
+	}
+	return v, true
+}

@@ -1,0 +1,208 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// histogramTime bounds the counting of individual requests.
+const histogramTime = 600 * time.Millisecond
+
+// Facets are the values that requests can be filtered by, with how many there are of each.
+type Facets struct {
+	Decision []Facet `json:"decision"`
+	Outcome  []Facet `json:"outcome"`
+	Provider []Facet `json:"provider"`
+	Model    []Facet `json:"model"`
+	Key      []Facet `json:"key"`
+	Policy   []Facet `json:"policy"`
+}
+
+// Facet is one value.
+type Facet struct {
+	Value string `json:"value" doc:"Filter value."`
+	Label string `json:"label" doc:"Display name."`
+	Count *int64 `json:"count" doc:"Requests in the period. null if not available from roll-ups."`
+}
+
+// Histogram is the volume of requests over time.
+type Histogram struct {
+	From        time.Time      `json:"from"`
+	To          time.Time      `json:"to"`
+	StepMS      int64          `json:"step_ms"`
+	Days        *DayView       `json:"days,omitempty" doc:"Start of daily bins. Absent for shorter bins."`
+	Bins        []HistogramBin `json:"bins"`
+	Counted     string         `json:"counted" enum:"rollups,requests" doc:"rollups, or requests if the filter is not supported by roll-ups."`
+	Partial     bool           `json:"partial" doc:"Whether counting stopped at the time limit. Bins before counted_from are incomplete."`
+	CountedFrom *time.Time     `json:"counted_from" doc:"Start of the counted bins. null if all bins are counted."`
+}
+
+// HistogramBin is one bar.
+type HistogramBin struct {
+	Start     time.Time `json:"start"`
+	Requests  int64     `json:"requests"`
+	Errors    int64     `json:"errors"`
+	Fallbacks int64     `json:"fallbacks"`
+}
+
+func (a *handlers) registerRequestFigures() {
+	tags := []string{"requests"}
+	api.Register(a.Server, account.ReadFigures, huma.Operation{
+		OperationID: "get-request-facets", Method: http.MethodGet, Path: "/requests/facets", Tags: tags,
+		Summary: "List filter values with request counts", Description: "Computed from roll-ups.",
+	}, a.getFacets)
+	api.Register(a.Server, account.ReadFigures, huma.Operation{
+		OperationID: "get-request-histogram", Method: http.MethodGet, Path: "/requests/histogram", Tags: tags,
+		Summary: "Get the number of requests over time",
+		Description: "Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count " +
+			"individual requests, newest first, for at most one second. If that is not enough, partial is true.",
+	}, a.getHistogram)
+}
+
+func (a *handlers) getFacets(ctx context.Context, c *api.Call, in *requests.FigureFilters) (*api.Output[Facets], error) {
+	rollup, err := requests.ParseRollup(c, in, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	groups, err := a.breakdowns(ctx, rollup, 0)
+	if err != nil {
+		return nil, err
+	}
+	total, err := a.total(ctx, rollup)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[Facets]{Facets{
+		Decision: decisionFacets(total), Outcome: outcomeFacets(total),
+		Provider: facets(groups.Provider), Model: facets(groups.Model), Key: facets(groups.Key), Policy: facets(groups.Policy),
+	}}, nil
+}
+
+func decisionFacets(f requests.FigureSet) []Facet {
+	return []Facet{
+		{string(route.Expected), string(route.Expected), &f.Expected},
+		{string(route.Fallback), string(route.Fallback), &f.Fallbacks},
+		{string(route.Policy), string(route.Policy), &f.Policies},
+	}
+}
+
+// outcomeFacets lists every outcome; roll-ups count only the refused ones by themselves.
+func outcomeFacets(f requests.FigureSet) []Facet {
+	list := []Facet{}
+	for _, o := range []requestlog.Outcome{
+		requestlog.OK, requestlog.ClientError, requestlog.UpstreamError, requestlog.Rejected,
+		requestlog.Cancelled, requestlog.Partial, requestlog.Interrupted, requestlog.GatewayError,
+	} {
+		facet := Facet{Value: string(o), Label: string(o)}
+		if o == requestlog.Rejected {
+			facet.Count = &f.Rejected
+		}
+		list = append(list, facet)
+	}
+	return list
+}
+
+func facets(groups []FigureGroup) []Facet {
+	list := make([]Facet, 0, len(groups))
+	for _, g := range groups {
+		if g.Name != "" && g.Requests > 0 { // what was tried and never served selects nothing
+			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
+		}
+	}
+	return list
+}
+
+// histogramInput has the defaults that figures have.
+type histogramInput struct {
+	requests.Filters
+	requests.ZoneChoice
+}
+
+func (a *handlers) getHistogram(ctx context.Context, c *api.Call, in *histogramInput) (*api.Output[Histogram], error) {
+	for name, usual := range map[string]string{"from": "now-24h", "to": "now"} {
+		if c.Params.Get(name) == "" {
+			c.Params.Set(name, usual)
+		}
+	}
+	f, _, err := requests.ParseFilter(c, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	if !f.From.Before(f.To) {
+		return nil, api.Invalid("query", "from", "must be before to")
+	}
+	zone, err := in.Location()
+	if err != nil {
+		return nil, err
+	}
+	if rolled(f) {
+		return a.rolledHistogram(ctx, &f, zone)
+	}
+	if !c.Actor.May(account.ReadRequests) {
+		return nil, api.Denied(c.Actor, account.ReadRequests) // counting by any filter tells what the requests are like
+	}
+	return a.countedHistogram(ctx, &f, zone)
+}
+
+// rolled reports whether roll-ups know everything that the filter asks for.
+func rolled(f requestlog.Filter) bool {
+	f.From, f.To = time.Time{}, time.Time{}
+	f.Key, f.Model, f.Provider, f.Policy, f.Simulated, f.Source = nil, nil, nil, nil, nil, ""
+	return len(f.Values()) == 0
+}
+
+func newHistogram(f *requestlog.Filter, counted string) Histogram {
+	return Histogram{
+		From: f.From.UTC(), To: f.To.UTC(), StepMS: stepFor(f.To.Sub(f.From)).Milliseconds(), Bins: []HistogramBin{}, Counted: counted,
+	}
+}
+
+func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
+	step := stepFor(f.To.Sub(f.From))
+	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: requests.RollupFilter(f), Step: step, Zone: zone})
+	if err != nil {
+		return nil, err
+	}
+	answer := newHistogram(f, "rollups")
+	answer.Days = daysOf(starts(buckets), step, zone)
+	for i := range buckets {
+		b := &buckets[i]
+		answer.Bins = append(answer.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
+	}
+	return &api.Output[Histogram]{answer}, nil
+}
+
+func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
+	step := stepFor(f.To.Sub(f.From))
+	volumes, err := a.Requests.Volumes(ctx, requestlog.VolumeQuery{Filter: *f, Step: step, Zone: zone, Within: histogramTime})
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, err
+	}
+	answer := newHistogram(f, "requests")
+	begins := make([]time.Time, 0, len(volumes))
+	for _, v := range volumes {
+		begins = append(begins, v.Start)
+		answer.Bins = append(answer.Bins, HistogramBin{Start: v.Start.UTC(), Requests: v.Requests, Errors: v.Errors, Fallbacks: v.Fallbacks})
+	}
+	answer.Days = daysOf(begins, step, zone)
+	if partial {
+		from, ok := id.Time(unfinished.Before)
+		if !ok {
+			from = f.To // nothing that is known to be counted
+		}
+		answer.Partial, answer.CountedFrom = true, api.Time(from)
+	}
+	return &api.Output[Histogram]{answer}, nil
+}

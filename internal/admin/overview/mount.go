@@ -1,0 +1,41 @@
+// Package overview serves the figures of a period, the items that need attention, and the settings of the instance.
+package overview
+
+import (
+	"context"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/requestlog"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Requests requestlog.Reader
+	Figures  requestlog.FigureReader
+	Keys     Keys
+	Spending spending.Reader
+	Fleet    providers.Fleet
+	Instance Instance
+}
+
+type handlers struct {
+	Deps
+	*api.Server
+}
+
+// Mount registers the operations.
+func Mount(s *api.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	a.registerRequestFigures()
+	a.registerOverview()
+	a.registerAttention()
+	a.registerSettings()
+}
+
+// Keys lists API keys.
+type Keys interface {
+	Keys(ctx context.Context, workspaceID string) ([]account.Key, error)
+}

@@ -1,0 +1,170 @@
+package overview
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/redact"
+)
+
+// Facts are what the instance is and how it is set; nothing in them is secret.
+type Facts struct {
+	Version        string
+	Simulated      bool   // only the simulator serves
+	Registration   string // invitation or open
+	ConfigSource   string // path of the file, or "defaults and environment"
+	ConfigFile     string // path of the file; empty when there is none
+	Store          string // sqlite or postgres
+	DefaultModel   string
+	StartedAt      time.Time
+	LogBodies      bool
+	EntryRetention time.Duration
+	BodyRetention  time.Duration
+	Redact         []string // built-in rules that apply where a workspace sets none
+	Limits         InstanceLimits
+	Catalog        string // version
+	Router         string // version
+	Predictor      string // version
+	Policies       int    // of the instance, that are evaluated
+	PoliciesClosed string // why workspaces cannot change their policies here; empty when they can
+}
+
+// InstanceLimits bound what one process takes.
+type InstanceLimits struct {
+	BodyBytes   int64
+	AnswerBytes int64
+	Concurrent  int64
+	Attempts    int64
+	Total       time.Duration // deadline of a request
+	StoredBytes int64         // longest text stored per request and per answer
+}
+
+// StorageUse is what is stored; negative numbers were not measured.
+type StorageUse struct {
+	DatabaseBytes int64
+	SpoolBytes    int64
+	SpoolLimit    int64
+	FreeBytes     int64
+	OldestEntry   time.Time
+	Samples       []StorageSample // of the last days
+	Retention     time.Duration   // the longest of any workspace; 0 for ever
+	DiskElsewhere bool            // FreeBytes is not of the disk that holds the database
+}
+
+// SettingsView are the facts of the instance.
+type SettingsView struct {
+	Version          string         `json:"version"`
+	StartedAt        time.Time      `json:"started_at"`
+	Simulated        bool           `json:"simulated"`
+	Registration     string         `json:"registration" enum:"invitation,open"`
+	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or a note that there is none. Empty for callers who are not operators."`
+	Store            string         `json:"store" doc:"sqlite or postgres."`
+	DefaultModel     *string        `json:"default_model" doc:"Default baseline model."`
+	LogBodies        bool           `json:"log_bodies" doc:"Whether the instance stores request and response bodies."`
+	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"null if kept forever."`
+	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"null if kept forever."`
+	Redaction        RedactionFacts `json:"redaction"`
+	CatalogVersion   string         `json:"catalog_version"`
+	RouterVersion    string         `json:"router_version"`
+	PredictorVersion string         `json:"predictor_version"`
+	Policies         int            `json:"instance_policies" doc:"Number of instance policies. They are evaluated before the policies of the workspace."`
+	Limits           LimitsView     `json:"limits"`
+	Storage          StorageView    `json:"storage"`
+}
+
+// LimitsView bounds what one process takes.
+type LimitsView struct {
+	BodyBytes   int64  `json:"body_bytes"`
+	AnswerBytes int64  `json:"answer_bytes"`
+	StoredBytes int64  `json:"stored_bytes" doc:"Maximum stored size of a request or response body."`
+	Concurrent  int64  `json:"concurrent"`
+	Attempts    int64  `json:"attempts"`
+	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request, including all attempts."`
+}
+
+// StorageView is what is stored.
+type StorageView struct {
+	DatabaseBytes *int64           `json:"database_bytes"`
+	SpoolBytes    *int64           `json:"spool_bytes" doc:"Size of the queue in front of the database."`
+	SpoolLimit    *int64           `json:"spool_limit_bytes"`
+	FreeBytes     *int64           `json:"free_bytes" doc:"Free disk space."`
+	OldestEntry   *time.Time       `json:"oldest_request"`
+	Forecast      *StorageForecast `json:"forecast,omitempty" doc:"Absent for callers who are not operators."`
+}
+
+func (a *handlers) registerSettings() {
+	api.Register(a.Server, account.ReadWorkspace, huma.Operation{
+		OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
+		Summary: "Get the configuration, retention, limits and storage use of the gateway",
+	}, a.getSettings)
+}
+
+func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[SettingsView], error) {
+	f := a.Instance.Facts()
+	v := SettingsView{
+		Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
+		Store: f.Store, DefaultModel: api.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
+		EntryRetentionMS: api.Millis(f.EntryRetention), BodyRetentionMS: api.Millis(f.BodyRetention),
+		Redaction: redactionFacts(f.Redact), CatalogVersion: f.Catalog, RouterVersion: f.Router,
+		PredictorVersion: f.Predictor, Policies: f.Policies,
+		Limits: LimitsView{
+			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
+			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: api.Millis(f.Limits.Total),
+		},
+	}
+	if !c.Actor.Operator {
+		return &api.Output[SettingsView]{v}, nil // paths and disks are the matter of whoever runs the gateway
+	}
+	v.ConfigSource = f.ConfigSource
+	use, err := a.Instance.Storage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Storage = StorageView{
+		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
+		FreeBytes: known(use.FreeBytes), OldestEntry: api.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
+	}
+	return &api.Output[SettingsView]{v}, nil
+}
+
+// known is nil for a number that was not measured.
+func known(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// Instance tells the facts of this gateway.
+type Instance interface {
+	Facts() Facts
+	// Storage measures what is stored.
+	Storage(ctx context.Context) (StorageUse, error)
+	// Disk tells how full storage is without asking the database.
+	Disk() DiskUse
+}
+
+// RedactionFacts are what an instance offers and does by itself.
+type RedactionFacts struct {
+	Default []string               `json:"default" doc:"Built-in rules for workspaces without their own rules, from log.redact."`
+	Builtin []RedactionBuiltinRule `json:"builtin" doc:"All built-in rules."`
+}
+
+// RedactionBuiltinRule is a rule that every instance has.
+type RedactionBuiltinRule struct {
+	Name        string `json:"name"`
+	Description string `json:"description" doc:"What the rule matches."`
+}
+
+func redactionFacts(standard []string) RedactionFacts {
+	f := RedactionFacts{Default: append([]string{}, standard...), Builtin: []RedactionBuiltinRule{}}
+	for _, b := range redact.Builtins() {
+		f.Builtin = append(f.Builtin, RedactionBuiltinRule{Name: b.Name, Description: b.Doc})
+	}
+	return f
+}

@@ -1,0 +1,150 @@
+package overview
+
+import (
+	"fmt"
+	"time"
+
+	"fairlead/internal/admin/api"
+)
+
+// Where storage begins to need somebody: of a large disk the last few gigabytes, of a small one the last few percent.
+const (
+	lowDisk      = 2 << 30
+	lowDiskShare = 0.05
+	noDisk       = 256 << 20
+	noDiskShare  = 0.01
+	lowSpool     = 0.80
+	noSpool      = 0.95
+)
+
+// DiskUse is what can be told of storage without asking the database; negative numbers are not known.
+type DiskUse struct {
+	FreeBytes  int64
+	TotalBytes int64
+	SpoolBytes int64
+	SpoolLimit int64
+}
+
+// storageAttention tells that storage is nearly full, while there is still time.
+func storageAttention(d DiskUse) []Attention {
+	list := []Attention{}
+	if d.FreeBytes >= 0 && d.TotalBytes > 0 && d.FreeBytes < least(d.TotalBytes, lowDiskShare, lowDisk) {
+		v := Attention{
+			Kind: "storage_low", Severity: "warning", Object: "disk", Label: "Disk",
+			Message: fmt.Sprintf("Only %s of disk space are left in the data directory. Free disk space or reduce the retention.", sizeText(d.FreeBytes)),
+		}
+		if d.FreeBytes < least(d.TotalBytes, noDiskShare, noDisk) {
+			v.Severity = "error"
+		}
+		list = append(list, v)
+	}
+	if used := api.Share(d.SpoolBytes, d.SpoolLimit); d.SpoolLimit > 0 && used != nil && *used >= 100*lowSpool {
+		v := Attention{
+			Kind: "storage_low", Severity: "warning", Object: "spool", Label: "Queue",
+			Message: fmt.Sprintf("The queue in front of the database is %.0f %% full because the database is slow or unavailable. Requests are rejected when it is full.", *used),
+		}
+		if *used >= 100*noSpool {
+			v.Severity = "error"
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// least is a share of the whole, or the bound where that is less.
+func least(whole int64, part float64, bound int64) int64 {
+	return min(int64(float64(whole)*part), bound)
+}
+
+// sizeText writes a number of bytes as people read it: 1.5 GiB, 120 MiB.
+func sizeText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+const (
+	forecastSpan  = 7 * 24 * time.Hour // growth is taken over the last week
+	forecastLeast = 24 * time.Hour     // less says nothing: traffic has its hours
+	forecastEnd   = 10 * 365           // days beyond which no forecast is worth a date
+)
+
+// StorageSample is how large the database was at a moment.
+type StorageSample struct {
+	At    time.Time
+	Bytes int64
+}
+
+// What becomes of storage.
+const (
+	outlookUnknown  = "unknown"
+	outlookSteady   = "steady"
+	outlookBalances = "balances"
+	outlookFills    = "fills"
+	outlookGrows    = "grows"
+)
+
+// StorageForecast says where the growth of the last days leads.
+type StorageForecast struct {
+	Outlook       string     `json:"outlook" enum:"unknown,steady,balances,fills,grows" doc:"unknown: measured for less than a day. steady: not growing. balances: retention will stop the growth before the disk is full. fills: the disk will be full before that. grows: growing, without a predictable date."`
+	MeasuredMS    *int64     `json:"measured_ms" doc:"Duration of the measurement, at most a week. null if not measured."`
+	GrowthBytes   *int64     `json:"growth_bytes_per_day" doc:"Net growth of the database. null if not measured."`
+	FullAt        *time.Time `json:"full_at" doc:"Time at which the disk will be full at this growth. null if the database is not growing, if it takes more than ten years, or if the disk of the database is unknown."`
+	BalancedAt    *time.Time `json:"balanced_at" doc:"Time at which the oldest request reaches its retention. From then on, growth stops if traffic is constant. null if already reached or if requests are kept forever."`
+	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
+}
+
+// forecast follows the growth of the last days. It knows nothing of what traffic will do.
+func forecast(u StorageUse, now time.Time) StorageForecast {
+	first, ok := firstSample(u.Samples, now)
+	if !ok || u.DatabaseBytes < 0 {
+		return StorageForecast{Outlook: outlookUnknown}
+	}
+	span := now.Sub(first.At)
+	growth := int64(float64(u.DatabaseBytes-first.Bytes) / span.Hours() * 24)
+	f := StorageForecast{Outlook: outlookSteady, MeasuredMS: api.Millis(span), GrowthBytes: &growth}
+	if growth <= 0 {
+		return f
+	}
+	f.Outlook = outlookGrows
+	if u.FreeBytes >= 0 && !u.DiskElsewhere {
+		f.FullAt = after(now, float64(u.FreeBytes)/float64(growth))
+	}
+	if u.Retention > 0 && !u.OldestEntry.IsZero() && u.OldestEntry.Add(u.Retention).After(now) {
+		at := u.OldestEntry.Add(u.Retention).UTC()
+		size := u.DatabaseBytes + int64(at.Sub(now).Hours()/24*float64(growth))
+		f.BalancedAt, f.BalancedBytes = &at, &size
+	}
+	switch {
+	case f.BalancedAt != nil && (f.FullAt == nil || f.BalancedAt.Before(*f.FullAt)):
+		f.Outlook = outlookBalances
+	case f.FullAt != nil:
+		f.Outlook = outlookFills
+	}
+	return f
+}
+
+// firstSample is the oldest of the last week, if it is old enough to tell anything.
+func firstSample(samples []StorageSample, now time.Time) (StorageSample, bool) {
+	var first StorageSample
+	for _, s := range samples {
+		age := now.Sub(s.At)
+		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {
+			first = s
+		}
+	}
+	return first, !first.At.IsZero()
+}
+
+// after is so many days from now, or nil when that is too far away to mean anything.
+func after(now time.Time, days float64) *time.Time {
+	if days > forecastEnd {
+		return nil
+	}
+	at := now.Add(time.Duration(days * 24 * float64(time.Hour))).UTC()
+	return &at
+}

@@ -1,0 +1,45 @@
+package playground
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+)
+
+// Playground answers chat requests for a person who is signed in, as the model API would.
+type Playground interface {
+	// ServeAs reads the request's body in the chat format and writes the whole answer, errors included. The workspace pays.
+	ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string)
+}
+
+type playgroundInput struct {
+	RawBody []byte `contentType:"application/json" doc:"Chat completion request in the OpenAI format. Supports auto and streaming like the model API."`
+}
+
+func (a *handlers) registerPlayground() {
+	api.Register(a.Server, account.UsePlayground, huma.Operation{
+		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
+		SkipValidateBody: true, // the model API checks it
+		Summary:          "Send a chat completion request from the dashboard",
+		Description:      "Same response as POST /proxy/v1/chat/completions, including headers, authenticated by the session.",
+		Responses: map[string]*huma.Response{"200": {Description: "JSON, or server-sent events if stream is set.", Content: map[string]*huma.MediaType{
+			"application/json":  {Schema: &huma.Schema{Type: huma.TypeObject}},
+			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}, a.playgroundChat)
+}
+
+func (a *handlers) playgroundChat(ctx context.Context, c *api.Call, in *playgroundInput) (*huma.StreamResponse, error) {
+	return &huma.StreamResponse{Body: func(huma.Context) {
+		r, w := c.Unwrap() // huma passes the call, not its own context
+		r = r.Clone(ctx)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
+		a.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
+	}}, nil
+}

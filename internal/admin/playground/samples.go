@@ -1,0 +1,113 @@
+package playground
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/llm"
+)
+
+const (
+	samplesTime  = 2 * time.Minute  // bounds one run of sample traffic
+	samplesStall = 10 * time.Second // a reader that takes longer for an event is gone
+	samplesWait  = time.Second      // within which a run ends whose caller has hung up
+)
+
+// Samples sends made-up requests through the model API, where the simulator answers them.
+type Samples interface {
+	// Available reports whether the simulator serves.
+	Available() bool
+	// Send sends them all for the workspace and tells, one call at a time, how many were answered. It ends early with ctx.
+	Send(ctx context.Context, workspaceID string, told func(done, total int)) error
+}
+
+// SampleProgress is how far sample traffic is.
+type SampleProgress struct {
+	Done  int `json:"done" doc:"Completed requests, including errors. Some requests are expected to fail."`
+	Total int `json:"total"`
+}
+
+func (a *handlers) registerSamples() {
+	progress := a.Schema(reflect.TypeFor[SampleProgress]())
+	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
+		Summary: "Create sample traffic",
+		Description: "Sends a varied set of requests through the model API to the simulator. " +
+			"The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. " +
+			"Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.",
+		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: progress},
+		}}},
+	}, a.createSamples)
+}
+
+func (a *handlers) createSamples(ctx context.Context, c *api.Call, _ *struct{}) (*huma.StreamResponse, error) {
+	if a.Samples == nil || !a.Samples.Available() {
+		return nil, llm.Errorf(llm.Conflict, "Sample traffic requires the simulator, which is disabled. Set simulator: \"on\" in the configuration to enable it.")
+	}
+	if !a.beginSampling(ctx) {
+		return nil, llm.Errorf(llm.Conflict, "Sample traffic is already being created. Wait until it is complete.")
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		defer func() { <-a.sampling }()
+		out.SetHeader("Content-Type", "text/event-stream")
+		out.SetHeader("X-Accel-Buffering", "no")
+		out.SetStatus(http.StatusOK)
+		a.sendSamples(ctx, c, out)
+	}}, nil
+}
+
+// beginSampling waits a moment for a run that somebody has just stopped: that they have left is seen a little later.
+func (a *handlers) beginSampling(ctx context.Context) bool {
+	select {
+	case a.sampling <- struct{}{}:
+		return true
+	case <-time.After(samplesWait):
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// sendSamples runs to the end or until the caller leaves, and notes what was done in either case.
+func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Context) {
+	run, cancel := context.WithTimeout(ctx, samplesTime)
+	defer cancel()
+	var mu sync.Mutex
+	var at SampleProgress
+	err := a.Samples.Send(run, c.WorkspaceID, func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		at = SampleProgress{Done: done, Total: total}
+		if writeEvent(out, "progress", at) != nil {
+			cancel() // nobody is there any more
+		}
+	})
+	if noted := a.Record(context.WithoutCancel(ctx), c.Actor, "requests.sample", "requests", nil, at); err == nil {
+		err = noted
+	}
+	if err != nil {
+		e := a.ClientError(ctx, c, err)
+		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", e.Body(c.RequestID)) // a caller that left needs no answer
+		return
+	}
+	_ = writeEvent(out, "done", at)
+}
+
+func writeEvent(out huma.Context, name string, value any) error {
+	data, err := api.Encode(value)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out.BodyWriter(), "event: %s\ndata: %s\n\n", name, data); err != nil {
+		return err
+	}
+	return api.Flush(out.BodyWriter(), samplesStall)
+}

@@ -1,0 +1,194 @@
+package policies
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/policy"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// BacktestQuery says which requests are decided anew, and by what.
+type BacktestQuery struct {
+	Filter    requestlog.Filter
+	Limit     int64            // most requests to look at, the newest ones
+	Draft     *policy.Set      // in place of the policies in force, those of the instance included; nil for those in force
+	Objective *route.Objective // in place of what requests for auto ask for; nil leaves it to them
+	Total     int64            // how many requests there are; 0 when not known
+}
+
+// backtestSpan is how far back a backtest goes when nobody says.
+const backtestSpan = 7 * 24 * time.Hour
+
+// Backtest is a job that decides stored requests anew.
+type Backtest struct {
+	ID        string            `json:"id"`
+	State     string            `json:"state" enum:"running,done,failed,cancelled"`
+	StartedAt time.Time         `json:"started_at"`
+	EndedAt   *time.Time        `json:"ended_at"`
+	From      time.Time         `json:"from"`
+	To        time.Time         `json:"to"`
+	Filter    string            `json:"filter" doc:"Filter as a URL query string."`
+	Draft     bool              `json:"draft" doc:"Whether a policy draft is tested."`
+	Objective *string           `json:"objective" doc:"Objective that replaces the objective of the requests. null if not replaced."`
+	Limit     int64             `json:"limit"`
+	Progress  BacktestProgress  `json:"progress"`
+	Report    *replay.Report    `json:"report,omitempty" doc:"Result, partial if the backtest was cancelled. Covers cost and routing. Quality is the prediction of the router."`
+	Error     *requests.Failure `json:"error,omitempty" doc:"Reason of the failure."`
+}
+
+// BacktestProgress says how far a backtest is.
+type BacktestProgress struct {
+	Done        int64    `json:"done" doc:"Processed requests."`
+	Total       *int64   `json:"total" doc:"null if not yet known."`
+	Rate        *float64 `json:"rate" doc:"Requests per second."`
+	SecondsLeft *float64 `json:"seconds_left" doc:"Estimated remaining seconds. null if unknown."`
+}
+
+// BacktestList holds the backtests that are remembered.
+type BacktestList struct {
+	Backtests []Backtest `json:"backtests" doc:"Newest first, without reports."`
+}
+
+func (a *handlers) registerBacktests() {
+	tags := []string{"routing"}
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "start-backtest", Method: http.MethodPost, Path: "/backtests", Tags: tags, DefaultStatus: http.StatusAccepted,
+		Summary: "Start a backtest of a policy draft or objective on past requests",
+		Description: "Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. " +
+			"At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.",
+	}, a.startBacktest)
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "list-backtests", Method: http.MethodGet, Path: "/backtests", Tags: tags,
+		Summary: "List backtests, newest first",
+	}, a.listBacktests)
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "get-backtest", Method: http.MethodGet, Path: "/backtests/{id}", Tags: tags,
+		Summary: "Get the progress and result of a backtest",
+	}, a.getBacktest)
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "cancel-backtest", Method: http.MethodDelete, Path: "/backtests/{id}", Tags: tags, DefaultStatus: http.StatusOK,
+		Summary: "Cancel a backtest",
+	}, a.cancelBacktest)
+}
+
+type startBacktestInput struct {
+	requests.Filters
+	Body struct {
+		Source    *string `json:"source,omitempty" maxLength:"65536" doc:"Policy draft as YAML. Defaults to the active policies."`
+		Objective string  `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request."`
+		Limit     int64   `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
+	}
+}
+
+func (a *handlers) startBacktest(ctx context.Context, c *api.Call, in *startBacktestInput) (*api.Output[Backtest], error) {
+	q, err := a.backtestQuery(c, in)
+	if err != nil {
+		return nil, err
+	}
+	job := &backtest{
+		query: q, workspaceID: c.WorkspaceID, filter: requests.OnlyFilters(c.Params).Encode(), objective: in.Body.Objective, started: a.Now(),
+	}
+	if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
+		return nil, err
+	}
+	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+}
+
+func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQuery, error) {
+	q := BacktestQuery{Limit: in.Body.Limit}
+	var err error
+	if q.Filter, _, err = requests.ParseFilter(c, a.Now()); err != nil {
+		return q, err
+	}
+	now := a.Now()
+	if q.Filter.To.IsZero() || q.Filter.To.After(now) {
+		q.Filter.To = now // what comes in while it runs is not part of it
+	}
+	if q.Filter.From.IsZero() {
+		q.Filter.From = q.Filter.To.Add(-backtestSpan)
+	}
+	if !q.Filter.From.Before(q.Filter.To) {
+		return q, api.Invalid("query", "from", "must be before to")
+	}
+	if q.Objective, err = objectiveOf(in.Body.Objective); err != nil {
+		return q, err
+	}
+	if in.Body.Source != nil {
+		q.Draft, err = a.draft("source", *in.Body.Source)
+	}
+	return q, err
+}
+
+// objectiveOf reads an objective by name or number; nil for none.
+func objectiveOf(given string) (*route.Objective, error) {
+	if given == "" {
+		return nil, nil
+	}
+	if named, ok := route.NamedObjective(given); ok {
+		return &named, nil
+	}
+	number, err := strconv.ParseFloat(given, 64)
+	if err != nil || !(number >= 0 && number <= 1) {
+		return nil, api.Invalid("body", "objective", "must be cost, quality, speed, or a number from 0 (cheapest) to 1 (best)")
+	}
+	return &route.Objective{Name: "number", Tradeoff: number}, nil
+}
+
+// runBacktest counts the requests first, so that progress has an end. What goes wrong is logged here: nobody may ask.
+func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+	n, err := a.Requests.Count(ctx, q.Filter, int(q.Limit))
+	if err == nil { // without a number it goes on without an end in sight
+		q.Total = int64(n)
+		told(replay.Progress{Total: q.Total})
+	}
+	report, err := a.Backtester.Backtest(ctx, q, told)
+	if err != nil && ctx.Err() == nil {
+		a.Log.ErrorContext(ctx, "backtest failed", "workspace", q.Filter.WorkspaceID, "error", err)
+	}
+	return report, err
+}
+
+func (a *handlers) listBacktests(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[BacktestList], error) {
+	now := a.Now()
+	list := BacktestList{Backtests: []Backtest{}}
+	for _, job := range a.backtests.of(c.WorkspaceID, now) {
+		list.Backtests = append(list.Backtests, job.view(now, false))
+	}
+	return &api.Output[BacktestList]{list}, nil
+}
+
+type backtestPath struct {
+	ID string `path:"id" maxLength:"64" doc:"Backtest ID."`
+}
+
+func (a *handlers) getBacktest(_ context.Context, c *api.Call, in *backtestPath) (*api.Output[Backtest], error) {
+	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
+	if job == nil {
+		return nil, api.NotFound()
+	}
+	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+}
+
+func (a *handlers) cancelBacktest(ctx context.Context, c *api.Call, in *backtestPath) (*api.Output[Backtest], error) {
+	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
+	if job == nil {
+		return nil, api.NotFound()
+	}
+	job.cancel()
+	select {
+	case <-job.ended:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+}

@@ -1,0 +1,101 @@
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/route"
+)
+
+// Explanation is the decision that would be made, or why there would be none.
+type Explanation struct {
+	Decision *route.Decision   `json:"decision,omitempty"`
+	Refusal  *requests.Failure `json:"refusal,omitempty" doc:"Error the client would receive. Absent if the request would be served."`
+}
+
+type explainInput struct {
+	Body struct {
+		Endpoint string          `json:"endpoint,omitempty" enum:"chat/completions,embeddings" default:"chat/completions"`
+		KeyID    string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose restrictions apply. None if omitted."`
+		Tradeoff string          `json:"tradeoff,omitempty" maxLength:"20" doc:"Value of x-fairlead-tradeoff: 0 cheapest, 1 best."`
+		Request  json.RawMessage `json:"request" doc:"Request body as sent by a client."`
+		Draft    *string         `json:"draft,omitempty" maxLength:"65536" doc:"Policy draft as YAML, used instead of the workspace's policies."`
+	}
+}
+
+func (a *handlers) registerExplain() {
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "explain-route", Method: http.MethodPost, Path: "/routing/explain", Tags: []string{"routing"},
+		Summary: "Explain how a request would be routed",
+	}, a.explainRoute)
+}
+
+func (a *handlers) explainRoute(ctx context.Context, c *api.Call, in *explainInput) (*api.Output[Explanation], error) {
+	q := ExplainQuery{
+		WorkspaceID: c.WorkspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
+	}
+	if err := a.knownKey(ctx, c.WorkspaceID, q.KeyID); err != nil {
+		return nil, err
+	}
+	if in.Body.Draft != nil {
+		var err error
+		if q.Draft, err = a.draft("draft", *in.Body.Draft); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := a.explained(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[Explanation]{answer}, nil
+}
+
+// knownKey refuses the id of a key that the workspace does not have; empty is none.
+func (a *handlers) knownKey(ctx context.Context, workspaceID, keyID string) error {
+	if keyID == "" {
+		return nil
+	}
+	_, err := a.Keys.Key(ctx, workspaceID, keyID)
+	return err
+}
+
+// explained decides. That a request would be refused is an answer; only what keeps from deciding is an error.
+func (a *handlers) explained(ctx context.Context, q ExplainQuery) (Explanation, error) {
+	decision, err := a.Explainer.Explain(ctx, q)
+	answer := Explanation{Decision: decision}
+	if err == nil {
+		return answer, nil
+	}
+	fault, ok := errors.AsType[*llm.Error](err)
+	if !ok || decision == nil || fault.Status() >= http.StatusInternalServerError {
+		return Explanation{}, err
+	}
+	answer.Refusal = &requests.Failure{Code: fault.Kind.Code(), Message: fault.Message, Origin: string(fault.Kind.Origin())}
+	return answer, nil
+}
+
+// Explainer decides as the gateway would, and calls nobody.
+type Explainer interface {
+	// Explain returns the decision. Where there is no target it returns the decision with an *llm.Error.
+	Explain(ctx context.Context, q ExplainQuery) (*route.Decision, error)
+}
+
+// ExplainQuery is a request to be decided on.
+type ExplainQuery struct {
+	WorkspaceID string
+	KeyID       string // whose rules apply; empty for none
+	Endpoint    string // chat/completions or embeddings
+	Body        []byte
+	Tradeoff    string      // as x-fairlead-tradeoff gives it; empty for none
+	Draft       *policy.Set // in place of the policies in force, those of the instance included; nil for those in force
+	RequestID   string      // a logged request, instead of a body; requestlog.ErrNotFound for an unknown one
+}

@@ -1,0 +1,164 @@
+package policies
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+)
+
+// FeedbackSummary is what the workspace's feedback comes to.
+type FeedbackSummary struct {
+	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
+	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
+	Signals []SignalCount   `json:"signals" doc:"Signals of the last 30 days. Signals do not affect routing."`
+	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
+}
+
+// ModelFeedback is what ratings say about one model.
+type ModelFeedback struct {
+	Model     string         `json:"model"`
+	Corrected bool           `json:"corrected" doc:"Whether ratings affect the routing of this model. false without valid ratings and for removed models."`
+	Outdated  int            `json:"outdated" doc:"Ratings that are ignored because the prompt was classified by another predictor version, or was not classified or stored."`
+	Total     RatingFigures  `json:"total"`
+	Tasks     []TaskFeedback `json:"tasks" doc:"Ratings by task."`
+}
+
+// TaskFeedback is what ratings say about one model at one kind of work.
+type TaskFeedback struct {
+	Task  string `json:"task"`
+	Words string `json:"words" doc:"Readable description of the correction." example:"+0.06 on code, 214 ratings"`
+	RatingFigures
+}
+
+// RatingFigures sum up ratings that count.
+type RatingFigures struct {
+	Ratings int        `json:"ratings"`
+	Score   *float64   `json:"score" doc:"Mean rating. null without ratings."`
+	Before  *float64   `json:"before" doc:"Mean success probability without the correction. null without a correction."`
+	After   *float64   `json:"after" doc:"Mean success probability with the correction."`
+	Shift   *float64   `json:"shift" doc:"Effect of the correction: after minus before."`
+	Newest  *time.Time `json:"newest"`
+}
+
+// SignalCount says how often a model's answers gave a signal.
+type SignalCount struct {
+	Model  string `json:"model"`
+	Task   string `json:"task"`
+	Signal string `json:"signal" enum:"schema_violation,refusal,truncation,retry"`
+	Count  int64  `json:"count"`
+}
+
+func (a *handlers) registerFeedbackSummary() {
+	tags := []string{"routing"}
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "get-feedback", Method: http.MethodGet, Path: "/routing/feedback", Tags: tags,
+		Summary: "Get the effect of ratings on routing",
+	}, a.getFeedback)
+	api.Register(a.Server, account.ManagePolicies, huma.Operation{
+		OperationID: "reset-feedback", Method: http.MethodPost, Path: "/routing/feedback/reset", Tags: tags,
+		Summary:     "Reset ratings",
+		Description: "Existing ratings of one model, or of all models, no longer affect routing. They remain visible in their requests.",
+	}, a.resetFeedback)
+}
+
+func (a *handlers) getFeedback(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[FeedbackSummary], error) {
+	sum, err := a.Feedback.Summary(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[FeedbackSummary]{feedbackSummary(&sum)}, nil
+}
+
+type resetFeedbackInput struct {
+	Body struct {
+		Model string `json:"model,omitempty" maxLength:"200" doc:"Model whose ratings are reset. Resets all ratings if omitted."`
+	}
+}
+
+func (a *handlers) resetFeedback(ctx context.Context, c *api.Call, in *resetFeedbackInput) (*api.Output[FeedbackSummary], error) {
+	if !api.Storable(in.Body.Model) {
+		return nil, api.Invalid("body", "model", "must be valid text")
+	}
+	before, err := a.Feedback.Summary(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	counted := countedRatings(&before, in.Body.Model)
+	if in.Body.Model != "" && counted == nil {
+		return nil, llm.Errorf(llm.NotFound, "This workspace has no ratings of this model.")
+	}
+	if err := a.Feedback.Reset(ctx, c.WorkspaceID, in.Body.Model); err != nil {
+		return nil, err
+	}
+	object := "feedback"
+	if in.Body.Model != "" {
+		object = in.Body.Model
+	}
+	if err := a.Record(ctx, c.Actor, "feedback.reset", object, resetRatings{counted}, nil); err != nil {
+		return nil, err
+	}
+	return a.getFeedback(ctx, c, nil)
+}
+
+// resetRatings is what the audit log shows of a reset.
+type resetRatings struct {
+	Ratings map[string]int `json:"ratings"` // by model
+}
+
+// countedRatings are how many ratings there are of each model; nil for a model without any.
+func countedRatings(s *feedback.Summary, model string) map[string]int {
+	var counts map[string]int
+	for i := range s.Models {
+		if m := &s.Models[i]; model == "" || m.Model == model {
+			if counts == nil {
+				counts = map[string]int{}
+			}
+			counts[m.Model] = m.Total.Ratings + m.Outdated
+		}
+	}
+	return counts
+}
+
+func feedbackSummary(s *feedback.Summary) FeedbackSummary {
+	v := FeedbackSummary{
+		Version: s.Version, Models: make([]ModelFeedback, len(s.Models)), Signals: make([]SignalCount, len(s.Signals)), Labels: feedback.Labels(),
+	}
+	for i := range s.Models {
+		v.Models[i] = modelFeedback(&s.Models[i])
+	}
+	for i, n := range s.Signals {
+		v.Signals[i] = SignalCount{Model: n.Model, Task: string(n.Task), Signal: string(n.Signal), Count: n.Count}
+	}
+	return v
+}
+
+func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
+	v := ModelFeedback{
+		Model: m.Model, Corrected: m.Corrected, Outdated: m.Outdated,
+		Total: ratingFigures(m.Total, m.Corrected), Tasks: make([]TaskFeedback, len(m.Tasks)),
+	}
+	for i, t := range m.Tasks {
+		v.Tasks[i] = TaskFeedback{Task: string(t.Task), Words: t.String(), RatingFigures: ratingFigures(t.Figures, m.Corrected)}
+	}
+	return v
+}
+
+// ratingFigures tell nothing where there is nothing: a mean of no ratings is none.
+func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
+	v := RatingFigures{Ratings: f.Ratings, Newest: api.Time(f.Newest)}
+	if f.Ratings == 0 {
+		return v
+	}
+	v.Score = &f.Score
+	if corrected {
+		v.Before, v.After, v.Shift = &f.Before, &f.After, new(f.Shift())
+	}
+	return v
+}

@@ -1,0 +1,127 @@
+package policies
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/requestlog"
+)
+
+// policyRows bounds how many policies figures are told for, those that are gone included.
+const policyRows = 1000
+
+// PolicyTraffic says what policies did to the requests of a period.
+type PolicyTraffic struct {
+	From     time.Time    `json:"from"`
+	To       time.Time    `json:"to"`
+	Requests int64        `json:"requests" doc:"Number of requests in the period."`
+	Policies []PolicyHits `json:"policies" doc:"Active policies in evaluation order, then removed policies."`
+}
+
+// PolicyHits are the requests that one policy decided: where its word made the outcome another one, or refused.
+type PolicyHits struct {
+	Name         string       `json:"name"`
+	Source       string       `json:"source" enum:"instance,workspace,gone" doc:"Owner of the policy. gone if the policy was removed."`
+	Enabled      bool         `json:"enabled"`
+	Requests     int64        `json:"requests"`
+	SharePercent *float64     `json:"share_percent" doc:"Share of all requests."`
+	Denied       int64        `json:"denied" doc:"Rejected requests."`
+	Priced       int64        `json:"priced" doc:"Requests with a known cost."`
+	Compared     int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost. saved_usd covers only these."`
+	Cost         money.Amount `json:"cost_usd"`
+	BaselineCost money.Amount `json:"baseline_cost_usd" doc:"Cost of the compared requests at the baseline model."`
+	Saved        money.Amount `json:"saved_usd" doc:"Baseline cost minus cost of the compared requests. Can be negative."`
+	SavedPercent *float64     `json:"saved_percent"`
+}
+
+type policyTrafficInput struct {
+	From string `query:"from" default:"now-24h" doc:"Inclusive start: RFC 3339 or relative, such as now-24h."`
+	To   string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
+}
+
+func (a *handlers) registerPolicyTraffic() {
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "get-policy-hits", Method: http.MethodGet, Path: "/policies/hits", Tags: []string{"routing"},
+		Summary:     "Get requests and savings by policy",
+		Description: "Computed from roll-ups. Excludes playground requests.",
+	}, a.getPolicyTraffic)
+}
+
+func (a *handlers) getPolicyTraffic(ctx context.Context, c *api.Call, in *policyTrafficInput) (*api.Output[PolicyTraffic], error) {
+	f, err := requests.ParseRollup(c, &requests.FigureFilters{From: in.From, To: in.To}, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	f.Source = requestlog.SourceKey
+	all, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	total := int64(0)
+	if len(all) > 0 {
+		total = all[0].Requests
+	}
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: "policy", Limit: policyRows})
+	if err != nil {
+		return nil, err
+	}
+	hits := newPolicyTally(groups, total)
+	hits.add("instance", a.Policies.Instance())
+	hits.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
+	return &api.Output[PolicyTraffic]{PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}}, nil
+}
+
+// policyTally puts policies and their figures together.
+type policyTally struct {
+	figures  map[string]*requestlog.Figures
+	requests int64
+	list     []PolicyHits
+}
+
+func newPolicyTally(groups []requestlog.Group, requests int64) *policyTally {
+	t := &policyTally{figures: map[string]*requestlog.Figures{}, requests: requests, list: []PolicyHits{}}
+	for i := range groups {
+		if groups[i].Name != "" { // requests that no policy decided
+			t.figures[groups[i].Name] = &groups[i].Figures
+		}
+	}
+	return t
+}
+
+// add lists the policies of a set. A name that stands in two sets has its figures at the first, which is heard first.
+func (t *policyTally) add(source string, set *policy.Set) {
+	for _, p := range set.Policies() {
+		t.list = append(t.list, t.hits(p.Name, source, p.Active()))
+		delete(t.figures, p.Name)
+	}
+}
+
+// all adds those that are gone.
+func (t *policyTally) all(groups []requestlog.Group) []PolicyHits {
+	for i := range groups {
+		if t.figures[groups[i].Name] != nil {
+			t.list = append(t.list, t.hits(groups[i].Name, "gone", false))
+		}
+	}
+	return t.list
+}
+
+func (t *policyTally) hits(name, source string, enabled bool) PolicyHits {
+	f := t.figures[name]
+	if f == nil {
+		f = &requestlog.Figures{}
+	}
+	saved := f.BaselineCost.Sub(f.ComparedCost)
+	return PolicyHits{
+		Name: name, Source: source, Enabled: enabled, Requests: f.Requests, SharePercent: api.Share(f.Requests, t.requests), Denied: f.Rejected,
+		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: api.Percent(saved, f.BaselineCost),
+	}
+}

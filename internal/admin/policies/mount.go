@@ -1,0 +1,97 @@
+// Package policies serves the operations on policies: editing, versions, explanations, backtests and feedback.
+package policies
+
+import (
+	"context"
+	"reflect"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/feedback"
+	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Policies   Policies
+	Versions   Versions
+	Explainer  Explainer
+	Backtester Backtester
+	Feedback   Feedback
+	Requests   requestlog.Reader
+	Figures    requestlog.FigureReader
+	Keys       Keys
+	Labels     Labels
+	ReadOnly   func() string // why policies cannot be saved; empty if they can
+	ConfigFile func() string // path of the configuration file; empty if there is none
+}
+
+type handlers struct {
+	Deps
+	*api.Server
+	backtests *backtests
+}
+
+// Mount registers the operations.
+func Mount(s *api.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s, backtests: newBacktests()}
+	s.OnClose(a.backtests.close)
+	s.DocumentAs(reflect.TypeFor[replay.Report](), reflect.TypeFor[BacktestReport]())
+	a.registerExplain()
+	a.registerPolicies()
+	a.registerPolicyVersions()
+	a.registerPolicyTrial()
+	a.registerPolicyTraffic()
+	a.registerBacktests()
+	a.registerFeedbackSummary()
+}
+
+// Policies returns the active policies.
+type Policies interface {
+	// Instance returns the policies that apply to every workspace, or nil.
+	Instance() *policy.Set
+	// Own returns the active policies of a workspace, or nil.
+	Own(workspaceID string) *policy.Set
+	// World returns the names that policies can refer to.
+	World() policy.World
+	// Problems lists the policies of a workspace that are not fully active because they refer to removed names.
+	Problems(workspaceID string) []policy.Problem
+}
+
+// Versions stores the policies of workspaces.
+type Versions interface {
+	// Save makes source the newest version, or returns its problems. It returns policystore.ErrConflict if basedOn is not
+	// the newest version. A source that is already active creates no new version.
+	Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (policystore.Version, []policy.Problem, error)
+	// Versions lists the versions of a workspace, newest first, without their source.
+	Versions(ctx context.Context, workspaceID string) ([]policystore.Version, error)
+	// Version returns a version, or the newest one for number 0. It returns policystore.ErrNotFound if there is none.
+	Version(ctx context.Context, workspaceID string, number int64) (policystore.Version, error)
+}
+
+// Backtester routes logged requests again. It calls no provider and stores nothing.
+type Backtester interface {
+	// Backtest reports its progress to onProgress, which may be nil. It ends early with ctx.
+	Backtest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error)
+}
+
+// Feedback summarizes and resets the ratings of a workspace.
+type Feedback interface {
+	Summary(ctx context.Context, workspaceID string) (feedback.Summary, error)
+	// Reset excludes the existing ratings of a model from routing, or of all models if model is empty.
+	Reset(ctx context.Context, workspaceID, model string) error
+}
+
+// Labels finds display names.
+type Labels interface {
+	// Labels maps IDs of accounts and keys to display names. Unknown IDs are omitted.
+	Labels(ctx context.Context, c *api.Call, ids []string) (map[string]string, error)
+}
+
+// Keys looks up API keys.
+type Keys interface {
+	Key(ctx context.Context, workspaceID, keyID string) (account.Key, error)
+}

@@ -1,0 +1,265 @@
+package policies
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
+)
+
+// workspaceSet is what the policies of a workspace are called in traces.
+const workspaceSet = "workspace"
+
+// PolicyBook is everything the page of policies shows.
+type PolicyBook struct {
+	Instance  InstancePolicies  `json:"instance" doc:"Policies of the instance. They are evaluated first, and workspace policies cannot override them."`
+	Workspace WorkspacePolicies `json:"workspace"`
+	Fields    []PolicyField     `json:"fields" doc:"Fields available in conditions."`
+	Names     PolicyNames       `json:"names" doc:"Names available in effects."`
+	Editable  bool              `json:"editable" doc:"Whether the caller can save the workspace's policies."`
+	Reason    *string           `json:"reason" doc:"Why the policies cannot be edited. null if editable."`
+}
+
+// InstancePolicies are those of the configuration file. They cannot be changed here.
+type InstancePolicies struct {
+	Source   string          `json:"source" doc:"Policies as YAML."`
+	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
+	Version  string          `json:"version" doc:"Content hash. Empty without policies."`
+	File     *string         `json:"file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
+}
+
+// WorkspacePolicies are a workspace's own, in their newest version.
+type WorkspacePolicies struct {
+	PolicyVersion
+	Source   string          `json:"source" doc:"YAML as saved, including comments. Empty before the first version."`
+	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
+	Problems []PolicyProblem `json:"problems" doc:"Policies that are not fully active because they refer to removed models, providers or tags."`
+}
+
+// PolicyVersion says who saved what when.
+type PolicyVersion struct {
+	Version int64      `json:"version" doc:"Version number, starting at 1. 0 before the first version."`
+	Hash    string     `json:"hash" doc:"Content hash, independent of formatting."`
+	SavedAt *time.Time `json:"saved_at"`
+	SavedBy *string    `json:"saved_by" doc:"Account ID or key ID."`
+	Label   *string    `json:"saved_by_label" doc:"Email address or key name, if known."`
+	Note    string     `json:"note" doc:"Reason for the change."`
+}
+
+// PolicyField is a name that conditions can use.
+type PolicyField struct {
+	Name   string   `json:"name" example:"request.task"`
+	Type   string   `json:"type" doc:"text, number, true or false, texts by name, or time."`
+	Doc    string   `json:"doc"`
+	Values []string `json:"values" doc:"Allowed values, if the list is closed."`
+}
+
+// PolicyNames are what effects can name.
+type PolicyNames struct {
+	Models    []string `json:"models"`
+	Providers []string `json:"providers"`
+	Targets   []string `json:"targets" doc:"provider/model."`
+	Tags      []string `json:"tags"`
+}
+
+func (a *handlers) registerPolicies() {
+	tags := []string{"routing"}
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "get-policies", Method: http.MethodGet, Path: "/policies", Tags: tags,
+		Summary: "Get the active policies and the names available to them",
+	}, a.getPolicies)
+	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "check-policies", Method: http.MethodPost, Path: "/policies/check", Tags: tags,
+		Summary:     "Validate policies without saving them",
+		Description: "Accepts YAML or a list of policies. Returns all problems with line and column.",
+	}, a.checkPolicies)
+	api.Register(a.Server, account.ManagePolicies, huma.Operation{
+		OperationID: "save-policies", Method: http.MethodPut, Path: "/policies", Tags: tags,
+		Summary: "Save the workspace's policies as a new version",
+		Description: "Takes effect immediately, and within seconds on other replicas. Invalid policies are rejected with details.problems, " +
+			"each with line and column. If based_on is not the newest version, the call is rejected with the newest version in details.version.",
+	}, a.savePolicies)
+}
+
+func (a *handlers) getPolicies(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[PolicyBook], error) {
+	own, err := a.workspacePolicies(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	world := a.Policies.World()
+	book := PolicyBook{
+		Instance: a.instancePolicies(c), Workspace: own, Fields: policyFields(),
+		Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
+	}
+	book.Reason = api.NonEmpty(a.policiesClosed(c))
+	book.Editable = book.Reason == nil
+	return &api.Output[PolicyBook]{book}, nil
+}
+
+func sorted(names []string) []string {
+	list := slices.Clone(names)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func policyFields() []PolicyField {
+	fields := policy.Fields()
+	list := make([]PolicyField, len(fields))
+	for i, f := range fields {
+		list[i] = PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values}
+	}
+	return list
+}
+
+// policiesClosed says why the caller cannot save policies; empty when they can.
+func (a *handlers) policiesClosed(c *api.Call) string {
+	if !c.Actor.May(account.ManagePolicies) {
+		return api.AsError(api.Denied(c.Actor, account.ManagePolicies)).Message
+	}
+	return a.ReadOnly()
+}
+
+// instancePolicies writes them anew: the file that they stand in holds more than policies.
+func (a *handlers) instancePolicies(c *api.Call) InstancePolicies {
+	set := a.Policies.Instance()
+	v := InstancePolicies{Policies: set.Policies(), Version: set.Version()}
+	if len(v.Policies) == 0 {
+		return v
+	}
+	v.Source = string(policy.Format(v.Policies))
+	if c.Actor.Operator {
+		v.File = api.NonEmpty(a.ConfigFile())
+	}
+	return v
+}
+
+func (a *handlers) workspacePolicies(ctx context.Context, c *api.Call) (WorkspacePolicies, error) {
+	newest, err := a.newestPolicies(ctx, c.WorkspaceID)
+	if err != nil {
+		return WorkspacePolicies{}, err
+	}
+	versions, err := a.policyVersions(ctx, c, []policystore.Version{newest})
+	if err != nil {
+		return WorkspacePolicies{}, err
+	}
+	return WorkspacePolicies{
+		PolicyVersion: versions[0], Source: newest.Source, Policies: a.written(newest.Source),
+		Problems: policyProblems(a.Policies.Problems(c.WorkspaceID)),
+	}, nil
+}
+
+// newestPolicies returns the version with number 0 while there is none.
+func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (policystore.Version, error) {
+	v, err := a.Versions.Version(ctx, workspaceID, 0)
+	if errors.Is(err, policystore.ErrNotFound) {
+		return policystore.Version{}, nil
+	}
+	return v, err
+}
+
+// written are the policies of a text that was right when it was saved, whether what it names still exists or not.
+func (a *handlers) written(source string) []policy.Policy {
+	world := a.Policies.World()
+	world.Open = true
+	set, _ := policy.Parse(workspaceSet, []byte(source), world)
+	return set.Policies()
+}
+
+// policyVersions shows versions with the names of those who saved them.
+func (a *handlers) policyVersions(ctx context.Context, c *api.Call, versions []policystore.Version) ([]PolicyVersion, error) {
+	ids := make([]string, len(versions))
+	for i := range versions {
+		ids[i] = versions[i].CreatedBy
+	}
+	names, err := a.Labels.Labels(ctx, c, ids)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]PolicyVersion, len(versions))
+	for i, v := range versions {
+		list[i] = PolicyVersion{
+			Version: v.Number, Hash: v.Hash, SavedAt: api.Time(v.CreatedAt), SavedBy: api.NonEmpty(v.CreatedBy),
+			Label: api.NonEmpty(cmp.Or(names[v.CreatedBy], v.CreatedBy)), Note: v.Note,
+		}
+	}
+	return list, nil
+}
+
+type savePoliciesInput struct {
+	Body struct {
+		Source  string `json:"source" maxLength:"65536" doc:"Policies as YAML."`
+		BasedOn int64  `json:"based_on" minimum:"0" doc:"Version that was edited. 0 if there was none."`
+		Note    string `json:"note,omitempty" maxLength:"500" doc:"Reason for the change."`
+	}
+}
+
+func (a *handlers) savePolicies(ctx context.Context, c *api.Call, in *savePoliciesInput) (*api.Output[WorkspacePolicies], error) {
+	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
+}
+
+// replacePolicies saves a text, notes that in the audit log, and returns what is in force afterwards.
+func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, source string, basedOn int64, note string) (*api.Output[WorkspacePolicies], error) {
+	if closed := a.policiesClosed(c); closed != "" {
+		return nil, llm.Errorf(llm.Conflict, "%s", closed)
+	}
+	before, err := a.newestPolicies(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	saved, problems, err := a.Versions.Save(ctx, c.WorkspaceID, source, basedOn, note, cmp.Or(c.Actor.AccountID, c.Actor.KeyID))
+	if errors.Is(err, policystore.ErrConflict) {
+		return nil, a.outrun(ctx, c.WorkspaceID, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, invalidPolicies("source", problems)
+	}
+	if saved.Number != before.Number {
+		if err := a.Record(ctx, c.Actor, action, "policies", notedPolicies(before), notedPolicies(saved)); err != nil {
+			return nil, err
+		}
+	}
+	view, err := a.workspacePolicies(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[WorkspacePolicies]{view}, nil
+}
+
+// outrun tells somebody that another was faster, and how far they are now.
+func (a *handlers) outrun(ctx context.Context, workspaceID string, cause error) error {
+	newest, err := a.newestPolicies(ctx, workspaceID)
+	if err != nil {
+		return err
+	}
+	e := llm.Errorf(llm.Conflict, "The policies have changed: the newest version is %d. Compare it with your version and save again.", newest.Number).
+		With("version", newest.Number)
+	e.Err = cause
+	return e
+}
+
+// notedVersion is a version as the audit log shows it; the text stays in the list of versions.
+type notedVersion struct {
+	Version int64  `json:"version"`
+	Hash    string `json:"hash"`
+	Note    string `json:"note,omitempty"`
+}
+
+func notedPolicies(v policystore.Version) any {
+	if v.Number == 0 {
+		return nil
+	}
+	return notedVersion{Version: v.Number, Hash: v.Hash, Note: v.Note}
+}

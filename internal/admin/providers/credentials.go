@@ -1,0 +1,81 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/llm"
+)
+
+const fromDashboard = "dashboard"
+
+func (a *handlers) registerCredentials() {
+	tags := []string{"providers"}
+	api.Register(a.Server, account.ManageProviders, huma.Operation{
+		OperationID: "add-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials", Tags: tags,
+		Summary: "Add a credential to a provider", DefaultStatus: http.StatusCreated,
+		Description: "The credential is stored encrypted, sent only to this provider, and never returned.",
+	}, a.addCredential)
+	api.Register(a.Server, account.ManageProviders, huma.Operation{
+		OperationID: "remove-credential", Method: http.MethodDelete, Path: "/providers/{name}/credentials/{id}", Tags: tags,
+		Summary: "Remove a credential that was added in the dashboard",
+	}, a.removeCredential)
+}
+
+type addCredentialInput struct {
+	ProviderPath
+	Body struct {
+		Secret string `json:"secret" minLength:"1" maxLength:"8192" writeOnly:"true" doc:"API key of the provider."`
+	}
+}
+
+func (a *handlers) addCredential(ctx context.Context, c *api.Call, in *addCredentialInput) (*api.Output[CredentialView], error) {
+	if a.Credentials == nil {
+		return nil, llm.Errorf(llm.Conflict, "Credentials of this instance can only be set in its configuration.")
+	}
+	added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret)
+	if err != nil {
+		return nil, err
+	}
+	view := credentialView(added)
+	if err := a.Record(ctx, c.Actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
+		return nil, err
+	}
+	return &api.Output[CredentialView]{view}, nil
+}
+
+type credentialPath struct {
+	ProviderPath
+	ID string `path:"id" maxLength:"100" doc:"Credential ID."`
+}
+
+func (a *handlers) removeCredential(ctx context.Context, c *api.Call, in *credentialPath) (*api.NoContent, error) {
+	owner, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range owner.Credentials {
+		if known.ID == in.ID && known.Source != fromDashboard {
+			return nil, llm.Errorf(llm.Conflict, "This credential is configured in %s. Remove it there.", known.Source)
+		}
+	}
+	if a.Credentials == nil {
+		return nil, account.ErrNotFound
+	}
+	if err := a.Credentials.RemoveCredential(ctx, in.Name, in.ID); err != nil {
+		return nil, err
+	}
+	return nil, a.Record(ctx, c.Actor, "credential.remove", in.Name+"/"+in.ID, nil, nil)
+}
+
+func credentialView(s CredentialState) CredentialView {
+	return CredentialView{
+		ID: s.ID, Hint: s.Hint, Source: s.Source, Removable: s.Source == fromDashboard,
+		RestingUntil: api.Time(s.Resting), Reason: api.NonEmpty(s.Reason), ReasonText: api.NonEmpty(requests.FailureText(s.Reason)),
+	}
+}

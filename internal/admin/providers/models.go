@@ -1,0 +1,207 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// trafficSpan is the period that shares of traffic are told for.
+const trafficSpan = 24 * time.Hour
+
+// ModelView is a model with its targets and its part of the traffic.
+type ModelView struct {
+	Name         string             `json:"name"`
+	Vendor       string             `json:"vendor"`
+	Family       string             `json:"family"`
+	Kind         string             `json:"kind" doc:"chat or embeddings."`
+	Context      *int64             `json:"context" doc:"Context window in tokens."`
+	MaxOutput    *int64             `json:"max_output"`
+	Abilities    []string           `json:"abilities"`
+	Quality      *float64           `json:"quality" doc:"Assumed success probability before any traffic, from 0 to 1."`
+	Dimensions   []int64            `json:"dimensions" doc:"Vector sizes of an embedding model, default first."`
+	Aliases      []string           `json:"aliases"`
+	Released     *string            `json:"released"`
+	Deprecated   bool               `json:"deprecated"`
+	OpenWeights  bool               `json:"open_weights"`
+	Targets      []TargetView       `json:"targets"`
+	Traffic      requests.FigureSet `json:"traffic" doc:"This workspace's traffic in the last 24 hours."`
+	SharePercent *float64           `json:"share_percent" doc:"Share of this workspace's requests in the last 24 hours."`
+}
+
+// TargetView is a model at a provider.
+type TargetView struct {
+	Target    string           `json:"target" doc:"provider/model."`
+	Model     string           `json:"model"`
+	Provider  string           `json:"provider"`
+	Upstream  string           `json:"upstream" doc:"Model name used by the provider."`
+	Simulated bool             `json:"simulated"`
+	Collects  bool             `json:"collects" doc:"Whether the provider may store prompts or train on them."`
+	Price     *PriceView       `json:"price,omitempty" doc:"Absent if unknown. auto never selects a target without a price."`
+	PriceSet  bool             `json:"price_set" doc:"Whether the price was set with set-price. delete-price removes it."`
+	Health    TargetHealthView `json:"health"`
+}
+
+// PriceView is a price card in dollars.
+type PriceView struct {
+	Input      money.Amount  `json:"input_per_mtok_usd"`
+	Output     money.Amount  `json:"output_per_mtok_usd"`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true" doc:"null if cached tokens cost the same as uncached ones."`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
+	PerRequest money.Amount  `json:"per_request_usd"`
+	Tiers      []TierView    `json:"tiers" doc:"Prices for long prompts."`
+	Kind       string        `json:"price_source" enum:"list,override,provider-reported,local" doc:"Kind of price. local is the price of a model server on this machine."`
+	Source     string        `json:"source" doc:"Source of the price, such as the published lists it was read from."`
+	AsOf       string        `json:"as_of"`
+}
+
+// TierView prices a whole request once its prompt is longer than above_tokens.
+type TierView struct {
+	Above      int64         `json:"above_tokens"`
+	Input      money.Amount  `json:"input_per_mtok_usd"`
+	Output     money.Amount  `json:"output_per_mtok_usd"`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true"`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
+}
+
+// TargetHealthView is what recent calls say about a target.
+type TargetHealthView struct {
+	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
+	Reason       *string    `json:"reason" doc:"Failure class that opened the circuit."`
+	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
+	NextProbe    *time.Time `json:"next_probe"`
+	TTFTMS       *int64     `json:"ttft_ms" doc:"Typical time to the first token."`
+	TokensPS     *float64   `json:"tokens_per_second"`
+	Calls        int64      `json:"calls" doc:"Recent calls from all workspaces. 0 for callers who are not operators."`
+	ErrorPercent *float64   `json:"error_percent" doc:"Share of recent calls that failed. null for callers who are not operators."`
+}
+
+// ModelList holds every model.
+type ModelList struct {
+	Models []ModelView `json:"models"`
+}
+
+func (a *handlers) registerModels() {
+	api.Register(a.Server, account.ReadModels, huma.Operation{
+		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
+		Summary: "List models with targets, prices, health and share of traffic",
+	}, a.listModels)
+	a.registerPrices()
+}
+
+func (a *handlers) listModels(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[ModelList], error) {
+	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model")
+	if err != nil {
+		return nil, err
+	}
+	models := a.Fleet.Models()
+	list := ModelList{Models: make([]ModelView, 0, len(models))}
+	for i := range models {
+		v := modelView(&models[i])
+		if !c.Actor.Operator {
+			hideCalls(v.Targets)
+		}
+		v.Traffic = traffic[v.Name]
+		v.SharePercent = api.Share(v.Traffic.Requests, requests)
+		list.Models = append(list.Models, v)
+	}
+	return &api.Output[ModelList]{list}, nil
+}
+
+// traffic returns the last day's figures by model or provider, and the number of all requests.
+func (a *handlers) traffic(ctx context.Context, workspaceID, by string) (map[string]requests.FigureSet, int64, error) {
+	now := a.Now()
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
+		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-trafficSpan), To: now}, By: by, Limit: 1000,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	figures, total := map[string]requests.FigureSet{}, int64(0)
+	for i := range groups {
+		figures[groups[i].Name] = requests.AttemptFigures(&groups[i].Figures)
+		total += groups[i].Requests
+	}
+	return figures, total, nil
+}
+
+func modelView(s *ModelState) ModelView {
+	m := s.Model
+	v := ModelView{
+		Name: m.Name, Vendor: m.Vendor, Family: m.Family, Kind: string(m.Op),
+		Context: api.Measured(m.Context), MaxOutput: api.Measured(m.MaxOutput), Abilities: m.Abilities.Names(),
+		Dimensions: m.Dimensions, Aliases: m.Aliases, Released: api.NonEmpty(m.Released), Deprecated: m.Deprecated,
+		OpenWeights: m.OpenWeights, Targets: targetViews(s.Targets),
+	}
+	if m.Quality > 0 {
+		v.Quality = new(m.Quality)
+	}
+	return v
+}
+
+func targetViews(targets []TargetState) []TargetView {
+	list := make([]TargetView, 0, len(targets))
+	for _, t := range targets {
+		list = append(list, TargetView{
+			Target: t.Target.ID(), Model: t.Target.Model.Name, Provider: t.Target.Provider, Upstream: t.Target.Upstream,
+			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), PriceSet: t.PriceSet, Health: healthView(t.Health),
+		})
+	}
+	return list
+}
+
+// hideCalls takes out what counts the calls of every workspace. Whether a circuit is open, and how fast a target is,
+// everybody may know: decisions are explained by it.
+func hideCalls(targets []TargetView) {
+	for i := range targets {
+		targets[i].Health.Calls, targets[i].Health.ErrorPercent = 0, nil
+	}
+}
+
+func healthView(h TargetHealth) TargetHealthView {
+	v := TargetHealthView{
+		Circuit: h.Circuit, Reason: api.NonEmpty(h.Reason), ReasonText: api.NonEmpty(requests.FailureText(h.Reason)), NextProbe: api.Time(h.NextProbe), TTFTMS: api.Millis(h.Latency),
+		Calls: h.Calls, ErrorPercent: api.Share(h.Failures, h.Calls),
+	}
+	if v.Circuit == "" {
+		v.Circuit = "closed"
+	}
+	if h.TokensPS > 0 {
+		v.TokensPS = new(h.TokensPS)
+	}
+	return v
+}
+
+func priceView(p *catalog.Price) *PriceView {
+	if p == nil {
+		return nil
+	}
+	v := &PriceView{
+		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
+		PerRequest: p.PerRequest, Tiers: make([]TierView, 0, len(p.Tiers)), Kind: requests.PriceSource(p.Source), Source: p.Source, AsOf: p.AsOf,
+	}
+	for _, t := range p.Tiers {
+		v.Tiers = append(v.Tiers, TierView{
+			Above: t.Above, Input: money.Amount(t.Input), Output: money.Amount(t.Output),
+			CacheRead: rate(t.CacheRead), CacheWrite: rate(t.CacheWrite),
+		})
+	}
+	return v
+}
+
+// rate is a price per million tokens as an amount: both count nano-dollars.
+func rate(r *money.Rate) *money.Amount {
+	if r == nil {
+		return nil
+	}
+	return new(money.Amount(*r))
+}

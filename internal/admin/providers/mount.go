@@ -1,0 +1,30 @@
+// Package providers serves the operations on providers, their credentials, models and prices.
+package providers
+
+import (
+	"fairlead/internal/admin/api"
+	"fairlead/internal/requestlog"
+)
+
+// Deps are the dependencies of the operations. Credentials, Switch and Prices may be nil.
+type Deps struct {
+	Fleet       Fleet
+	Prober      Prober
+	Credentials Credentials
+	Switch      Switch
+	Prices      Prices
+	Figures     requestlog.FigureReader
+}
+
+type handlers struct {
+	Deps
+	*api.Server
+}
+
+// Mount registers the operations.
+func Mount(s *api.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	a.registerModels()
+	a.registerProviders()
+	a.registerCredentials()
+}

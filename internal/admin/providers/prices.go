@@ -1,0 +1,131 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// PricePath names a target whose price is set. It is exported because huma reads embedded fields only then.
+type PricePath struct {
+	Name     string `path:"name" maxLength:"200" doc:"Model name. Encode a slash as %2F."`
+	Provider string `path:"provider" maxLength:"100" doc:"Provider name."`
+}
+
+// PriceInput is a price card set by hand. Rates that are not given are not asked for: cached tokens cost as fresh ones.
+type PriceInput struct {
+	Input      money.Amount  `json:"input_per_mtok_usd" doc:"US dollars per million uncached input tokens. 0 for free models."`
+	Output     money.Amount  `json:"output_per_mtok_usd" doc:"US dollars per million output tokens. 0 for free models."`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd,omitempty"`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd,omitempty"`
+	PerRequest *money.Amount `json:"per_request_usd,omitempty"`
+}
+
+func (a *handlers) registerPrices() {
+	tags := []string{"models"}
+	api.Register(a.Server, account.ManageModels, huma.Operation{
+		OperationID: "set-price", Method: http.MethodPut, Path: "/models/{name}/prices/{provider}", Tags: tags,
+		Summary:     "Override the price of a model at a provider",
+		Description: "Applies to the next request and survives restarts. Takes precedence over the catalog and the configuration. Costs of earlier requests do not change.",
+	}, a.setPrice)
+	api.Register(a.Server, account.ManageModels, huma.Operation{
+		OperationID: "delete-price", Method: http.MethodDelete, Path: "/models/{name}/prices/{provider}", Tags: tags,
+		Summary: "Remove a price override", DefaultStatus: http.StatusNoContent,
+	}, a.deletePrice)
+}
+
+type setPriceInput struct {
+	PricePath
+	Body PriceInput
+}
+
+func (a *handlers) setPrice(ctx context.Context, c *api.Call, in *setPriceInput) (*api.Output[TargetView], error) {
+	price, err := in.Body.price(a.Now())
+	if err != nil {
+		return nil, err
+	}
+	changed, err := a.changePrice(ctx, c, in.PricePath, "price.set", price)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[TargetView]{targetViews([]TargetState{*changed})[0]}, nil
+}
+
+func (a *handlers) deletePrice(ctx context.Context, c *api.Call, in *PricePath) (*api.NoContent, error) {
+	_, err := a.changePrice(ctx, c, *in, "price.delete", nil)
+	return nil, err
+}
+
+// changePrice changes the price, notes that in the audit log, and returns the target as it is afterwards.
+func (a *handlers) changePrice(ctx context.Context, c *api.Call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
+	if a.Prices == nil {
+		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
+	}
+	before, err := a.target(at)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Prices.SetPrice(ctx, at.Provider, at.Name, price); err != nil {
+		return nil, err
+	}
+	after, err := a.target(at)
+	if err != nil {
+		return nil, err
+	}
+	return after, a.Record(ctx, c.Actor, action, at.Provider+"/"+at.Name, noted(before), noted(after))
+}
+
+// noted is a price as the audit log shows it; nothing where it is not known.
+func noted(t *TargetState) any {
+	if t.Target.Price == nil {
+		return nil
+	}
+	return priceView(t.Target.Price)
+}
+
+// target finds a model at a provider.
+func (a *handlers) target(at PricePath) (*TargetState, error) {
+	for _, m := range a.Fleet.Models() {
+		for _, t := range m.Targets {
+			if t.Target.Model.Name == at.Name && t.Target.Provider == at.Provider {
+				return &t, nil
+			}
+		}
+	}
+	return nil, account.ErrNotFound
+}
+
+// price is the card, or what is wrong with it.
+func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
+	problems := []api.Problem{}
+	rate := func(param string, amount *money.Amount) *money.Rate {
+		if amount == nil {
+			return nil
+		}
+		if *amount < 0 {
+			problems = append(problems, api.Problem{In: "body", Param: param, Message: "must not be negative"})
+		}
+		return new(money.Rate(*amount)) // both count nano-dollars
+	}
+	p := &catalog.Price{
+		Input: *rate("input_per_mtok_usd", &in.Input), Output: *rate("output_per_mtok_usd", &in.Output),
+		CacheRead: rate("cache_read_per_mtok_usd", in.CacheRead), CacheWrite: rate("cache_write_per_mtok_usd", in.CacheWrite),
+		Source: requests.PriceOverride, AsOf: now.UTC().Format(time.DateOnly),
+	}
+	if fee := rate("per_request_usd", in.PerRequest); fee != nil {
+		p.PerRequest = money.Amount(*fee)
+	}
+	if len(problems) > 0 {
+		return nil, api.InvalidAll(problems)
+	}
+	return p, nil
+}

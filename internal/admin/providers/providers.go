@@ -1,0 +1,210 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/llm"
+)
+
+// ProviderView is a configured provider with its health.
+type ProviderView struct {
+	Name         string             `json:"name"`
+	Title        string             `json:"title"`
+	BaseURL      string             `json:"base_url" doc:"Empty for callers who are not operators."`
+	Source       string             `json:"source" doc:"Where the provider is configured: env, file, detected, dashboard or simulator."`
+	Simulated    bool               `json:"simulated"`
+	Enabled      bool               `json:"enabled"`
+	Health       string             `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed."`
+	Credentials  []CredentialView   `json:"credentials"`
+	Targets      []TargetView       `json:"targets"`
+	Headroom     *HeadroomView      `json:"headroom,omitempty" doc:"Remaining rate limits as last reported by the provider."`
+	Traffic      requests.FigureSet `json:"traffic" doc:"This workspace's traffic in the last 24 hours."`
+	SharePercent *float64           `json:"share_percent"`
+}
+
+// CredentialView is what is shown of a credential; the secret itself is never read back.
+type CredentialView struct {
+	ID           string     `json:"id"`
+	Hint         string     `json:"hint" doc:"Last four characters."`
+	Source       string     `json:"source" doc:"Environment variable, file or dashboard."`
+	Removable    bool       `json:"removable" doc:"Whether remove-credential can remove it. Only credentials added in the dashboard can be removed."`
+	RestingUntil *time.Time `json:"resting_until"`
+	Reason       *string    `json:"reason" doc:"Failure class that caused the backoff."`
+	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
+}
+
+// HeadroomView is what is left of a provider's rate limits.
+type HeadroomView struct {
+	Requests *int64    `json:"requests"`
+	Tokens   *int64    `json:"tokens"`
+	At       time.Time `json:"at"`
+}
+
+// ProviderList holds every provider.
+type ProviderList struct {
+	Providers []ProviderView `json:"providers"`
+}
+
+// ProviderTest is what a test call found.
+type ProviderTest struct {
+	OK        bool     `json:"ok"`
+	Tested    bool     `json:"tested" doc:"false if the provider has no free endpoint to call. This is not a failure."`
+	LatencyMS *int64   `json:"latency_ms"`
+	Status    *int     `json:"status" doc:"HTTP status of the provider. null if no response was received."`
+	Models    []string `json:"models" doc:"Models reported by the provider."`
+	Error     *string  `json:"error" doc:"Error message."`
+}
+
+// ProviderPath names a provider. It is exported because huma reads embedded fields only then.
+type ProviderPath struct {
+	Name string `path:"name" maxLength:"100" doc:"Provider name."`
+}
+
+func (a *handlers) registerProviders() {
+	tags := []string{"providers"}
+	api.Register(a.Server, account.ReadProviders, huma.Operation{
+		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
+		Summary: "List providers with credentials, health and traffic",
+	}, a.listProviders)
+	api.Register(a.Server, account.ManageProviders, huma.Operation{
+		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
+		Summary: "Enable or disable a provider",
+	}, a.updateProvider)
+	api.Register(a.Server, account.ManageProviders, huma.Operation{
+		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
+		Summary: "Test the connection to a provider",
+	}, a.testProvider)
+	api.Register(a.Server, account.ManageProviders, huma.Operation{
+		OperationID: "reset-provider", Method: http.MethodPost, Path: "/providers/{name}/reset", Tags: tags,
+		Summary: "Close the circuits of a provider and end the backoff of its credentials", DefaultStatus: http.StatusNoContent,
+	}, a.resetProvider)
+}
+
+func (a *handlers) listProviders(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[ProviderList], error) {
+	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider")
+	if err != nil {
+		return nil, err
+	}
+	providers := a.Fleet.Providers()
+	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
+	for i := range providers {
+		v := providerView(&providers[i])
+		if !c.Actor.Operator { // how the gateway reaches a provider is the matter of whoever runs it
+			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
+			hideCalls(v.Targets)
+			if v.Health == "ok" && traffic[v.Name].Attempts == 0 {
+				v.Health = "unknown" // only others have called it
+			}
+		}
+		v.Traffic = traffic[v.Name]
+		v.SharePercent = api.Share(v.Traffic.Requests, requests)
+		list.Providers = append(list.Providers, v)
+	}
+	return &api.Output[ProviderList]{list}, nil
+}
+
+type updateProviderInput struct {
+	ProviderPath
+	Body struct {
+		Enabled bool `json:"enabled"`
+	}
+}
+
+func (a *handlers) updateProvider(ctx context.Context, c *api.Call, in *updateProviderInput) (*api.Output[ProviderView], error) {
+	if a.Switch == nil {
+		return nil, llm.Errorf(llm.Conflict, "Providers of this instance can only be enabled or disabled in its configuration.")
+	}
+	before, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Switch.SetEnabled(ctx, in.Name, in.Body.Enabled); err != nil {
+		return nil, err
+	}
+	if err := a.Record(ctx, c.Actor, "provider.update", in.Name, switched{before.Enabled}, switched{in.Body.Enabled}); err != nil {
+		return nil, err
+	}
+	after, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[ProviderView]{providerView(after)}, nil
+}
+
+type switched struct {
+	Enabled bool `json:"enabled"`
+}
+
+func (a *handlers) testProvider(ctx context.Context, _ *api.Call, in *ProviderPath) (*api.Output[ProviderTest], error) {
+	result, err := a.Prober.Test(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[ProviderTest]{ProviderTest{
+		OK: result.OK, Tested: !result.Untested, LatencyMS: api.Millis(result.Latency), Status: api.Positive(result.Status), Models: result.Models, Error: api.NonEmpty(result.Error),
+	}}, nil
+}
+
+func (a *handlers) resetProvider(ctx context.Context, c *api.Call, in *ProviderPath) (*api.NoContent, error) {
+	if err := a.Prober.ResetCircuits(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	return nil, a.Record(ctx, c.Actor, "provider.reset", in.Name, nil, nil)
+}
+
+// provider finds a configured provider.
+func (a *handlers) provider(name string) (*ProviderState, error) {
+	providers := a.Fleet.Providers()
+	for i := range providers {
+		if providers[i].Name == name {
+			return &providers[i], nil
+		}
+	}
+	return nil, account.ErrNotFound
+}
+
+func providerView(s *ProviderState) ProviderView {
+	v := ProviderView{
+		Name: s.Name, Title: s.Title, BaseURL: s.BaseURL, Source: s.Source, Simulated: s.Simulated, Enabled: s.Enabled,
+		Health: providerHealth(s), Credentials: make([]CredentialView, 0, len(s.Credentials)), Targets: targetViews(s.Targets),
+	}
+	for _, c := range s.Credentials {
+		v.Credentials = append(v.Credentials, credentialView(c))
+	}
+	if s.Headroom != nil {
+		v.Headroom = &HeadroomView{Requests: s.Headroom.Requests, Tokens: s.Headroom.Tokens, At: s.Headroom.At.UTC()}
+	}
+	return v
+}
+
+// providerHealth sums a provider's targets up in one word.
+func providerHealth(s *ProviderState) string {
+	open, recovering, calls := 0, 0, int64(0)
+	for _, t := range s.Targets {
+		calls += t.Health.Calls
+		switch t.Health.Circuit {
+		case CircuitOpen:
+			open++
+		case CircuitHalfOpen:
+			recovering++
+		}
+	}
+	switch {
+	case len(s.Targets) > 0 && open == len(s.Targets):
+		return "down"
+	case open > 0 && open+recovering < len(s.Targets):
+		return "degraded"
+	case recovering > 0:
+		return "recovering"
+	case calls == 0:
+		return "unknown"
+	}
+	return "ok"
+}

@@ -1,0 +1,80 @@
+package requests
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"fairlead/internal/catalog"
+)
+
+func TestNeutral(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, want string }{
+		{"a formula", "=1+1", "'=1+1"},
+		{"a formula behind a semicolon", "a;=1+1;b;@x", "a;'=1+1;b;'@x"},
+		{"a formula behind a semicolon and quotes", `a; "=1+1"`, `a; "'=1+1"`},
+		{"a formula behind spaces", "  =1+1", "  '=1+1"},
+		{"a full-width formula", "＝1+1", "'＝1+1"},
+		{"a formula on another line", "a\n=1\r\n=2", `a\n=1\r\n=2`},
+		{"terminal sequences", "\x1b[31m\x9b\x00\x7f\u009b\u2028", `\u001b[31m` + "\ufffd" + `\u0000\u007f\u009b\u2028`},
+		{"ordinary text", "a; b - c = d, é 漢", "a; b - c = d, é 漢"},
+	} {
+		if got := neutral(tt.text); got != tt.want {
+			t.Errorf("%s: neutral(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func FuzzNeutral(f *testing.F) {
+	for _, s := range []string{"", "=x", "plain", "\r=", "−1", "a;=b", "a; \"+1", "\n=x", "\u0085@"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := neutral(s)
+		if strings.ContainsFunc(got, unicode.IsControl) {
+			t.Errorf("neutral(%q) = %q has control characters", s, got)
+		}
+		for cell := range strings.SplitSeq(got, ";") {
+			if cell = strings.TrimLeft(cell, " \""); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+				t.Errorf("neutral(%q) = %q has the formula %q", s, got, cell)
+			}
+		}
+	})
+}
+
+func TestPriceSourceIsOneWord(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"models.dev+litellm+openrouter": "list", "vendor page": "list", "": "list", "override": "override",
+		"provider": "provider-reported", "local": "local",
+	} {
+		if bill := billView(&catalog.Bill{Source: source, AsOf: "2026-11-01"}); bill.Kind != want || bill.Source != source {
+			t.Errorf("%q: %+v", source, bill)
+		}
+	}
+}
+
+func TestTailsAreBounded(t *testing.T) {
+	t.Parallel()
+	open := tails{each: map[string]int{}}
+	for range maxTailsEach {
+		open.enter("home")
+	}
+	if open.enter("home") || open.all != maxTailsEach {
+		t.Error("a workspace has more live views than its maximum")
+	}
+	for i := range maxTails - maxTailsEach {
+		if !open.enter(fmt.Sprint(i)) {
+			t.Fatal("one workspace uses up the live views of the others")
+		}
+	}
+	if open.enter("another") {
+		t.Error("there are more live views than the maximum")
+	}
+	open.leave("home")
+	if open.all != maxTails-1 || !open.enter("another") {
+		t.Error("a closed live view is still counted")
+	}
+}

@@ -1,0 +1,256 @@
+package requests
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	exportPage = 200
+	// exportStall is how long a reader may take for one page before the export is cut.
+	exportStall = time.Minute
+	// exportSearch is how long one page is searched for; the next one goes on from there.
+	exportSearch = 2 * time.Second
+)
+
+type exportInput struct {
+	Filters
+	Format  string `query:"format" enum:"csv,jsonl" default:"csv"`
+	Columns string `query:"columns" maxLength:"1000" doc:"Comma-separated columns. Defaults to the most common ones." example:"id,time,model,cost_usd"`
+	Zone    string `query:"zone" maxLength:"100" doc:"IANA time zone for times in the export. Defaults to UTC." example:"Europe/Paris"`
+}
+
+func (a *handlers) registerExport() {
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "export-requests", Method: http.MethodGet, Path: "/requests/export", Tags: []string{"requests"},
+		Summary: "Export matching requests as CSV or JSON lines, newest first",
+		Description: "The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: " + strings.Join(columnNames(), ", ") +
+			". In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.",
+		Responses: map[string]*huma.Response{"200": {Description: "The export.", Content: map[string]*huma.MediaType{
+			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
+			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}, a.exportRequests)
+}
+
+func (a *handlers) exportRequests(ctx context.Context, c *api.Call, in *exportInput) (*huma.StreamResponse, error) {
+	f, _, err := ParseFilter(c, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chooseColumns(in.Columns)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := ZoneChoice{in.Zone}.Location()
+	if err != nil {
+		return nil, err
+	}
+	if f.To.IsZero() {
+		f.To = a.Now() // what arrives meanwhile is not part of it
+	}
+	first, next, err := a.exportPage(ctx, f, "")
+	if err != nil {
+		return nil, err // while the status can still say so
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
+		out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
+		out.SetStatus(http.StatusOK)
+		if err := a.export(ctx, c.Actor, f, first, next, inZone(zone, newSheet(in.Format, out.BodyWriter(), chosen))); err != nil {
+			a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
+			panic(http.ErrAbortHandler) // cut, so that a part is not taken for the whole
+		}
+	}}, nil
+}
+
+// exportPage reads a page and says where the next one begins; empty when there is none. A search that takes long is no
+// end of it: what it has found goes out, and the next page goes on searching.
+func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before string) (page []requestlog.Entry, next string, err error) {
+	page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: before, Limit: exportPage, Within: exportSearch})
+	if unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err); partial {
+		return page, unfinished.Before, nil
+	}
+	if err == nil && len(page) == exportPage {
+		next = page[len(page)-1].ID
+	}
+	return page, next, err
+}
+
+// export writes page after page; each is read only when the one before has gone out.
+func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, next string, out sheet) error {
+	if err := out.begin(); err != nil {
+		return err
+	}
+	for {
+		for i := range page {
+			row := requestRow(&page[i], by)
+			if err := out.row(&row); err != nil {
+				return err
+			}
+		}
+		if err := out.flush(); err != nil {
+			return err
+		}
+		if next == "" {
+			return nil
+		}
+		var err error
+		if page, next, err = a.exportPage(ctx, f, next); err != nil {
+			return err
+		}
+	}
+}
+
+// sheet is a form that rows can be written in.
+type sheet interface {
+	begin() error
+	row(r *RequestRow) error
+	flush() error // sends what was written
+}
+
+func newSheet(format string, w io.Writer, columns []column) sheet {
+	if format == "jsonl" {
+		return &lineSheet{w: w, columns: columns}
+	}
+	return &csvSheet{out: w, w: csv.NewWriter(w), columns: columns}
+}
+
+// zonedSheet writes times as they are in a zone.
+type zonedSheet struct {
+	sheet
+	zone *time.Location
+}
+
+// inZone makes a sheet write its times in a zone; nil is UTC, which they are in.
+func inZone(zone *time.Location, s sheet) sheet {
+	if zone == nil {
+		return s
+	}
+	return zonedSheet{s, zone}
+}
+
+func (s zonedSheet) row(r *RequestRow) error {
+	r.Time = r.Time.In(s.zone)
+	return s.sheet.row(r)
+}
+
+// csvSheet writes CSV with a line of names on top.
+type csvSheet struct {
+	out     io.Writer
+	w       *csv.Writer
+	columns []column
+}
+
+func (s *csvSheet) begin() error {
+	names := []string{}
+	for _, c := range s.columns {
+		names = append(names, c.name)
+	}
+	return s.w.Write(names)
+}
+
+func (s *csvSheet) row(r *RequestRow) error {
+	cells := []string{}
+	for _, c := range s.columns {
+		cells = append(cells, c.cell(r))
+	}
+	return s.w.Write(cells)
+}
+
+func (s *csvSheet) flush() error {
+	s.w.Flush()
+	if err := s.w.Error(); err != nil {
+		return err
+	}
+	return api.Flush(s.out, exportStall)
+}
+
+// neutral returns text that no spreadsheet runs as a formula. Spreadsheets in many locales split a comma-separated file at
+// semicolons, even within quotes, so a formula is also neutralised behind a semicolon. Control characters are escaped:
+// they could end a row, or control a terminal.
+func neutral(s string) string {
+	var b strings.Builder
+	starts := true // at the start of a cell
+	for _, r := range s {
+		if starts && strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
+			b.WriteByte('\'')
+		}
+		starts = r == ';' || starts && (r == ' ' || r == '"' || r == '\u00a0')
+		writePrintable(&b, r)
+	}
+	return b.String()
+}
+
+func writePrintable(b *strings.Builder, r rune) {
+	switch {
+	case r == '\n':
+		b.WriteString(`\n`)
+	case r == '\r':
+		b.WriteString(`\r`)
+	case r == '\t':
+		b.WriteString(`\t`)
+	case isControl(r):
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		b.WriteRune(r)
+	}
+}
+
+// isControl reports whether a character controls a terminal or breaks a line instead of being shown.
+func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
+
+// escapeControls escapes the control characters that encoding/json leaves in a string: DEL and those above it.
+func escapeControls(encoded []byte) []byte {
+	if bytes.IndexFunc(encoded, isControl) < 0 {
+		return encoded
+	}
+	var b strings.Builder
+	for _, r := range string(encoded) {
+		writePrintable(&b, r)
+	}
+	return []byte(b.String())
+}
+
+// lineSheet writes one JSON object a line, its members in the order of the columns.
+type lineSheet struct {
+	w       io.Writer
+	columns []column
+}
+
+func (s *lineSheet) begin() error { return nil }
+
+func (s *lineSheet) row(r *RequestRow) error {
+	line := []byte{'{'}
+	for i, c := range s.columns {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = append(line, '"')
+		line = append(line, c.name...)
+		line = append(line, '"', ':')
+		value, err := c.json(r)
+		if err != nil {
+			return err
+		}
+		line = append(line, escapeControls(value)...)
+	}
+	_, err := s.w.Write(append(line, '}', '\n'))
+	return err
+}
+
+func (s *lineSheet) flush() error { return api.Flush(s.w, exportStall) }

@@ -1,0 +1,127 @@
+package requests
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/feedback"
+)
+
+// RatingView is what somebody, or the answer itself, says about one answer.
+type RatingView struct {
+	ID        string    `json:"id"`
+	RequestID string    `json:"request_id"`
+	At        time.Time `json:"at"`
+	Score     float64   `json:"score" doc:"From 0 (bad) to 1 (good)."`
+	Label     *string   `json:"label" doc:"Label that was submitted instead of a score."`
+	Comment   *string   `json:"comment" doc:"null for callers without read_bodies."`
+	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: derived from the response or from the client's next request."`
+	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation or retry."`
+	KeyID     *string   `json:"key_id"`
+	AccountID *string   `json:"account_id"`
+	Mine      bool      `json:"mine" doc:"Whether the caller submitted this rating. A new rating replaces it."`
+	Model     string    `json:"model" doc:"Model that served the request."`
+	Task      string    `json:"task" doc:"Task of the prompt according to the predictor. Empty if it was not classified."`
+}
+
+// RatingList holds what was said about a request.
+type RatingList struct {
+	Ratings []RatingView `json:"ratings" doc:"Oldest first."`
+}
+
+func (a *handlers) registerFeedback() {
+	api.Register(a.Server, account.UsePlayground, huma.Operation{
+		OperationID: "rate-request", Method: http.MethodPost, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
+		Summary:     "Rate a response",
+		Description: "Replaces an earlier rating by the same account. Ratings adjust the predicted quality of models in this workspace.",
+	}, a.rateRequest)
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "get-request-feedback", Method: http.MethodGet, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
+		Summary: "List the ratings of a response",
+	}, a.getRequestFeedback)
+}
+
+type rateRequestInput struct {
+	ID   string `path:"id" maxLength:"64" doc:"Request ID."`
+	Body struct {
+		Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" doc:"From 0 (bad) to 1 (good)."`
+		Label   string   `json:"label,omitempty" maxLength:"50" doc:"Label instead of a score, such as good, ok or bad."`
+		Comment string   `json:"comment,omitempty" maxLength:"500"`
+	}
+}
+
+func (a *handlers) rateRequest(ctx context.Context, c *api.Call, in *rateRequestInput) (*api.Output[RatingView], error) {
+	score, label, err := feedback.ScoreOf(in.Body.Score, in.Body.Label)
+	if err != nil {
+		return nil, err
+	}
+	given := feedback.Rating{
+		RequestID: in.ID, WorkspaceID: c.WorkspaceID, AccountID: c.Actor.AccountID, KeyID: c.Actor.KeyID,
+		Score: score, Label: label, Comment: in.Body.Comment, Source: feedback.FromDashboard,
+	}
+	before, err := a.earlierRating(ctx, &given)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := a.Ratings.Rate(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Record(ctx, c.Actor, "request.rate", in.ID, before, notedRating{Score: saved.Score, Label: saved.Label}); err != nil {
+		return nil, err
+	}
+	return &api.Output[RatingView]{ratingView(&saved, c.Actor)}, nil
+}
+
+// notedRating is a rating as the audit log shows it; the comment stays with the request.
+type notedRating struct {
+	Score float64 `json:"score"`
+	Label string  `json:"label,omitempty"`
+}
+
+// earlierRating is what the same rater said before; nil when nothing.
+func (a *handlers) earlierRating(ctx context.Context, r *feedback.Rating) (any, error) {
+	ratings, err := a.Ratings.Of(ctx, r.WorkspaceID, r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ratings {
+		if ratings[i].Rater() == r.Rater() {
+			return notedRating{Score: ratings[i].Score, Label: ratings[i].Label}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (a *handlers) getRequestFeedback(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RatingList], error) {
+	if _, err := a.entry(ctx, c.WorkspaceID, in.ID); err != nil {
+		return nil, err
+	}
+	ratings, err := a.Ratings.Of(ctx, c.WorkspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	list := RatingList{Ratings: make([]RatingView, len(ratings))}
+	for i := range ratings {
+		list.Ratings[i] = ratingView(&ratings[i], c.Actor)
+	}
+	return &api.Output[RatingList]{list}, nil
+}
+
+func ratingView(r *feedback.Rating, by account.Actor) RatingView {
+	v := RatingView{
+		ID: r.ID, RequestID: r.RequestID, At: r.Time.UTC(), Score: r.Score, Label: api.NonEmpty(r.Label), Comment: api.NonEmpty(r.Comment),
+		Source: string(r.Source), Signal: api.NonEmpty(string(r.Signal)), KeyID: api.NonEmpty(r.KeyID), AccountID: api.NonEmpty(r.AccountID),
+		Mine:  r.Source != feedback.FromSignal && r.AccountID == by.AccountID && r.KeyID == by.KeyID,
+		Model: r.Model, Task: string(r.Task),
+	}
+	if !by.May(account.ReadBodies) {
+		v.Comment = nil // it may quote the answer
+	}
+	return v
+}

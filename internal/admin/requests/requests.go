@@ -1,0 +1,257 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+)
+
+// countLimit is where counting stops: beyond it a number helps nobody and costs time.
+const countLimit = 100_000
+
+// searchTime is how long a search may keep somebody waiting before it shows what it has found.
+const searchTime = 600 * time.Millisecond
+
+// Filters are the query parameters that select requests: the same names everywhere, several values joined by commas.
+// requestlog.ParseFilter reads them; the fields here are their documentation.
+type Filters struct {
+	From       string `query:"from" doc:"Inclusive start: RFC 3339 or relative, such as now-24h." example:"now-24h"`
+	To         string `query:"to" doc:"Exclusive end: RFC 3339 or relative, such as now."`
+	ID         string `query:"id" doc:"Request IDs."`
+	Decision   string `query:"decision" doc:"expected, fallback or policy."`
+	Outcome    string `query:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
+	Status     string `query:"status" doc:"HTTP status codes."`
+	Model      string `query:"model" doc:"Models that served the request."`
+	Requested  string `query:"requested" doc:"Models as requested by the client."`
+	Provider   string `query:"provider" doc:"Providers that served the request."`
+	Policy     string `query:"policy" doc:"Policies that determined the decision."`
+	Key        string `query:"key" doc:"Key IDs."`
+	Tag        string `query:"tag" doc:"name=value, or name for any value."`
+	Session    string `query:"session" doc:"Session IDs."`
+	User       string `query:"user" doc:"End users as reported by the client."`
+	Stream     string `query:"stream" doc:"true or false."`
+	MinCost    string `query:"min_cost" doc:"US dollars."`
+	MaxCost    string `query:"max_cost" doc:"US dollars."`
+	MinLatency string `query:"min_latency" doc:"Milliseconds, or a duration such as 2s."`
+	MaxLatency string `query:"max_latency" doc:"Milliseconds, or a duration such as 2s."`
+	MinSaved   string `query:"min_saved" doc:"US dollars. Can be negative."`
+	MaxSaved   string `query:"max_saved" doc:"US dollars. Can be negative. max_saved=0 selects negative savings."`
+	Unpriced   string `query:"unpriced" doc:"true for requests with an unknown cost."`
+	Simulated  string `query:"simulated" doc:"true or false. Defaults to both."`
+	Source     string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground. Defaults to all."`
+	Preset     string `query:"preset" enum:"errors,fallbacks,policy,expensive,slowest,negative_savings,unpriced" doc:"Predefined filter. Other parameters refine it."`
+	Q          string `query:"q" doc:"Text to search in previews, IDs and errors. Requires read_bodies."`
+}
+
+// RequestPage is one page of requests.
+type RequestPage struct {
+	Requests []RequestRow `json:"requests"`
+	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
+	// A search that took too long shows what it has found: going on from before goes on searching.
+	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
+}
+
+// RequestCount is how many requests match.
+type RequestCount struct {
+	Count int  `json:"count"`
+	More  bool `json:"more" doc:"Whether there are more requests than count."`
+}
+
+// RequestBody holds the texts of a request, or says why they are not there.
+type RequestBody struct {
+	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
+	Reason   *string `json:"reason" doc:"Why the bodies are not available. null if they are."`
+	Request  *string `json:"request" doc:"Request body as sent by the client."`
+	Response *string `json:"response" doc:"Response body as sent to the client. For a stream, its events separated by newlines."`
+	Streamed bool    `json:"streamed" doc:"Whether response is a list of events."`
+
+	ChatRequest  *string `json:"chat_request" doc:"Request translated to the chat format. null if it already was in the chat format."`
+	ChatResponse *string `json:"chat_response" doc:"Response translated to the chat format. null if it already was in the chat format."`
+}
+
+type requestPath struct {
+	ID string `path:"id" maxLength:"64" doc:"Request ID."`
+}
+
+func (a *handlers) registerRequests() {
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "list-requests", Method: http.MethodGet, Path: "/requests", Tags: []string{"requests"},
+		Summary:     "List requests, newest first",
+		Description: "Pass before from the response to get the next page. Use count-requests to get the total.",
+	}, a.listRequests)
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "count-requests", Method: http.MethodGet, Path: "/requests/count", Tags: []string{"requests"},
+		Summary: "Count matching requests",
+	}, a.countRequests)
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "get-request", Method: http.MethodGet, Path: "/requests/{id}", Tags: []string{"requests"},
+		Summary:     "Get a request with its trace, attempts and cost breakdown",
+		Description: "Waits up to two seconds for a recent request that is not yet in the log.",
+	}, a.getRequest)
+	api.Register(a.Server, account.ReadBodies, huma.Operation{
+		OperationID: "get-request-body", Method: http.MethodGet, Path: "/requests/{id}/body", Tags: []string{"requests"},
+		Summary: "Get the stored bodies of a request",
+	}, a.getRequestBody)
+}
+
+type listRequestsInput struct {
+	Filters
+	Before string `query:"before" maxLength:"64" doc:"Request ID. Lists older requests."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Sort   string `query:"sort" enum:"time,cost,latency" doc:"Sort order. cost and latency list the most expensive or slowest requests first and return one page only."`
+}
+
+func (a *handlers) listRequests(ctx context.Context, c *api.Call, in *listRequestsInput) (*api.Output[RequestPage], error) {
+	f, page, err := ParseFilter(c, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	page.Before, page.Limit, page.Within = in.Before, in.Limit, searchTime
+	if in.Sort != "" {
+		page.Sort = in.Sort
+	}
+	entries, err := a.Requests.Entries(ctx, f, page)
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, err
+	}
+	answer := RequestPage{Requests: make([]RequestRow, 0, len(entries))}
+	for i := range entries {
+		answer.Requests = append(answer.Requests, requestRow(&entries[i], c.Actor))
+	}
+	if len(entries) == in.Limit && (page.Sort == "" || page.Sort == "time") {
+		answer.Before = new(entries[len(entries)-1].ID)
+	}
+	if partial {
+		answer.Before, answer.Unfinished = &unfinished.Before, true
+	}
+	return &api.Output[RequestPage]{answer}, nil
+}
+
+func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (*api.Output[RequestCount], error) {
+	f, _, err := ParseFilter(c, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.Requests.Count(ctx, f, countLimit)
+	_, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, err
+	}
+	return &api.Output[RequestCount]{RequestCount{Count: n, More: partial || n >= countLimit}}, nil
+}
+
+func (a *handlers) getRequest(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RequestDetail], error) {
+	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[RequestDetail]{requestDetail(&entry, c.Actor)}, nil
+}
+
+const (
+	freshEntry = time.Minute     // how old an id may be for its entry to be still on the way to the log
+	entryWait  = 2 * time.Second // how long to wait for it
+	entryPause = 50 * time.Millisecond
+)
+
+// entry reads one entry. That of a request which came in a moment ago is waited for: callers hear of a request before
+// the log has it.
+func (a *handlers) entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
+	received, ours := id.Time(requestID)
+	fresh := ours && strings.HasPrefix(requestID, "req_") && a.Now().Sub(received).Abs() < freshEntry
+	for waited := time.Duration(0); ; waited += entryPause {
+		entry, err := a.Requests.Entry(ctx, workspaceID, requestID)
+		if !errors.Is(err, requestlog.ErrNotFound) || !fresh || waited >= entryWait {
+			return entry, err
+		}
+		if err := pause(ctx, entryPause); err != nil {
+			return entry, err
+		}
+	}
+}
+
+func (a *handlers) getRequestBody(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RequestBody], error) {
+	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if entry.BodyState != requestlog.BodyStored {
+		return absentBody(entry.BodyState), nil
+	}
+	body, err := a.Requests.EntryBody(ctx, c.WorkspaceID, in.ID)
+	if errors.Is(err, requestlog.ErrNotFound) {
+		return absentBody(requestlog.BodyExpired), nil // it was stored, so retention has taken it
+	}
+	if err != nil {
+		return nil, err
+	}
+	request, response := a.Transcript(entry.Format, body)
+	return &api.Output[RequestBody]{RequestBody{
+		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
+		ChatRequest: bodyText(request), ChatResponse: bodyText(response),
+	}}, nil
+}
+
+func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
+	reasons := map[requestlog.BodyState]string{
+		requestlog.BodyDisabled:          "Storing bodies is disabled for this workspace. Enable it for later requests in Settings → Data.",
+		requestlog.BodyDisabledForKey:    "Storing bodies is disabled for the key of this request.",
+		requestlog.BodyDisabledByPolicy:  "A policy disables storing the bodies of this request.",
+		requestlog.BodyDisabledByRequest: "The client disabled storing the bodies (x-fairlead-log-body: false).",
+		requestlog.BodyExpired:           "The bodies were deleted because they are older than the body retention.",
+		requestlog.BodyTooLarge:          "The bodies exceed the maximum stored size.",
+		requestlog.BodyRedactionTimeout:  "The bodies were not stored because the redaction rules of the workspace took too long.",
+		requestlog.BodyNone:              "The request failed before there was a body to store.",
+	}
+	if reasons[state] == "" {
+		state = requestlog.BodyNone
+	}
+	return &api.Output[RequestBody]{RequestBody{State: string(state), Reason: new(reasons[state])}}
+}
+
+// bodyText makes stored bytes safe to be shown as JSON text.
+func bodyText(b []byte) *string {
+	if len(b) == 0 {
+		return nil
+	}
+	return new(strings.ToValidUTF8(string(b), "\uFFFD"))
+}
+
+// filter reads the query's filters for the caller's workspace. A preset may also name an order.
+func ParseFilter(c *api.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
+	f, page, err := requestlog.ParseFilter(OnlyFilters(c.Params), now)
+	f.WorkspaceID = c.WorkspaceID
+	if f.Q != "" && !c.Actor.May(account.ReadBodies) {
+		return f, page, api.Denied(c.Actor, account.ReadBodies) // a search would tell what the texts say
+	}
+	return f, page, err
+}
+
+// onlyFilters leaves out the parameters that are not filters, such as paging.
+func OnlyFilters(query url.Values) url.Values {
+	filters := url.Values{}
+	for f := range reflect.TypeFor[Filters]().Fields() {
+		if name := f.Tag.Get("query"); query.Get(name) != "" {
+			filters[name] = query[name]
+		}
+	}
+	return filters
+}
+
+// Eraser deletes entries with their texts.
+type Eraser interface {
+	// DeleteEntries deletes what the filter selects and returns how many they were; a dry run only counts them.
+	DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error)
+}

@@ -1,0 +1,271 @@
+package requests
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	tailBatch     = 250 * time.Millisecond // between two batches, so that a page repaints at most four times a second
+	tailCounts    = 5 * time.Second        // between two batches that only count
+	tailHeartbeat = 15 * time.Second
+	tailCheck     = time.Second // how long somebody who may no longer watch is still told
+	tailStall     = time.Minute // a reader that takes longer is cut
+	tailBacklog   = 500         // requests told to somebody who comes back
+	maxTails      = 256         // at a time
+	maxTailsEach  = 64          // of one workspace, so that none keeps the others from watching
+)
+
+// TailBatch is what is new since the batch before.
+type TailBatch struct {
+	Requests []RequestRow `json:"requests" doc:"Requests in the order in which they started or ended. A running request is sent again when it ends."`
+	Ended    int          `json:"ended" doc:"Number of requests that ended since the previous batch."`
+	Lost     int          `json:"lost" doc:"Number of updates that were dropped because the client reads too slowly. Use list-requests to get them."`
+}
+
+type tailInput struct {
+	Filters
+	Rows        string `query:"rows" enum:"all,none" default:"all" doc:"none: only counts, at most one event every five seconds."`
+	After       string `query:"after" maxLength:"64" doc:"Request ID. Starts with requests that ended after it."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"Same as after. Sent by browsers when they reconnect."`
+}
+
+func (a *handlers) registerTail() {
+	batch := a.Schema(reflect.TypeFor[TailBatch]())
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "tail-requests", Method: http.MethodGet, Path: "/requests/tail", Tags: []string{"requests"},
+		Summary: "Stream matching requests as they start and end",
+		Description: "Sends server-sent events named requests, at most four per second, each with a TailBatch and the ID of the last request that ended. " +
+			"rows=none only counts requests that ended. Comments keep the connection alive. An event named error contains an error and ends the stream.",
+		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: batch},
+		}}},
+	}, a.tailRequests)
+}
+
+func (a *handlers) tailRequests(ctx context.Context, c *api.Call, in *tailInput) (*huma.StreamResponse, error) {
+	f, _, err := ParseFilter(c, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	f.To = time.Time{} // a tail has no end
+	if c.Method() == http.MethodHead {
+		return nil, nil
+	}
+	if in.LastEventID != "" {
+		in.After = in.LastEventID
+	}
+	if in.Rows == "none" {
+		in.After = "" // what was missed is told by whatever the count makes the reader load again
+	}
+	if !a.tails.enter(c.WorkspaceID) {
+		return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
+	}
+	backlog, err := a.backlog(ctx, f, in.After)
+	if err != nil {
+		a.tails.leave(c.WorkspaceID)
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		defer a.tails.leave(c.WorkspaceID)
+		out.SetHeader("Content-Type", "text/event-stream")
+		out.SetHeader("X-Accel-Buffering", "no") // proxies must not hold events back
+		out.SetStatus(http.StatusOK)
+		watch, cancel := context.WithCancel(ctx)
+		defer cancel()
+		t := &tail{api: a, call: c, out: out, told: map[string]bool{}, every: tailBatch}
+		if in.Rows == "none" {
+			t.counting, t.every = true, tailCounts
+		}
+		if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "tail ended", "request_id", c.RequestID, "error", err)
+		}
+	}}, nil
+}
+
+// tails counts the open event streams of each workspace.
+type tails struct {
+	mu   sync.Mutex
+	all  int
+	each map[string]int
+}
+
+// enter takes a place, if there is one.
+func (t *tails) enter(workspaceID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all >= maxTails || t.each[workspaceID] >= maxTailsEach {
+		return false
+	}
+	t.all++
+	t.each[workspaceID]++
+	return true
+}
+
+func (t *tails) leave(workspaceID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all--
+	if t.each[workspaceID]--; t.each[workspaceID] == 0 {
+		delete(t.each, workspaceID)
+	}
+}
+
+// backlog lists what was stored after the id, oldest first.
+func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
+	if after == "" {
+		return nil, nil
+	}
+	updates := []requestlog.Update{}
+	for len(updates) < tailBacklog {
+		entries, err := a.Requests.Entries(ctx, f, requestlog.Page{After: after, Limit: requestlog.MaxLimit})
+		if err != nil {
+			return nil, err
+		}
+		for i := range entries {
+			updates = append(updates, requestlog.Update{Entry: entries[i]})
+		}
+		if len(entries) < requestlog.MaxLimit {
+			break
+		}
+		after = entries[len(entries)-1].ID
+	}
+	return updates, nil
+}
+
+// tail writes one event stream.
+type tail struct {
+	api  *handlers
+	call *api.Call
+	out  huma.Context
+	told map[string]bool // ended requests of the backlog: the feed may tell of them again
+
+	counting bool          // no rows, only how many ended
+	every    time.Duration // between two batches
+}
+
+func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {
+	if err := t.write(": hello\n\n"); err != nil { // lets the browser know that it is connected
+		return err
+	}
+	if err := t.batch(backlog, 0); err != nil {
+		return err
+	}
+	for i := range backlog {
+		t.told[backlog[i].Entry.ID] = true
+	}
+	checked := t.api.Now()
+	for {
+		updates, lost, err := t.next(ctx, s)
+		if err != nil {
+			return err
+		}
+		if now := t.api.Now(); now.Sub(checked) >= tailCheck {
+			checked = now
+			if err := t.recheck(); err != nil {
+				return t.end(ctx, err)
+			}
+		}
+		if err := t.batch(updates, lost); err != nil {
+			return err
+		}
+		if err := pause(ctx, t.every); err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for news; no news within a heartbeat's time is none.
+func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestlog.Update, int, error) {
+	soon, cancel := context.WithTimeout(ctx, tailHeartbeat)
+	defer cancel()
+	updates, lost, err := s.Next(soon)
+	if err == nil {
+		return updates, lost, nil
+	}
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	return nil, 0, t.write(": still here\n\n")
+}
+
+// recheck asks again whether the caller may watch, and what: sessions end, keys are revoked, members removed or given another role
+// meanwhile.
+func (t *tail) recheck() error {
+	again, err := t.api.Readmit(t.call, account.ReadRequests)
+	if err != nil {
+		return err
+	}
+	t.call.Actor = again.Actor
+	_, _, err = ParseFilter(again, t.api.Now())
+	return err
+}
+
+// end tells why there is nothing more to come.
+func (t *tail) end(ctx context.Context, cause error) error {
+	e := t.api.ClientError(ctx, t.call, cause)
+	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", e.Body(t.call.RequestID)))
+}
+
+// batch writes updates as one event; what the backlog has told already is left out.
+func (t *tail) batch(updates []requestlog.Update, lost int) error {
+	b, last := TailBatch{Lost: lost}, ""
+	for i := range updates {
+		u := &updates[i]
+		if t.told[u.Entry.ID] {
+			continue
+		}
+		row := requestRow(&u.Entry, t.call.Actor)
+		if u.Running {
+			row.State = "running"
+		} else {
+			last = row.ID
+			b.Ended++
+		}
+		if !t.counting {
+			b.Requests = append(b.Requests, row)
+		}
+	}
+	if len(b.Requests) == 0 && b.Ended == 0 && lost == 0 {
+		return nil
+	}
+	data, err := api.Encode(b)
+	if err != nil {
+		return err
+	}
+	event := fmt.Sprintf("event: requests\ndata: %s\n\n", data)
+	if last != "" {
+		event = "id: " + last + "\n" + event
+	}
+	return t.write(event)
+}
+
+func (t *tail) write(s string) error {
+	if _, err := t.out.BodyWriter().Write([]byte(s)); err != nil {
+		return err
+	}
+	return api.Flush(t.out.BodyWriter(), tailStall)
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

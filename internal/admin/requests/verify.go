@@ -1,0 +1,54 @@
+package requests
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+)
+
+// Verification says whether a logged decision comes out the same when it is computed again.
+type Verification struct {
+	Same        bool         `json:"same" doc:"Whether the recomputed decision equals the logged one."`
+	Recomputed  bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
+	Sketched    bool         `json:"sketched" doc:"Whether the prompt features were recomputed from the stored body."`
+	Differences []Difference `json:"differences" doc:"Differences between the logged and the recomputed decision."`
+	Missing     []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
+}
+
+// Difference is one thing that comes out otherwise.
+type Difference struct {
+	What       string `json:"what"`
+	Logged     string `json:"logged"`
+	Recomputed string `json:"recomputed"`
+}
+
+func (a *handlers) registerVerify() {
+	api.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "verify-request", Method: http.MethodGet, Path: "/requests/{id}/verify", Tags: []string{"requests"},
+		Summary:     "Verify a logged decision",
+		Description: "Recomputes the decision with the targets, prices, policies and corrections of that time. Calls no provider.",
+	}, a.verifyRequest)
+}
+
+func (a *handlers) verifyRequest(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[Verification], error) {
+	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.Verifier.Verify(ctx, &entry)
+	if err != nil {
+		return nil, err
+	}
+	view := Verification{
+		Same: result.Same, Recomputed: result.Same || len(result.Differences) > 0, Sketched: result.Sketched,
+		Differences: make([]Difference, 0, len(result.Differences)), Missing: result.Missing,
+	}
+	for _, d := range result.Differences {
+		view.Differences = append(view.Differences, Difference(d))
+	}
+	return &api.Output[Verification]{view}, nil
+}

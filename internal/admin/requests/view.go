@@ -1,0 +1,239 @@
+package requests
+
+import (
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// RequestRow is one request as lists and tails show it.
+type RequestRow struct {
+	ID        string    `json:"id" doc:"Request ID, as returned in x-request-id."`
+	Time      time.Time `json:"time"`
+	State     string    `json:"state" enum:"running,done" doc:"A running request has no outcome, cost or latency."`
+	Outcome   *string   `json:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
+	Status    *int      `json:"status" doc:"HTTP status returned to the client."`
+	Endpoint  string    `json:"endpoint"`
+	Stream    bool      `json:"stream"`
+	Preview   string    `json:"preview" doc:"Start of the last user message. Empty if bodies are not stored or the caller lacks read_bodies."`
+	Requested string    `json:"requested_model"`
+	Model     *string   `json:"model" doc:"Model that served the request."`
+	Provider  *string   `json:"provider" doc:"Provider that served the request."`
+	Simulated bool      `json:"simulated"`
+	Decision  *string   `json:"decision" doc:"expected, fallback or policy. null if no target served the request."`
+	Policy    *string   `json:"policy"`
+	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice was not used. null unless the decision is fallback."`
+	Error     *Failure  `json:"error,omitempty"`
+	Attempts  int       `json:"attempt_count" doc:"Number of attempts."`
+	Finish    *string   `json:"finish_reason"`
+
+	Tokens        Tokens        `json:"tokens"`
+	Cost          *money.Amount `json:"cost_usd" nullable:"true" doc:"Estimated cost. null if unknown."`
+	BaselineModel *string       `json:"baseline_model"`
+	BaselineCost  *money.Amount `json:"baseline_cost_usd" nullable:"true"`
+	Saved         *money.Amount `json:"saved_usd" nullable:"true" doc:"Baseline cost minus cost. Negative if routing was more expensive."`
+	SavedPercent  *float64      `json:"saved_percent" doc:"Savings as a share of the baseline cost."`
+
+	LatencyMS  *int64 `json:"latency_ms"`
+	TTFTMS     *int64 `json:"ttft_ms" doc:"Time to the first content."`
+	OverheadUS *int64 `json:"overhead_us" doc:"Latency added by the gateway, in microseconds."`
+	WaitMS     *int64 `json:"wait_ms" doc:"Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency."`
+
+	KeyID     *string           `json:"key_id"`
+	KeyName   *string           `json:"key_name"`
+	Source    string            `json:"source" enum:"key,playground" doc:"Origin of the request: an API key or the dashboard's playground."`
+	AccountID *string           `json:"account_id" doc:"Account ID. Set instead of key_id for requests from the dashboard."`
+	Session   *string           `json:"session"`
+	EndUser   *string           `json:"end_user"`
+	Tags      map[string]string `json:"tags"`
+	Client    string            `json:"client"`
+	IP        string            `json:"ip"`
+}
+
+// Tokens are the token counts of a request, in classes that exclude each other; reasoning is a part of output.
+type Tokens struct {
+	Input      int64 `json:"input" doc:"Uncached input tokens."`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Output     int64 `json:"output"`
+	Reasoning  int64 `json:"reasoning"`
+	Estimated  bool  `json:"estimated" doc:"Whether the gateway counted the tokens because the provider reported no usage or implausible usage."`
+}
+
+// Failure is the error that a client was given.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message" doc:"Error message. Replaced by a fixed text for callers without read_bodies if it can quote the request."`
+	Origin  string `json:"origin" enum:"client,gateway,policy,provider"`
+}
+
+// RequestDetail is one request with its trace, attempts and bills.
+type RequestDetail struct {
+	RequestRow
+	Trace          *route.Decision   `json:"trace,omitempty" doc:"Trace of the decision. Absent if no decision was made."`
+	Tries          []AttemptView     `json:"attempts" doc:"Attempts in order."`
+	Bill           *BillView         `json:"bill,omitempty"`
+	BaselineBill   *BillView         `json:"baseline_bill,omitempty"`
+	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key, default or priciest."`
+	Metadata       map[string]string `json:"metadata"`
+	Warnings       []string          `json:"warnings"`
+	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the reported usage. rejected: the reported usage was implausible and the gateway's count was charged. above_hold: the usage costs more than the hold, and the hold was charged. null otherwise."`
+	ServedAs       *string           `json:"served_as" doc:"Model name reported by the provider."`
+	TraceID        *string           `json:"trace_id"`
+	Versions       route.Versions    `json:"versions"`
+	BytesIn        int64             `json:"bytes_in"`
+	BytesOut       int64             `json:"bytes_out"`
+	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"Cost of all attempts, including those not charged to the client. Absent if unknown, and for callers without manage_providers."`
+	BodyState      string            `json:"body_state" doc:"stored, or why the bodies are not available."`
+}
+
+// AttemptView is one try at one target. Times run from the start of the attempt, start_ms from that of the request.
+type AttemptView struct {
+	Provider     string        `json:"provider"`
+	Model        string        `json:"model"`
+	Upstream     string        `json:"upstream" doc:"Model name used by the provider."`
+	Credential   string        `json:"credential" doc:"Credential ID. Empty for callers without manage_providers."`
+	StartMS      int64         `json:"start_ms"`
+	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting before the attempt: backoff, a provider slot, and gradual recovery after an outage."`
+	ConnectMS    *int64        `json:"connect_ms"`
+	HeadersMS    *int64        `json:"headers_ms"`
+	FirstTokenMS *int64        `json:"first_token_ms"`
+	DurationMS   int64         `json:"duration_ms"`
+	Status       *int          `json:"status" doc:"HTTP status of the provider. null if no response was received."`
+	Class        *string       `json:"class" doc:"Failure class. null for the attempt that served the request."`
+	Message      *string       `json:"message" doc:"Error message of the provider. null for callers without read_bodies because it can quote the request."`
+	RetryAfterMS *int64        `json:"retry_after_ms"`
+	Tokens       *Tokens       `json:"tokens,omitempty"`
+	Reported     *Tokens       `json:"reported_tokens,omitempty" doc:"Usage reported by the provider, if it was rejected."`
+	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"Cost of the attempt. null if unknown, and for callers without manage_providers."`
+	Bytes        int64         `json:"bytes"`
+	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
+}
+
+// BillView prices a request row by row; the rows sum to the total exactly.
+type BillView struct {
+	Rows   []BillRow    `json:"rows"`
+	Total  money.Amount `json:"total_usd"`
+	Kind   string       `json:"price_source" enum:"list,override,provider-reported,local" doc:"Kind of price. local is the price of a model server on this machine."`
+	Source string       `json:"source" doc:"Source of the prices, such as the published lists they were read from."`
+	AsOf   string       `json:"as_of" doc:"Date of the prices."`
+	Card   string       `json:"card" doc:"Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price."`
+}
+
+// BillRow is one line of a bill.
+type BillRow struct {
+	Class   string        `json:"class" doc:"input, cache_read, cache_write, output or request."`
+	Tokens  *int64        `json:"tokens"`
+	PerMtok *money.Amount `json:"per_mtok_usd" nullable:"true" doc:"US dollars per million tokens."`
+	Amount  money.Amount  `json:"amount_usd"`
+}
+
+// requestRow leaves out the beginning of the prompt for those who may not read texts.
+func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
+	row := RequestRow{
+		ID: e.ID, Time: e.Time.UTC(), State: "done",
+		Outcome: api.NonEmpty(string(e.Outcome)), Status: api.Positive(e.Status),
+		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
+		Model: api.NonEmpty(e.Model), Provider: api.NonEmpty(e.Provider), Simulated: e.Simulated,
+		Decision: api.NonEmpty(string(e.DecisionKind)), Policy: api.NonEmpty(e.Policy), Fallback: api.NonEmpty(fallbackReason(e)), Attempts: len(e.Attempts), Finish: api.NonEmpty(e.Finish),
+		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: api.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
+		LatencyMS: api.Millis(e.Latency), TTFTMS: api.Millis(e.TTFT),
+		KeyID: api.NonEmpty(e.KeyID), KeyName: api.NonEmpty(e.KeyName), Source: e.Source(), AccountID: api.NonEmpty(e.AccountID),
+		Session: api.NonEmpty(e.Session), EndUser: api.NonEmpty(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
+	}
+	if e.Latency > 0 {
+		row.OverheadUS = new(e.Overhead.Microseconds())
+		row.WaitMS = new(e.Wait.Milliseconds())
+	}
+	if e.Error != nil {
+		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
+	}
+	if saved, ok := e.Saved(); ok {
+		row.Saved, row.SavedPercent = &saved, api.Percent(saved, *e.BaselineCost)
+	}
+	if !by.May(account.ReadBodies) {
+		row.Preview = ""
+		if row.Error != nil {
+			row.Error.Message = withoutText(row.Error)
+		}
+	}
+	return row
+}
+
+// withoutText returns the message of a failure without text of the request. Providers quote prompts in their errors, and
+// so do the messages about malformed requests.
+func withoutText(f *Failure) string {
+	switch llm.Origin(f.Origin) {
+	case llm.FromGateway, llm.FromPolicy:
+		return f.Message
+	default:
+		return "Hidden because it can quote the request and you do not have the permission read_bodies."
+	}
+}
+
+func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
+	d := RequestDetail{
+		RequestRow: requestRow(e, by), Trace: e.Decision, Tries: make([]AttemptView, 0, len(e.Attempts)),
+		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: api.NonEmpty(e.BaselineSource),
+		Metadata: e.Metadata, Warnings: e.Warnings, UsageFlag: api.NonEmpty(string(e.UsageFlag)), ServedAs: api.NonEmpty(e.ServedAs), TraceID: api.NonEmpty(e.TraceID),
+		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
+	}
+	if by.May(account.ManageProviders) {
+		d.OperatorCost = e.OperatorCost()
+	}
+	for i := range e.Attempts {
+		d.Tries = append(d.Tries, attemptView(&e.Attempts[i], by))
+	}
+	return d
+}
+
+// attemptView leaves out what concerns only the operator, and text of the request that the actor may not read.
+func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
+	v := AttemptView{
+		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
+		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: api.Millis(t.Connect), HeadersMS: api.Millis(t.Headers),
+		FirstTokenMS: api.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: api.Positive(t.Status),
+		Class: api.NonEmpty(string(t.Class)), Message: api.NonEmpty(t.Message), RetryAfterMS: api.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
+	}
+	if t.Usage != nil {
+		v.Tokens = new(tokens(*t.Usage))
+	}
+	if !by.May(account.ManageProviders) { // the costs of all attempts add up to the operator's cost
+		v.Credential, v.Cost = "", nil
+	}
+	if !by.May(account.ReadBodies) {
+		v.Message = nil
+	}
+	if t.Reported != nil {
+		v.Reported = new(tokens(*t.Reported))
+	}
+	return v
+}
+
+func billView(b *catalog.Bill) *BillView {
+	if b == nil {
+		return nil
+	}
+	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: PriceSource(b.Source), Source: b.Source, AsOf: b.AsOf, Card: b.Card}
+	for _, row := range b.Rows {
+		line := BillRow{Class: row.Class, Amount: row.Amount}
+		if row.Class != "request" && row.Class != "above_hold" {
+			line.Tokens, line.PerMtok = new(row.Tokens), new(money.Amount(row.Rate))
+		}
+		v.Rows = append(v.Rows, line)
+	}
+	return v
+}
+
+func tokens(u llm.Usage) Tokens {
+	return Tokens{
+		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+		Output: u.Output, Reasoning: u.Reasoning, Estimated: u.Estimated,
+	}
+}

@@ -1,0 +1,138 @@
+package workspaces
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/redact"
+	"fairlead/internal/spelling"
+)
+
+// RedactionView says what is taken out of texts before they are stored.
+type RedactionView struct {
+	Builtin []string              `json:"builtin" maxItems:"50" doc:"Names of built-in rules, as listed by get-settings."`
+	Custom  []RedactionCustomRule `json:"custom" maxItems:"100" doc:"Custom rules, at most 20."`
+}
+
+// RedactionCustomRule is a rule of one's own.
+type RedactionCustomRule struct {
+	Name    string `json:"name" maxLength:"200" doc:"Name used in the replacement: [redacted: name]. Letters, digits, spaces, dashes and underscores."`
+	Pattern string `json:"pattern" maxLength:"2000" doc:"Text to redact, as a regular expression in RE2 syntax. At most 300 bytes."`
+}
+
+// RedactionResult is a text as it would be stored.
+type RedactionResult struct {
+	Text   string         `json:"text"`
+	Counts map[string]int `json:"counts" doc:"Number of replacements per rule. Rules without matches are omitted."`
+}
+
+func (a *handlers) registerRedaction() {
+	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+		OperationID: "test-redaction", Method: http.MethodPost, Path: "/workspace/redaction/test", Tags: []string{"workspaces"},
+		Summary:     "Test redaction rules",
+		Description: "Returns the text as it would be stored. Stores neither the text nor the rules.",
+	}, a.testRedaction)
+}
+
+type testRedactionInput struct {
+	Body struct {
+		Text  string         `json:"text" maxLength:"20000"`
+		Rules *RedactionView `json:"rules,omitempty" doc:"Rules to test. Defaults to the active rules."`
+	}
+}
+
+// redactionTestTime bounds what trying rules may cost.
+const redactionTestTime = 500 * time.Millisecond
+
+func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedactionInput) (*api.Output[RedactionResult], error) {
+	rules, err := a.rulesInForce(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Rules != nil {
+		rules = *in.Body.Rules.rules()
+		if err := checkRedaction("rules", &rules); err != nil {
+			return nil, err
+		}
+	}
+	redactor, err := redact.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	end := a.Now().Add(redactionTestTime)
+	pass := redactor.Begin(func() bool { return a.Now().After(end) })
+	text := pass.Text(in.Body.Text)
+	if pass.Stopped() {
+		return nil, api.Invalid("body", "rules", "take too long for this text; simplify the patterns")
+	}
+	return &api.Output[RedactionResult]{RedactionResult{Text: text, Counts: pass.Counts()}}, nil
+}
+
+func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact.Rules, error) {
+	w, err := a.Workspaces.Workspace(ctx, workspaceID)
+	if err != nil {
+		return redact.Rules{}, err
+	}
+	if w.Redaction != nil {
+		return *w.Redaction, nil
+	}
+	return redact.Rules{Builtin: a.DefaultRedaction()}, nil
+}
+
+// redactionChange reads a change of the rules; null takes the instance's.
+func redactionChange(f api.Field[RedactionView]) (**redact.Rules, error) {
+	if !f.Given {
+		return nil, nil
+	}
+	rules := f.Value.rules()
+	if err := checkRedaction("redaction", rules); err != nil {
+		return nil, err
+	}
+	return &rules, nil
+}
+
+// checkRedaction tells all problems at once, each with the name of its rule.
+func checkRedaction(param string, rules *redact.Rules) error {
+	if rules == nil {
+		return nil
+	}
+	var problems []api.Problem
+	for _, p := range rules.Check() {
+		told := api.Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
+		if p.Unknown != "" {
+			told.Suggestion = spelling.Closest(p.Unknown, redact.Names())
+		}
+		problems = append(problems, told)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return api.InvalidAll(problems)
+}
+
+func (v *RedactionView) rules() *redact.Rules {
+	if v == nil {
+		return nil
+	}
+	rules := &redact.Rules{Builtin: append([]string{}, v.Builtin...), Custom: []redact.Custom{}}
+	for _, c := range v.Custom {
+		rules.Custom = append(rules.Custom, redact.Custom(c))
+	}
+	return rules
+}
+
+func redactionView(rules *redact.Rules) *RedactionView {
+	if rules == nil {
+		return nil
+	}
+	v := &RedactionView{Builtin: append([]string{}, rules.Builtin...), Custom: []RedactionCustomRule{}}
+	for _, c := range rules.Custom {
+		v.Custom = append(v.Custom, RedactionCustomRule(c))
+	}
+	return v
+}

@@ -1,0 +1,183 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/spending"
+)
+
+// WorkspaceView is a workspace with its settings.
+type WorkspaceView struct {
+	ID               string                  `json:"id"`
+	Name             string                  `json:"name"`
+	DefaultModel     *string                 `json:"default_model" doc:"Baseline model. null to use the instance's default model."`
+	PinnedEmbedding  *string                 `json:"pinned_embedding_model" doc:"Embedding model used for auto. null until auto is first used for embeddings."`
+	LogBodies        bool                    `json:"log_bodies" doc:"Whether request and response bodies are stored."`
+	EntryRetentionMS *int64                  `json:"entry_retention_ms" doc:"Retention of requests. null to use the instance's retention."`
+	BodyRetentionMS  *int64                  `json:"body_retention_ms" doc:"Retention of bodies. null to use the instance's retention."`
+	Redaction        *RedactionView          `json:"redaction,omitempty" doc:"Redaction rules applied before bodies are stored. Absent if the instance's rules apply."`
+	Budget           *spending.BudgetView    `json:"budget,omitempty"`
+	BudgetUse        *spending.BudgetUseView `json:"budget_use,omitempty"`
+	CreatedAt        time.Time               `json:"created_at"`
+}
+
+func (a *handlers) registerWorkspaces() {
+	tags := []string{"workspaces"}
+	api.Register(a.Server, api.SignedIn, huma.Operation{
+		OperationID: "create-workspace", Method: http.MethodPost, Path: "/workspaces", Tags: tags,
+		Summary: "Create a workspace", DefaultStatus: http.StatusCreated,
+	}, a.createWorkspace)
+	api.Register(a.Server, account.ReadWorkspace, huma.Operation{
+		OperationID: "get-workspace", Method: http.MethodGet, Path: "/workspace", Tags: tags,
+		Summary: "Get the workspace and its settings",
+	}, a.getWorkspace)
+	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+		OperationID: "update-workspace", Method: http.MethodPatch, Path: "/workspace", Tags: tags,
+		Summary: "Change the settings of the workspace", Description: "Only operators can raise or remove the budget.",
+	}, a.updateWorkspace)
+	api.Register(a.Server, account.ManageInstance, huma.Operation{
+		OperationID: "set-workspace-budget", Method: http.MethodPut, Path: "/instance/workspaces/{id}/budget", Tags: []string{"settings"},
+		Summary: "Set or remove the budget of a workspace",
+	}, a.setWorkspaceBudget)
+}
+
+type createWorkspaceInput struct {
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"100"`
+	}
+}
+
+func (a *handlers) createWorkspace(ctx context.Context, c *api.Call, in *createWorkspaceInput) (*api.Output[WorkspaceView], error) {
+	by := account.Actor{AccountID: c.Account.ID}
+	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(memberships) > 0 {
+		if by, err = a.Memberships.Actor(ctx, c.Account.ID, memberships[0].Workspace.ID); err != nil {
+			return nil, err
+		}
+	}
+	made, err := a.Workspaces.CreateWorkspace(ctx, by, in.Body.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[WorkspaceView]{workspaceView(made, nil)}, nil
+}
+
+func (a *handlers) getWorkspace(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[WorkspaceView], error) {
+	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return a.workspaceAnswer(ctx, w)
+}
+
+func (a *handlers) workspaceAnswer(ctx context.Context, w account.Workspace) (*api.Output[WorkspaceView], error) {
+	use, err := a.Spending.BudgetUse(ctx, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Output[WorkspaceView]{workspaceView(w, spending.UseViewOf(use, w.ID, w.Budget))}, nil
+}
+
+type updateWorkspaceInput struct {
+	Body struct {
+		Name             *string                        `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		DefaultModel     api.Field[string]              `json:"default_model,omitzero" maxLength:"200"`
+		LogBodies        *bool                          `json:"log_bodies,omitempty"`
+		EntryRetentionMS api.Field[int64]               `json:"entry_retention_ms,omitzero"`
+		BodyRetentionMS  api.Field[int64]               `json:"body_retention_ms,omitzero"`
+		Redaction        api.Field[RedactionView]       `json:"redaction,omitzero" doc:"null to use the instance's rules. Empty lists disable redaction."`
+		Budget           api.Field[spending.BudgetView] `json:"budget,omitzero"`
+	}
+}
+
+func (a *handlers) updateWorkspace(ctx context.Context, c *api.Call, in *updateWorkspaceInput) (*api.Output[WorkspaceView], error) {
+	b := &in.Body
+	change := account.WorkspaceChange{
+		Name: b.Name, DefaultModel: b.DefaultModel.OrZero(), LogBodies: b.LogBodies, Budget: spending.Change(b.Budget),
+	}
+	if err := a.checkModel("default_model", b.DefaultModel.Value); err != nil {
+		return nil, err
+	}
+	var err error
+	if change.EntryRetention, err = retention("entry_retention_ms", b.EntryRetentionMS); err != nil {
+		return nil, err
+	}
+	if change.BodyRetention, err = retention("body_retention_ms", b.BodyRetentionMS); err != nil {
+		return nil, err
+	}
+	if change.Redaction, err = redactionChange(b.Redaction); err != nil {
+		return nil, err
+	}
+	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, c.WorkspaceID, change)
+	if err != nil {
+		return nil, err
+	}
+	return a.workspaceAnswer(ctx, changed)
+}
+
+// checkModel refuses a name that means no model, and says which ones it may mean.
+func (a *handlers) checkModel(param string, name *string) error {
+	if name == nil || *name == "" {
+		return nil
+	}
+	known, near := a.Models.Known(*name)
+	if known {
+		return nil
+	}
+	p := api.Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", *name)}
+	if len(near) > 0 {
+		p.Suggestion = near[0]
+	}
+	return api.InvalidAll([]api.Problem{p}).With("suggestions", near)
+}
+
+// maxRetention keeps a number of milliseconds within what a duration can hold.
+const maxRetention = 100 * 365 * 24 * time.Hour
+
+func retention(param string, f api.Field[int64]) (*time.Duration, error) {
+	ms := f.OrZero()
+	if ms == nil {
+		return nil, nil
+	}
+	if *ms < 0 || *ms > maxRetention.Milliseconds() {
+		return nil, api.Invalid("body", param, "must be between 0 and 100 years; use null for the instance's retention")
+	}
+	return new(time.Duration(*ms) * time.Millisecond), nil
+}
+
+type workspaceBudgetInput struct {
+	ID   string `path:"id" maxLength:"64" doc:"Workspace ID."`
+	Body struct {
+		Budget api.Field[spending.BudgetView] `json:"budget,omitzero" doc:"Required. null removes the budget."`
+	}
+}
+
+func (a *handlers) setWorkspaceBudget(ctx context.Context, c *api.Call, in *workspaceBudgetInput) (*api.Output[WorkspaceView], error) {
+	if !in.Body.Budget.Given {
+		return nil, api.Invalid("body", "budget", "is required; use null to remove the budget")
+	}
+	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, in.ID, account.WorkspaceChange{Budget: spending.Change(in.Body.Budget)})
+	if err != nil {
+		return nil, err
+	}
+	return a.workspaceAnswer(ctx, changed)
+}
+
+func workspaceView(w account.Workspace, use *spending.BudgetUseView) WorkspaceView {
+	return WorkspaceView{
+		ID: w.ID, Name: w.Name, DefaultModel: api.NonEmpty(w.DefaultModel), PinnedEmbedding: api.NonEmpty(w.PinnedEmbed), LogBodies: w.LogBodies,
+		EntryRetentionMS: api.Millis(w.EntryRetention), BodyRetentionMS: api.Millis(w.BodyRetention),
+		Redaction: redactionView(w.Redaction),
+		Budget:    spending.ViewOf(w.Budget), BudgetUse: use, CreatedAt: w.CreatedAt.UTC(),
+	}
+}
