@@ -14,7 +14,7 @@ import (
 
 const password = "canary-correct-horse-battery"
 
-// person is somebody signed in to the dashboard.
+// person is a signed-in user of the dashboard.
 type person struct {
 	gateway   *harness.Gateway
 	cookie    *http.Cookie
@@ -95,7 +95,7 @@ func TestSessionCookieIsOutOfReach(t *testing.T) {
 	}
 
 	for _, body := range []string{
-		`{"email":"ann@example.com","password":"wrong-password-here"}`, `{"email":"nobody@example.com","password":"wrong-password-here"}`,
+		`{"email":"ann@example.com","password":"wrong-password-here"}`, `{"email":"unknown@example.com","password":"wrong-password-here"}`,
 	} {
 		f := wantError(t, g.Call(t, harness.Request{Path: "/api/v1/session", Body: body}), http.StatusUnauthorized, "WRONG_CREDENTIALS")
 		delete(f.Details, "request_id")

@@ -10,7 +10,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// second is how long a change of a key may take to be heard, with room for the command that makes it.
+// second is the time limit for a key change to take effect, including the command that makes it.
 const second = time.Second
 
 func TestKeyMadeBeforeTheServerStartsWorks(t *testing.T) {

@@ -118,7 +118,7 @@ func wantOK(t *testing.T, a harness.Answer) harness.Answer {
 	return a
 }
 
-// key is an API key as the command line tells it.
+// key is an API key as printed by the command line.
 type key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

@@ -8,7 +8,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// A provider with an address alone offers what it lists itself: by name, where models without a price are allowed.
+// A provider configured with only an address offers the models it lists, by name, if models without a price are allowed.
 func TestModelsThatOnlyTheProviderKnows(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"allow_unpriced: true": true, "allow_unpriced: false": false} {

@@ -186,7 +186,7 @@ func nano(t *testing.T, dollars string) int64 {
 		case r == '.':
 			scale = true
 		case r < '0' || r > '9' || digits == 9:
-			t.Fatalf("%q is no amount", dollars)
+			t.Fatalf("%q is not an amount", dollars)
 		case scale:
 			frac, digits = frac*10+int64(r-'0'), digits+1
 		default:

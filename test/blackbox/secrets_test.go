@@ -84,7 +84,7 @@ func TestUnloggedTextTouchesNothing(t *testing.T) {
 	}
 }
 
-// The scan must be able to find what it looks for.
+// The scan must find a planted secret.
 func TestLoggedTextIsFoundByTheScan(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
@@ -136,7 +136,7 @@ func TestSecretsStayIn(t *testing.T) {
 	harness.Decode(t, p.call(t, "POST", "/keys", `{"name":"hers","scopes":["inference","read"]}`).Body, &made)
 	secrets := map[string]string{"credential": credential, "key": made.Secret, "password": password, "session": p.cookie.Value}
 
-	// A provider that echoes what it got, in an answer's text, in errors and in headers.
+	// The provider echoes the request in the response text, in errors and in headers.
 	echo := `{"error":{"message":"bad key ` + credential + ` of ` + made.Secret + `"}}`
 	mock.Then(
 		mockprovider.Behaviour{Status: 400, Body: []byte(echo), Header: map[string]string{"X-Debug-Key": credential}},

@@ -56,7 +56,7 @@ func TestStopLetsRequestsUnderWayFinish(t *testing.T) {
 	}
 }
 
-// Whoever asks again does not want to wait. Signals that follow each other closely are one.
+// A second signal stops without draining. Signals within a second count as one.
 func TestASecondSignalEndsWithoutDraining(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {

@@ -189,7 +189,7 @@ func TestMalformedRequestsReachNobody(t *testing.T) {
 	}
 }
 
-// A request that did not come whole, or not as HTTP has it, is answered with an error: an answer without a word would be a success.
+// An incomplete or malformed request gets an error response; an empty response would look like success.
 func TestBrokenBodiesAreNoSuccess(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)

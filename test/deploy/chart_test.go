@@ -37,7 +37,7 @@ func (o object) at(path ...any) any {
 	return here
 }
 
-// want compares what is printed of a field: YAML's numbers and texts in one form.
+// want compares the printed form of a field, so that YAML numbers and strings compare equal.
 func (o object) want(t *testing.T, want string, path ...any) {
 	t.Helper()
 	if got := fmt.Sprint(o.at(path...)); got != want {

@@ -1,5 +1,5 @@
-// Package deploy checks what is under deploy/ without a cluster or a container: that every file is well-formed, that every
-// setting in it exists, that images are pinned, and that nothing comes with a secret.
+// Package deploy checks the files under deploy/ without a cluster or container: they are well-formed, every setting exists, images
+// are pinned, and there are no secrets.
 package deploy
 
 import (
@@ -62,7 +62,7 @@ func loadConfig(t *testing.T, text string, secrets map[string]string, env ...str
 	return loaded
 }
 
-// wantSettings fails for every FAIRLEAD_ variable that is no setting.
+// wantSettings fails for every FAIRLEAD_ variable that is not a setting.
 func wantSettings(t *testing.T, env map[string]string) {
 	t.Helper()
 	for name, value := range env {

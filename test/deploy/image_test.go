@@ -107,7 +107,7 @@ func TestImageHasACompilerNewEnough(t *testing.T) {
 	}
 }
 
-// What the Dockerfile copies must exist and must not be ignored, and what is copied whole must be there whole.
+// Paths that the Dockerfile copies must exist and must not be ignored.
 func TestImageCopiesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	ignore := strings.Fields(read(t, ".dockerignore"))

@@ -84,7 +84,7 @@ func TestUnitIsHardened(t *testing.T) {
 	wantDirectives(t, want)
 }
 
-// The gateway keeps its data where the unit lets it write, without being told.
+// The gateway stores its data in the unit's writable directory by default.
 func TestUnitsStateIsTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	state := "/var/lib/" + strings.Join(unit(t)["Service.StateDirectory"], " ")

@@ -15,7 +15,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// operation is a route of the admin API as the product's own document tells it.
+// operation is a route of the admin API, from its OpenAPI document.
 type operation struct {
 	method, path string
 	permission   account.Permission
@@ -38,12 +38,12 @@ func operations(t testing.TB, g *harness.Gateway) []operation {
 	return list
 }
 
-// caller is somebody who tries every route.
+// caller is a client that tries every route.
 type caller struct {
 	name   string
 	header http.Header
 	query  string        // asks for a workspace
-	actor  account.Actor // what the table of rights knows of them; zero for nobody
+	actor  account.Actor // for the permission table; zero for an anonymous caller
 	away   bool          // asks for a workspace that is not theirs
 	key    bool
 }
@@ -159,7 +159,7 @@ func (s *site) callers() []caller {
 	wrong.Set("Authorization", "Bearer fl_wrong")
 	all := []account.Scope{account.Inference, account.Read, account.Manage}
 	return []caller{
-		{name: "nobody"},
+		{name: "anonymous"},
 		{name: "a made-up session", header: http.Header{"Cookie": {cookieName + "=" + strings.Repeat("a", len(s.owner.token))}}},
 		{name: "viewer", header: s.view.cookie(), actor: member(s.view, account.Viewer, true)},
 		{name: "developer", header: s.developer.cookie(), actor: member(s.developer, account.Developer, true)},

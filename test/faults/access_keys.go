@@ -11,13 +11,13 @@ import (
 	"fairlead/test/harness"
 )
 
-// modelPaths are the routes of the model API, as the gateway names them to somebody who took a wrong one.
+// modelPaths returns the routes of the model API, from the error for an unknown path.
 func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	t.Helper()
 	a := g.Call(t, harness.Request{Path: "/proxy/v1/nothing"})
 	match := regexp.MustCompile(`The model API has (.*) and models below`).FindStringSubmatch(string(a.Body))
 	if match == nil {
-		t.Fatalf("the routes are not told: %s", a.Body)
+		t.Fatalf("the error does not list the routes: %s", a.Body)
 	}
 	paths := []string{"/proxy/v1/feedback"}
 	for path := range strings.SplitSeq(match[1], ", ") {
@@ -26,7 +26,7 @@ func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	return paths
 }
 
-// waysToPresentAKey tries every route of the model API with every way in which somebody could mean a key.
+// waysToPresentAKey tries every route of the model API with every way to present a key.
 func (s *site) waysToPresentAKey(t *testing.T) int {
 	t.Helper()
 	g, k, other := s.gateway, s.inference.Text, s.bobs.Text
@@ -75,7 +75,7 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 	return n
 }
 
-// owned are the things of a workspace that routes name by an id: one that is the owner's, and one that is nobody's.
+// owned returns, for each resource that routes name by id, an id of the owner's workspace and an unknown id.
 func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	type ids = struct{ own, unknown, body string }
 	unknown := func(id string) string { return id[:len(id)-20] + strings.Repeat("0", 20) }
@@ -100,7 +100,7 @@ var shared = []string{
 
 var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}`)
 
-// foreignIDs asks as somebody of another workspace for what is there and for what is nowhere: the answers must not differ.
+// foreignIDs requests existing and unknown ids as a member of another workspace. The responses must not differ.
 func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	t.Helper()
 	owned := s.owned()
@@ -115,7 +115,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 			return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
 		}
 		if foreign, nobodys := ask(own), ask(unknown); foreign != nobodys {
-			t.Errorf("%s: of another workspace %s, of nobody %s", what, foreign, nobodys)
+			t.Errorf("%s: id of another workspace %s, unknown id %s", what, foreign, nobodys)
 		}
 	}
 	compare := func(what, method, path, body, own, unknown string) {
@@ -145,7 +145,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 		return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
 	}
 	if foreign, nobodys := rate(request.own), rate(request.unknown); foreign != nobodys {
-		t.Errorf("rating another's request: %s, nobody's: %s", foreign, nobodys)
+		t.Errorf("rating a request of another workspace: %s, an unknown request: %s", foreign, nobodys)
 	}
 	s.unharmed(t)
 	return len(comparisons) + 1

@@ -22,7 +22,7 @@ func accountingCases() []Case {
 		{"F15", "edits during load", editsDuringLoad},
 		{"F18", "windows in every zone", windowsEverywhere},
 		{"F34", "revocation against requests that end", revocationRaces},
-		{"F39", "what the time of a key check tells", keyTiming},
+		{"F39", "timing of key checks", keyTiming},
 		{"F40", "clocks that differ and step", skewedClocks},
 		{"P03c", "answers that a budget can pay", clampedAnswers},
 		{"P03u", "a model without a price", unknownPrice},
@@ -32,7 +32,7 @@ func accountingCases() []Case {
 // passedTest is a line of a test that passed.
 var passedTest = regexp.MustCompile(`(?m)^\s*--- PASS: (\S+) `)
 
-// packageTest runs tests of a package, and returns what they logged. Each of them must be there, and none may be left out.
+// packageTest runs tests of a package and returns their output. It fails if one is missing or skipped.
 func packageTest(t *testing.T, folder string, names []string, flags ...string) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -76,7 +76,7 @@ func windowsEverywhere(t *testing.T, size Size) string {
 	return fmt.Sprintf("every zone and clock change 2024–2032; %d weeks and months", checks)
 }
 
-// keyTiming is F39: how long a wrong key takes tells nothing of how near it is to a right one.
+// keyTiming is F39: the time to reject a key does not reveal how similar it is to a valid one.
 func keyTiming(t *testing.T, size Size) string {
 	out := packageTest(t, "internal/account", []string{"TestTheTimeOfAKeyCheckTellsNothing"}, fmt.Sprintf("-timing.samples=%d", size.of(100_000, 1_000_000)))
 	figure := regexp.MustCompile(`t = .*`).FindString(out)
@@ -193,8 +193,8 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) key {
 	return key{ID: made.ID, Text: made.Secret}
 }
 
-// clampedAnswers: a caller that does not bound its answer gets one that the budget can pay, and the provider is told so; a
-// caller that asks for more than that is refused.
+// clampedAnswers: without an output limit, the remaining budget limits the output sent to the provider. A larger limit of the
+// caller is rejected.
 func clampedAnswers(t *testing.T, _ Size) string {
 	g, mock := single(t)
 	const dollars, most = "0.005", 3125 // tokens of answer that it pays for at the price of m
@@ -213,12 +213,12 @@ func clampedAnswers(t *testing.T, _ Size) string {
 	}
 	harness.Decode(t, calls[0].Body, &sent)
 	if got := max(sent.Most, sent.Other); got == 0 || got > most || got < most*9/10 {
-		t.Errorf("the provider was told %s, the budget pays for %d tokens", clip(calls[0].Body), most)
+		t.Errorf("the provider received %s, the budget pays for %d tokens", clip(calls[0].Body), most)
 	}
-	return fmt.Sprintf("$%s left: the provider was told at most %d tokens", dollars, max(sent.Most, sent.Other))
+	return fmt.Sprintf("$%s left: the provider received a limit of %d tokens", dollars, max(sent.Most, sent.Other))
 }
 
-// unknownPrice: what nobody can price is not served on a budget, whoever allows it, and else only to who names it.
+// unknownPrice: a model without a price is never served on a budget, and otherwise only to callers that name it.
 func unknownPrice(t *testing.T, _ Size) string {
 	mock, url := harness.Upstream(t)
 	models := []harness.Model{{Name: "unpriced", Kind: "chat", Context: 128_000}, {Name: "vectors", Kind: "embedding", Context: 8000, Dimensions: 2}}

@@ -21,7 +21,7 @@ func extraFields(t *testing.T, _ Size) string {
 	writes := 0
 	for _, w := range bodies(t, g) {
 		if w.path == "/playground/chat/completions" || w.path == "/routing/explain" {
-			continue // bodies of the model API, which passes on what it does not know
+			continue // the model API forwards unknown fields
 		}
 		for _, name := range []string{"role", "account_id", "workspace_id", "operator", "spent_usd", "held_usd", "budget", "id", "created_by", "is_admin", "Role", "__proto__"} {
 			if slices.Contains(w.fields, name) {
@@ -126,7 +126,7 @@ func (s *site) greedyKeys(t *testing.T) int {
 	return len(tries) + roles
 }
 
-// safeAsShipped is F51: nothing has a default secret, and what is not for the public is not there.
+// safeAsShipped is F51: there are no default secrets, and only public pages are served without authentication.
 func safeAsShipped(t *testing.T, size Size) string {
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
 	tried := 0
@@ -201,18 +201,18 @@ func masterKeyFile(t *testing.T, text string, mode os.FileMode) string {
 	return dir
 }
 
-// guessing is F52: whatever a guesser claims to be, ten guesses are checked, and no account can be told from none.
+// guessing is F52: after ten guesses none is checked, and responses do not reveal whether an account exists.
 func guessing(t *testing.T, size Size) string {
 	g := harness.Start(t, harness.Options{})
 	ann := register(t, g, "ann@example.com")
 	var checked, refused atomic.Int64
 	n := size.of(60, 1000)
-	for _, email := range []string{ann.email, "nobody@example.com"} {
+	for _, email := range []string{ann.email, "unknown@example.com"} {
 		checked.Store(0)
 		together(4, n, func(i int) {
 			secret := fmt.Sprintf("wrong-password-%d", i)
 			if i > n/2 {
-				secret = password // the right one helps nobody by now
+				secret = password // the correct password is rejected too by now
 			}
 			forged := fmt.Sprintf("203.0.113.%d", i%250)
 			a := g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + quote(strings.ToUpper(email[:1])+email[1:]+strings.Repeat(" ", i%3)) + `,"password":` + quote(secret) + `}`, Header: http.Header{
@@ -245,11 +245,11 @@ func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown
 	t.Helper()
 	var here, nowhere []time.Duration
 	for i := range accounts {
-		somebody, nobody := fmt.Sprintf("somebody%d@example.com", i), fmt.Sprintf("no-body-%d@example.com", i)
-		register(t, g, somebody)
+		known, unknown := fmt.Sprintf("known-%d@example.com", i), fmt.Sprintf("unknown-%d@example.com", i)
+		register(t, g, known)
 		var answers [2]string
 		for range 9 {
-			for j, email := range []string{somebody, nobody} {
+			for j, email := range []string{known, unknown} {
 				began := time.Now()
 				a := signIn(t, g, email, "wrong-password-here")
 				took := time.Since(began)

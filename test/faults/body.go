@@ -99,7 +99,7 @@ func largeBodies(t *testing.T, size Size) string {
 	if calls := len(mock.Calls()); calls != 0 {
 		t.Errorf("%d calls reached the provider", calls)
 	}
-	return fmt.Sprintf("413 unread; of %d × %s at once %d held, %d refused with 503, memory ≤ %s", n, mib(int64(len(body))), held.Load(), refused.Load(), mib(peak))
+	return fmt.Sprintf("413 unread; of %d × %s in parallel %d held, %d rejected with 503, memory ≤ %s", n, mib(int64(len(body))), held.Load(), refused.Load(), mib(peak))
 }
 
 // firstAnswer sends all but the last byte of a body, so that it stays held, and reports an answer that came before that.
@@ -216,7 +216,7 @@ func compressed(coding string, size int) []byte {
 	return b.Bytes()
 }
 
-// hostileJSON is F44: what cannot be meant is refused at once.
+// hostileJSON is F44: hostile JSON is rejected immediately.
 func hostileJSON(t *testing.T, _ Size) string {
 	g, mock := single(t)
 	k := g.Key(t)

@@ -104,7 +104,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 	return countFiles(t, g.DataDir) + tables, len(answers)
 }
 
-// echoes has the provider repeat what it was sent, in every place that an answer has.
+// echoes makes the provider repeat the request in every part of a response.
 func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string) []harness.Answer {
 	t.Helper()
 	echo := func(status int, form string) mockprovider.Behaviour {

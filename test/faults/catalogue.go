@@ -9,8 +9,7 @@ import (
 // count is how many faults the catalogue names: F01 to F61.
 const count = 61
 
-// Missing lists the faults of the catalogue that have no case, so that none is absent without a word. A case such as
-// F21r is one more form of its fault and does not stand for it.
+// Missing lists the faults of the catalogue without a case. A variant such as F21r does not count as the case of F21.
 func Missing() []string {
 	var missing []string
 	for n := range count {

@@ -23,7 +23,7 @@ func failureClasses() map[string]mockprovider.Behaviour {
 	return all
 }
 
-// failedCharges is F13: a request that failed holds nothing soon after, and costs no more than what was delivered.
+// failedCharges is F13: a failed request releases its hold and costs no more than the delivered output.
 func failedCharges(t *testing.T, size Size) string {
 	classes := failureClasses()
 	names := slices.Sorted(maps.Keys(classes))

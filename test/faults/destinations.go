@@ -44,7 +44,7 @@ func destinations(t *testing.T, _ Size) string {
 			a := g.Call(t, harness.Request{Key: k, Body: body})
 			wantError(t, fmt.Sprintf("a redirect with %d", status), a, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), canary) {
-				t.Errorf("%d: the client is told where it leads: %s", status, clip(a.Body))
+				t.Errorf("%d: the response reveals the redirect target: %s", status, clip(a.Body))
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 
 var addressField = regexp.MustCompile(`(?i)url|host|webhook|address|callback|proxy`)
 
-// noAddressFields holds as long as people cannot type a provider's address. Whoever adds a field for one makes the guard
-// judge it when it is saved, and says so here.
+// noAddressFields checks that the admin API has no field for a provider's address. A new field must be checked by the address
+// guard when it is saved, and listed here.
 func noAddressFields(t *testing.T, g *harness.Gateway) {
 	t.Helper()
 	for _, w := range bodies(t, g) {
@@ -107,7 +107,7 @@ func noAddressFields(t *testing.T, g *harness.Gateway) {
 	}
 }
 
-// addressesToSave asks the guard about addresses as somebody could type them.
+// addressesToSave checks the address guard with addresses as users might type them.
 func addressesToSave(t *testing.T) int {
 	t.Helper()
 	c := egress.New(egress.Options{})

@@ -21,7 +21,7 @@ func textChunk(text string) string {
 	return `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":null}]}`
 }
 
-// hangUp closes the connection without a word.
+// hangUp closes the connection without a response.
 var hangUp = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
@@ -112,7 +112,7 @@ func takesOver(t *testing.T, g *harness.Gateway, key, name, body string) {
 	}
 }
 
-// allFail is F20: when nobody answers, the HTTP status says so.
+// allFail is F20: when every target fails, the HTTP status is an error.
 func allFail(t *testing.T, _ Size) string {
 	cases := []struct {
 		name      string

@@ -29,7 +29,7 @@ func (s Size) of(fast, full int) int {
 type Case struct {
 	ID   string
 	Name string
-	// Run tries the fault and returns what was measured, in a few words. It fails the test where a promise is broken.
+	// Run injects the fault and returns the measured figures. It fails the test if a promise is broken.
 	Run func(t *testing.T, size Size) string
 }
 
@@ -39,8 +39,8 @@ func Cases() []Case {
 		{"F01", "kill -9 under load", killUnderLoad},
 		{"F05", "spool full while the database is away", spoolFull},
 		{"F07", "SIGTERM under load", stopUnderLoad},
-		{"F10", "many at once on a small budget", budgetRace},
-		{"F13", "every class of failure, and what it costs", failedCharges},
+		{"F10", "many parallel requests on a small budget", budgetRace},
+		{"F13", "every class of failure and its cost", failedCharges},
 		{"F14", "a failure after usage, and a lost hedge", paidTwice},
 		{"F16", "absurd limits in requests", absurdLimits},
 		{"F17", "no budget on every billable route", noBudget},
@@ -51,7 +51,7 @@ func Cases() []Case {
 		{"F22", "the client leaves", clientLeaves},
 		{"F23", "event streams in every form", eventCorpus},
 		{"F24", "a silent provider", silentProvider},
-		{"F25", "a 200 that is no answer", noAnswer},
+		{"F25", "a 200 without a valid response", noAnswer},
 		{"F26", "goroutines and files after mixed traffic", noLeaks},
 		{"F27", "one provider down", oneDown},
 		{"F28", "every provider down", allDown},

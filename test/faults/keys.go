@@ -53,7 +53,8 @@ func revocation(t *testing.T, size Size) string {
 	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
 
-// junkKeys is F38: made-up keys cost next to nothing and disturb nobody. That the store is not asked is a test of the package.
+// junkKeys is F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
+// cause no database query.
 func junkKeys(t *testing.T, size Size) string {
 	packageTest(t, "internal/account", []string{"TestJunkMakesNoLookUp", "TestUnknownKeysShareFewPolls"})
 	g, _ := single(t)

@@ -22,12 +22,12 @@ import (
 
 // transcript is what the client saw of one request.
 type transcript struct {
-	session  string // tells the request apart also where no answer came
+	session  string // identifies the request even without a response
 	id       string // as the answer's header gave it; empty when none came
 	status   int
 	code     string // of the error, where it was one
 	complete bool   // the answer came to its proper end
-	unsent   bool   // there was nobody to connect to, or nobody yet who could tell whose key it is
+	unsent   bool   // the connection failed, or keys were not loaded yet
 
 	began, ended time.Time
 }
@@ -62,7 +62,7 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 		l.running.Go(func() {
 			for ctx.Err() == nil {
 				if l.send(context.WithoutCancel(ctx), chat("plain", streaming)).unsent {
-					time.Sleep(50 * time.Millisecond) // nobody is there: real time must pass until somebody is
+					time.Sleep(50 * time.Millisecond) // wait in real time until the gateway is up
 				}
 			}
 		})
@@ -124,7 +124,7 @@ func paced(words int) http.Handler {
 			if _, err := io.WriteString(w, `data: {"id":"x","object":"chat.completion.chunk","model":"plain","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n"); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // who has left is noticed by the next write
+			_ = http.NewResponseController(w).Flush() // the next write detects a disconnect
 			if !wait(r.Context(), 50*time.Millisecond) {
 				return
 			}
@@ -145,7 +145,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// row is an entry as the export tells it.
+// row is an entry of the export.
 type row struct {
 	ID      string  `json:"id"`
 	Outcome string  `json:"outcome"`
@@ -204,7 +204,7 @@ func killUnderLoad(t *testing.T, size Size) string {
 		t.Errorf("ready %s after a kill, want at most 5 s", slowest)
 	}
 	settled(t, g, reader)
-	g.Restart(t) // what is told now comes from disk alone
+	g.Restart(t) // everything now comes from disk
 	verdict := judge(t, l.seen, export(t, g, reader))
 	verdict.checkSums(t, spendingOf(t, g, reader, k.ID))
 	return fmt.Sprintf("%s; ready ≤ %s; seed %d", verdict, slowest.Round(10*time.Millisecond), seed)
@@ -263,7 +263,7 @@ func judge(t *testing.T, seen []transcript, rows []row) verdict {
 		}
 	}
 	for _, r := range log.left() {
-		t.Errorf("the log has %+v, which nobody sent", r)
+		t.Errorf("the log has %+v, which was never sent", r)
 	}
 	if v.twice > 0 {
 		t.Errorf("%d entries are in the log twice", v.twice)

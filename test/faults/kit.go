@@ -28,7 +28,7 @@ func chat(model string, more ...string) string {
 
 const streaming = `"stream":true`
 
-// client is a caller of its own, so that its connections are nobody else's.
+// client returns a client with its own connections.
 func client(t testing.TB) *http.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
@@ -156,7 +156,7 @@ func awaited(t testing.TB, most time.Duration, what string, holds func() bool) t
 	began := time.Now()
 	for !holds() {
 		if time.Since(began) > most {
-			t.Fatalf("waited %s in vain until %s", most, what)
+			t.Fatalf("timed out after %s waiting until %s", most, what)
 		}
 		time.Sleep(50 * time.Millisecond) // another process cannot be watched with a fake clock
 	}
@@ -221,7 +221,7 @@ func watchMemory(t testing.TB, g *harness.Gateway) (stop func() int64) {
 
 func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// key is an API key as the command line tells it.
+// key is an API key as printed by the command line.
 type key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -269,7 +269,7 @@ func nano(t testing.TB, dollars string) int64 {
 	whole, frac, _ := strings.Cut(digits, ".")
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", max(0, 9-len(frac))), 10, 64)
 	if err != nil || len(frac) > 9 {
-		t.Fatalf("%q is no amount", dollars)
+		t.Fatalf("%q is not an amount", dollars)
 	}
 	if negative {
 		return -n

@@ -70,7 +70,7 @@ func mixed(t *testing.T, g *harness.Gateway, key string, n int) {
 	c := client(t)
 	defer c.CloseIdleConnections()
 	bodies := []string{
-		chat("fine"), chat("fine", streaming), chat("cut", streaming), chat("fails"), chat("slow", streaming), chat("html"), `{"model":`, chat("nobody"),
+		chat("fine"), chat("fine", streaming), chat("cut", streaming), chat("fails"), chat("slow", streaming), chat("html"), `{"model":`, chat("unknown"),
 	}
 	together(32, n, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -125,15 +125,15 @@ func (m mischief) check(t *testing.T, g *harness.Gateway, key string, stream, al
 	if took > 5*time.Second {
 		t.Errorf("%s: took %s", what, took)
 	}
-	if m.class != "" && (len(entry.Attempts) == 0 || entry.Attempts[0].Class != m.class) && !rests(entry) && (!alone || m.alone != 0) {
+	if m.class != "" && (len(entry.Attempts) == 0 || entry.Attempts[0].Class != m.class) && !backsOff(entry) && (!alone || m.alone != 0) {
 		t.Errorf("%s: the log says %+v, want the class %s", what, entry.Attempts, m.class)
 	}
 	m.judge(t, what, a, entry, stream, alone)
 	return took
 }
 
-// rests reports whether nobody was tried, because the credential rests from before.
-func rests(e harness.Entry) bool { return len(e.Attempts) == 0 || e.Attempts[0].Class == "" }
+// backsOff reports whether no target was tried because the credential was backing off.
+func backsOff(e harness.Entry) bool { return len(e.Attempts) == 0 || e.Attempts[0].Class == "" }
 
 func (m mischief) judge(t *testing.T, what string, a harness.Answer, entry harness.Entry, stream, alone bool) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// budgetRace is F10: however many ask at once, a budget is exceeded by no more than one request.
+// budgetRace is F10: parallel requests exceed a budget by one request at most.
 func budgetRace(t *testing.T, size Size) string {
 	mock, url := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
@@ -52,7 +52,7 @@ func budgetRace(t *testing.T, size Size) string {
 	if calls != served.Load() || served.Load() < int64(n/10) {
 		t.Errorf("%d provider calls, %d served, %d refused", calls, served.Load(), refused.Load())
 	}
-	return fmt.Sprintf("%d at once on $%s: spent $%s, %d refused without a call", n, budget, spent.Budget.Spent, refused.Load())
+	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
 
 // absurdLimits is F16: no number in a request makes a reservation negative or wraps it.

@@ -81,7 +81,7 @@ func oneDown(t *testing.T, size Size) string {
 	return figure
 }
 
-// allDown is F28: when nobody can answer the client hears so at once, and providers are not asked again and again.
+// allDown is F28: when no target is available, clients get an error immediately and providers are not called repeatedly.
 func allDown(t *testing.T, size Size) string {
 	g, alpha, beta := twins(t, "retries: {backoff: 20ms}")
 	k := g.Key(t)
@@ -109,12 +109,12 @@ func allDown(t *testing.T, size Size) string {
 		}
 	}
 	if refused*10 < len(all)*9 {
-		t.Errorf("%d of %d were told to come back", refused, len(all))
+		t.Errorf("%d of %d got Retry-After", refused, len(all))
 	}
-	return fmt.Sprintf("%d of %d told 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
+	return fmt.Sprintf("%d of %d got 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
 }
 
-// badRequests is F30: what a tenant sends wrong is no failure of the provider.
+// badRequests is F30: invalid requests of a tenant do not count as provider failures.
 func badRequests(t *testing.T, size Size) string {
 	mock, url := harness.Upstream(t)
 	refusals := []mockprovider.Behaviour{
@@ -186,18 +186,18 @@ func slowProvider(t *testing.T, size Size) string {
 	time.AfterFunc(time.Second, func() { peak.Store(slow.Open()) })
 	all := fire(t, g, k, chat("plain"), rate, d)
 	if n := peak.Load(); n > most || n < most*3/4 {
-		t.Errorf("%d calls at once at a provider with a cap of %d", n, most)
+		t.Errorf("%d parallel calls at a provider with a cap of %d", n, most)
 	}
 	good, p99 := len(times(all, answered)), quantile(times(all, answered), 0.99)
 	if good != len(all) || size.strict() && p99 > 2*calm+10*time.Millisecond {
 		t.Errorf("%d of %d others were served, p99 %s, %s without the fault", good, len(all), p99, calm)
 	}
-	g.Kill(t) // nobody waits for the rest of half a minute
+	g.Kill(t) // do not wait half a minute for the drain
 	<-done
 	shed := times(flooded, func(s shot) bool { return s.status == http.StatusServiceUnavailable && s.retryAfter != "" })
 	if len(shed) < len(flooded)/2 {
 		t.Errorf("%d of %d were shed", len(shed), len(flooded))
 	}
-	return fmt.Sprintf("at most %d at once, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
+	return fmt.Sprintf("at most %d in parallel, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
 		p99.Round(time.Millisecond), calm.Round(time.Millisecond), ended.Round(time.Millisecond), quantile(shed, 0.99).Round(time.Millisecond))
 }

@@ -56,8 +56,8 @@ func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []shot 
 	return n.seen
 }
 
-// pace gives turns: in small bunches, because a timer for each would be work too. Turns that it had no processor for, or that no
-// connection is free for, are left out: all of them at once would be another load than the one that is meant.
+// pace sends start signals in small groups, because a timer for each would cost CPU. Signals without a free processor or
+// connection are dropped: sending them later in a burst would change the load.
 func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -126,7 +126,7 @@ func (l line) exchange(s *shot, request []byte) bool {
 	return err == nil
 }
 
-// read reads an answer whose length is told, and looks at the few headers that matter.
+// read reads a response with a Content-Length and checks a few headers.
 func (s *shot) read(in *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {
@@ -218,12 +218,12 @@ func capacity(t *testing.T, n *gun, d time.Duration) int {
 	return best
 }
 
-// strict reports whether figures that depend on the machine being otherwise idle are held against the promise. The fast form
-// runs beside everything else: it looks at what is answered, and tells the figures.
+// strict reports whether figures that need an idle machine are compared with the promise. The fast form runs beside other
+// tests: it checks the responses and only reports the figures.
 func (s Size) strict() bool { return s == Full }
 
-// overload is F48, its first part: past its capacity a gateway goes on answering as many as it can, refuses the others at
-// once, and is itself again soon after.
+// overload is F48, part 1: above its capacity a gateway keeps serving at capacity, rejects the rest immediately, and recovers
+// soon afterwards.
 func overload(t *testing.T, size Size) string {
 	var g *harness.Gateway
 	if size == Full {
@@ -272,8 +272,8 @@ func overload(t *testing.T, size Size) string {
 		rate, goodput, able, len(refused), quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
 }
 
-// beyond tells what happens past what is possible: one and a half times and three times as much. It is a figure and no promise:
-// how much is possible was found out in a few seconds, in which entries may have waited to be stored.
+// beyond reports figures at one and a half and three times the capacity. They are not compared with a promise, because the
+// capacity was measured in a few seconds in which deliveries may have waited.
 func beyond(t *testing.T, n *gun, size Size, able int) string {
 	t.Helper()
 	if size == Fast {

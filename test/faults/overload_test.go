@@ -59,7 +59,7 @@ func breaking(t *testing.T, end string) string {
 				if _, err := http.ReadRequest(in); err != nil {
 					break
 				}
-				_, _ = io.WriteString(conn, answer) // who has left is noticed by the next read
+				_, _ = io.WriteString(conn, answer) // the next read detects a disconnect
 			}
 			_ = conn.Close()
 		}

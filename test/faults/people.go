@@ -12,7 +12,7 @@ import (
 
 const password = "canary-correct-horse-battery"
 
-// person is somebody signed in to the dashboard.
+// person is a signed-in user of the dashboard.
 type person struct {
 	gateway   *harness.Gateway
 	id        string
@@ -62,13 +62,13 @@ const cookieName = "fairlead_session"
 
 func (p person) cookie() http.Header { return http.Header{"Cookie": {cookieName + "=" + p.token}} }
 
-// call makes a call of the admin API; more are headers besides the cookie.
+// call sends a request to the admin API with the session cookie.
 func (p person) call(t testing.TB, method, path, body string) harness.Answer {
 	t.Helper()
 	return p.gateway.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Body: body, Header: p.cookie()})
 }
 
-// key makes an API key in the dashboard; members are those of the request besides the name.
+// key creates an API key through the admin API; members are added to the request body.
 func (p person) key(t testing.TB, members ...string) key {
 	t.Helper()
 	members = append([]string{`"name":"made in the dashboard"`}, members...)
@@ -81,7 +81,7 @@ func (p person) key(t testing.TB, members ...string) key {
 	return key{ID: made.ID, Name: made.Name, Text: made.Secret}
 }
 
-// join adds somebody to the person's workspace.
+// join adds an account to the person's workspace.
 func (p person) join(t testing.TB, email, role string) person {
 	t.Helper()
 	a := p.call(t, http.MethodPost, "/workspace/invitations", `{"role":`+quote(role)+`}`)

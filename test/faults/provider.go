@@ -12,8 +12,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// resting is until when each credential rests, by its id.
-func resting(t testing.TB, g *harness.Gateway, manager string) map[string]time.Time {
+// backoffs returns the end of each credential's backoff by id.
+func backoffs(t testing.TB, g *harness.Gateway, manager string) map[string]time.Time {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/providers", Key: manager})
 	var list struct {
@@ -36,7 +36,7 @@ func resting(t testing.TB, g *harness.Gateway, manager string) map[string]time.T
 	return until
 }
 
-// retryAfterForms is F29: a credential rests as long as its provider asks, in whatever form it asks.
+// retryAfterForms is F29: a credential backs off as long as the provider asks, in every form of Retry-After.
 func retryAfterForms(t *testing.T, _ Size) string {
 	in := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 	forms := []struct {
@@ -84,25 +84,25 @@ func retryAfterForms(t *testing.T, _ Size) string {
 				t.Errorf("%s: %d %s", f.name, a.Status, clip(a.Body))
 			}
 		}
-		left := time.Until(resting(t, g, manager)[f.name+"#1"])
+		left := time.Until(backoffs(t, g, manager)[f.name+"#1"])
 		if left < f.least || left > f.most {
-			t.Errorf("%s: rests for %s, want %s to %s", f.name, left, f.least, f.most)
+			t.Errorf("%s: backs off for %s, want %s to %s", f.name, left, f.least, f.most)
 		}
 		if n := len(mocks[f.name].Calls()); n != 1 && f.least > 0 {
-			t.Errorf("%s: a resting credential was used %d times more", f.name, n-1)
+			t.Errorf("%s: a credential was used %d more times while backing off", f.name, n-1)
 		}
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: chat(anthropic)}); a.Header.Get("X-Fairlead-Provider") != "backup" {
 		t.Errorf("anthropic: %d %s", a.Status, clip(a.Body))
 	}
-	if left := time.Until(resting(t, g, manager)["anthropic#1"]); left < 30*time.Second || left > 46*time.Second {
-		t.Errorf("anthropic: rests for %s, want until its reset", left)
+	if left := time.Until(backoffs(t, g, manager)["anthropic#1"]); left < 30*time.Second || left > 46*time.Second {
+		t.Errorf("anthropic: backs off for %s, want until its reset", left)
 	}
 	extended := secondRateLimit(t)
 	return fmt.Sprintf("%d forms obeyed, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
 }
 
-// secondRateLimit has two calls under way that are both told to wait: the later word extends the rest.
+// secondRateLimit has two calls in flight that are both rate-limited: the later response extends the backoff.
 func secondRateLimit(t *testing.T) time.Duration {
 	t.Helper()
 	mock, url := harness.Upstream(t)
@@ -123,12 +123,12 @@ func secondRateLimit(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	g.Call(t, harness.Request{Key: k, Body: chat("m")})
-	first := time.Until(resting(t, g, manager)["alpha#1"])
+	first := time.Until(backoffs(t, g, manager)["alpha#1"])
 	close(both)
 	<-done
-	second := time.Until(resting(t, g, manager)["alpha#1"])
+	second := time.Until(backoffs(t, g, manager)["alpha#1"])
 	if first > 11*time.Second || second < 55*time.Second {
-		t.Errorf("rests for %s, then for %s", first, second)
+		t.Errorf("backs off for %s, then for %s", first, second)
 	}
 	return second
 }
@@ -166,7 +166,7 @@ func refusedCredential(t *testing.T, size Size) string {
 	if refusals.Load() != 1 {
 		t.Errorf("the refused credential was used %d times, want once", refusals.Load())
 	}
-	if until := resting(t, g, manager)["alpha#1"]; until.IsZero() {
+	if until := backoffs(t, g, manager)["alpha#1"]; until.IsZero() {
 		t.Error("the refused credential does not show as put aside")
 	}
 	overview := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/overview", Key: manager})
@@ -174,7 +174,7 @@ func refusedCredential(t *testing.T, size Size) string {
 		t.Error("the overview does not say that a credential needs attention")
 	}
 	if strings.Contains(g.Log(), bad) || strings.Contains(string(overview.Body), bad) {
-		t.Error("the credential is told")
+		t.Error("the response contains the credential")
 	}
 	return fmt.Sprintf("used %d time, %d of %d requests failed", refusals.Load(), failed, n)
 }

@@ -23,9 +23,9 @@ import (
 // replicaCases are those of several gateways with one PostgreSQL and one Redis, all of them real processes.
 func replicaCases() []Case {
 	return []Case{
-		{"F11", "many at once on a small budget, replicas", sharedBudget},
+		{"F11", "many parallel requests on a small budget, replicas", sharedBudget},
 		{"F15r", "edits during load, replicas", editsOverReplicas},
-		{"F27r", "a failing target, told to the others", hintsOverReplicas},
+		{"F27r", "a failing target, hinted to other replicas", hintsOverReplicas},
 		{"F33r", "revocation over replicas", revocationEverywhere},
 		{"F35", "Redis killed under load", redisKilled},
 		{"F36", "a slow Redis", redisSlow},
@@ -57,7 +57,7 @@ type world struct {
 	restarting atomic.Bool // a connection may be closed just when a request is sent on it
 }
 
-// setting says what is unusual about a world.
+// setting holds the options of a world.
 type setting struct {
 	noRedis bool
 	apart   bool                                      // each gateway has a way to Redis of its own, which can be cut
@@ -155,7 +155,7 @@ type reply struct {
 	status int
 	code   string // of the error; "served" when there was none
 	took   time.Duration
-	unsent bool // there was nobody to connect to
+	unsent bool // the connection failed
 }
 
 // send makes a request to a replica. A connection that breaks fails the test, unless replicas are restarted and nothing of an

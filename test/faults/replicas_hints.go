@@ -14,7 +14,7 @@ import (
 func hintsOverReplicas(t *testing.T, _ Size) string {
 	w := startReplicas(t, setting{})
 	k := w.newKey(t)
-	for i := range w.gateways { // a replica listens to what is said of targets that it uses itself
+	for i := range w.gateways { // a replica applies hints about targets that it has used
 		if r := w.send(t, i, k, chat("m")); r.status != http.StatusOK {
 			t.Fatalf("replica %d: %+v", i, r)
 		}

@@ -12,9 +12,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// revocationEverywhere is F33 over replicas: a key that is revoked at one is refused at all within a second, and its running
-// streams end within ten; the same for a key that is rotated without grace. Replicas hear of it through PostgreSQL, or Redis
-// where that is all they can reach.
+// revocationEverywhere is F33 over replicas: a key revoked at one replica is rejected by all within a second, and its running
+// streams end within ten; the same for a key that is rotated without grace. Replicas are notified through PostgreSQL, or
+// through Redis if PostgreSQL is unreachable.
 func revocationEverywhere(t *testing.T, size Size) string {
 	var figures []string
 	with, without := startReplicas(t, setting{}), startReplicas(t, setting{noRedis: true})
@@ -38,7 +38,7 @@ func revocationEverywhere(t *testing.T, size Size) string {
 	return strings.Join(figures, "; ")
 }
 
-// endEverywhere opens streams at all replicas, ends the key at the first, and measures until the last has heard.
+// endEverywhere opens streams at all replicas, ends the key at the first, and measures the time until the last replica rejects it.
 func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*world, *testing.T, key)) (refused, ended time.Duration) {
 	t.Helper()
 	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
@@ -81,7 +81,7 @@ func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*
 	ended = time.Since(began)
 	for i := range w.gateways {
 		if !w.accepts(t, i, other) {
-			t.Errorf("replica %d refuses a key that nobody ended", i)
+			t.Errorf("replica %d rejects an active key", i)
 		}
 	}
 	return max(took[0], took[1], took[2]), ended

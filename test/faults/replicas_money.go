@@ -34,8 +34,7 @@ func (w *world) agree(t *testing.T, reader, k key, fees int) {
 	}
 }
 
-// sharedBudget is F11: however many ask at once at three replicas, a budget is exceeded by one request's reservation at
-// most.
+// sharedBudget is F11: parallel requests at three replicas exceed a budget by one request's reservation at most.
 func sharedBudget(t *testing.T, size Size) string {
 	w := startReplicas(t, setting{})
 	n := size.of(300, 1000)
@@ -52,7 +51,7 @@ func sharedBudget(t *testing.T, size Size) string {
 	if calls := len(w.mock.Calls()); served > allowed+1 || calls != served {
 		t.Errorf("%d served with %d calls, the budget is for %d", served, calls, allowed)
 	}
-	// Whoever was turned away because Redis was slow may come again: the budget can be used up, and no more.
+	// Requests rejected because Redis was slow are retried: the budget can be spent completely, but not exceeded.
 	harness.Eventually(t, "the budget is used up", func() bool {
 		r := w.send(t, 0, k, short("fee"))
 		if r.status == http.StatusOK {
@@ -64,10 +63,10 @@ func sharedBudget(t *testing.T, size Size) string {
 		t.Errorf("%d served in the end, the budget is for %d", served, allowed)
 	}
 	w.agree(t, reader, k, served)
-	return fmt.Sprintf("%d at once over %d replicas on $0.%03d: spent $0.%03d in %s, %d turned away", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
+	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
 }
 
-// budgetWithoutRedis is P10: when Redis dies in the middle, each replica spends its share of what is left, and no more.
+// budgetWithoutRedis is P10: when Redis dies in the middle, each replica spends its share of the remaining budget, and no more.
 func budgetWithoutRedis(t *testing.T, size Size) string {
 	w := startReplicas(t, setting{})
 	n := size.of(240, 600)
@@ -85,7 +84,7 @@ func budgetWithoutRedis(t *testing.T, size Size) string {
 		t.Errorf("%d served before and %d after Redis died, the budget is for %d", before.of("served"), alone, allowed)
 	}
 	w.redis.Start(t)
-	// Redis is empty. The sums are made anew from the ledger, and the rest can be spent, but not more.
+	// Redis is empty. The sums are rebuilt from the ledger, and only the rest can be spent.
 	harness.Eventually(t, "the budget is used up", func() bool {
 		c := w.atOnce(t, 3, 9, k, short("fee"))
 		served += c.of("served")
@@ -108,7 +107,7 @@ func bothStoresGone(t *testing.T, size Size) string {
 	k, unused := w.newKey(t, "--budget", amount, "--period", "total"), w.newKey(t, "--budget", amount, "--period", "total")
 	free, reader := w.newKey(t), w.newKey(t, "--scopes", "read")
 	before := w.atOnce(t, 6, allowed/4, k, short("fee")).of("served")
-	w.agree(t, reader, k, before) // and so everything has been told
+	w.agree(t, reader, k, before) // all replicas agree
 	w.redis.Kill()
 	for _, way := range w.database {
 		way.Down()
@@ -122,7 +121,7 @@ func bothStoresGone(t *testing.T, size Size) string {
 		t.Errorf("%d served before and %d without stores, the budget is for %d", before, alone, allowed)
 	}
 	if c := w.atOnce(t, 3, 6, unused, short("fee")); c.of("served") > 0 {
-		t.Errorf("%d served on a budget of which nobody can tell what is left", c.of("served"))
+		t.Errorf("%d served on a budget with unknown balance", c.of("served"))
 	}
 	if c := w.atOnce(t, 3, 30, free, short("m")); c.of("served") != 30 {
 		t.Errorf("a key without a budget: %d of 30 served, also %v", c.of("served"), c.others("served"))
@@ -196,14 +195,14 @@ func (w *world) useUp(t *testing.T, k key, forGood bool, replicas ...int) (serve
 			if !forGood {
 				quiet++
 			}
-			time.Sleep(50 * time.Millisecond) // what is kept for others, or counted anew, needs real time
+			time.Sleep(50 * time.Millisecond) // releasing allowances and rebuilding sums takes real time
 		}
 	}
 	return served
 }
 
-// crashedHolds is P3 and P10: what a killed replica held is free again within a minute, and nobody can spend it twice. A lease
-// takes half of that minute, so the fast form is the package's own test.
+// crashedHolds is P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease takes
+// half of that minute, so the fast form runs the package's own test.
 func crashedHolds(t *testing.T, size Size) string {
 	if size == Fast {
 		packageTest(t, "internal/ledger", []string{"TestHoldsOfACrashedReplicaEndWithItsLease"})
@@ -236,7 +235,7 @@ func crashedHolds(t *testing.T, size Size) string {
 	killed := time.Now()
 	reading.Wait()
 	w.mock.Always(mockprovider.Behaviour{})
-	free := awaited(t, 70*time.Second, "what was held is free", func() bool { return w.send(t, 0, k, short("fee")).status == http.StatusOK })
+	free := awaited(t, 70*time.Second, "the hold is released", func() bool { return w.send(t, 0, k, short("fee")).status == http.StatusOK })
 	if free > time.Minute {
 		t.Errorf("freed after %s", free)
 	}
@@ -267,7 +266,7 @@ func editsOverReplicas(t *testing.T, size Size) string {
 	return fmt.Sprintf("%d edits over %d replicas beside %d requests: every fee counted", n, replicas, c.of("served"))
 }
 
-// edit changes a key and its budget n times in ways that must not touch what was spent.
+// edit changes a key and its budget n times without affecting the recorded spending.
 func edit(t *testing.T, n int, at func(i int) *harness.Gateway, manager, keyID string) {
 	t.Helper()
 	bodies := []string{

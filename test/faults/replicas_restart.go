@@ -15,7 +15,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// unconnected says that there was nobody to connect to: no request was made.
+// unconnected reports whether the connection failed, so that no request was sent.
 func unconnected(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

@@ -24,8 +24,8 @@ func breaks() map[string]mockprovider.Behaviour {
 	}
 }
 
-// rescuedStream is F21 with rescue: another provider goes on with the very text, or the stream ends with an error; never as a
-// text that nobody said.
+// rescuedStream is F21 with rescue: another provider continues the exact text, or the stream ends with an error. The client never
+// gets a text that no model wrote.
 func rescuedStream(t *testing.T, _ Size) string {
 	alpha, alphaURL := harness.Upstream(t)
 	beta, betaURL := harness.Upstream(t)

@@ -24,7 +24,7 @@ type Result struct {
 	ID      string        `json:"id"`
 	Name    string        `json:"name"`
 	Verdict Verdict       `json:"verdict"`
-	Figure  string        `json:"figure"` // what was measured, or why there is no figure
+	Figure  string        `json:"figure"` // measured figure, or why there is none
 	Took    time.Duration `json:"took"`
 }
 
@@ -33,7 +33,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%-4s  %s  %7s  %s: %s", r.ID, r.Verdict, r.Took.Round(100*time.Millisecond), r.Name, r.Figure)
 }
 
-// hand writes the result to whoever has started this process for it.
+// hand writes the result for the process that started this one.
 func (r Result) hand() error {
 	path := os.Getenv(ResultVariable)
 	if path == "" {

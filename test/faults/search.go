@@ -12,7 +12,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// searching is F56: what is searched for is searched for literally, soon, and in nobody's way, in both databases.
+// searching is F56: search terms are matched literally, within a time limit, and without slowing other requests, in both
+// databases.
 func searching(t *testing.T, size Size) string {
 	slowest, n := time.Duration(0), 0
 	var p99, quiet time.Duration

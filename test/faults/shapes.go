@@ -10,7 +10,8 @@ type shape struct{ name, text string }
 
 const start = "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer <KEY>\r\n"
 
-// shapes lists them. <INNER> is a proper request that nobody may take for one; <OUTER> is the body of the request itself.
+// shapes lists the smuggling attempts. <INNER> is a valid request that must not be executed; <OUTER> is the body of the outer
+// request.
 func shapes() []shape {
 	var list []shape
 	add := func(name, text string) { list = append(list, shape{name, text}) }
@@ -54,7 +55,7 @@ func shapes() []shape {
 	trailers := start + "Trailer: Content-Length\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n<#xOUTER>\r\n<OUTER>\r\n0\r\nContent-Length: 5\r\nHost: evil\r\nAuthorization: Bearer x\r\n\r\n<INNER>"
 	add("trailers", trailers)
 
-	// Lines that are no request, and heads that are no head.
+	// Malformed request lines and headers.
 	closing := "Connection: close\r\nContent-Length: <#OUTER>\r\n\r\n<OUTER><INNER>"
 	for _, line := range []string{
 		"POST  /proxy/v1/chat/completions HTTP/1.1", "POST /proxy/v1/chat/completions  HTTP/1.1", "POST /proxy/v1/chat/completions HTTP/1.1 x", "POST /proxy/v1/chat/completions HTTP/1.2",

@@ -17,7 +17,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// slowReaders: an answer that nobody reads holds 256 KiB and is cut off in time; one that is read slowly is read whole.
+// slowReaders: a response that the client does not read holds 256 KiB and is ended in time; one that is read slowly completes.
 func slowReaders(t *testing.T, size Size) string {
 	pause := time.Duration(size.of(4, 20)) * time.Second
 	idle := pause / 4
@@ -99,7 +99,7 @@ func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 	resp := g.Open(t, harness.Request{Key: k, Body: chat("m", streaming)})
 	defer resp.Body.Close()
 	wait := pause * 6 / 10
-	time.Sleep(wait) // the pause is what is tested
+	time.Sleep(wait) // the pause is under test
 	if e := readEvents(resp.Body); !e.done() || len(e.text()) != len(piece)*len(text) {
 		t.Errorf("after a pause of %s the stream ended with %s, %d bytes", wait, e.failed(), len(e.text()))
 	}
@@ -122,7 +122,7 @@ func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k strin
 			break
 		}
 		got += n
-		time.Sleep(pause * 3 / 2 / steps) // slowness is what is tested
+		time.Sleep(pause * 3 / 2 / steps) // the slowness is under test
 	}
 	rest, _ := io.Copy(io.Discard, resp.Body)
 	if took := time.Since(began); err != nil || got+rest < length || took < pause {
@@ -174,7 +174,7 @@ func slowWriters(t *testing.T, size Size) string {
 		t.Errorf("of %d unfinished bodies only %d found room", n, given.Load())
 	}
 
-	// Bodies that were sent but for a byte: half the memory at most, and somebody else's body finds room.
+	// Bodies that lack one byte use at most half of the memory, and another client's body still fits.
 	full := bytes.Repeat([]byte(" "), limit)
 	copy(full, chat("m"))
 	var held atomic.Int64
@@ -202,7 +202,7 @@ func slowWriters(t *testing.T, size Size) string {
 	body := chat("m")
 	conn, in := rawPost(t, g, hers, int64(len(body)))
 	for piece := range strings.SplitAfterSeq(body, ",") {
-		time.Sleep(pause * 6 / 10) // slowness is what is tested
+		time.Sleep(pause * 6 / 10) // the slowness is under test
 		_, _ = io.WriteString(conn, piece)
 	}
 	if a, err := readAnswer(in); err != nil || a.Status != http.StatusOK {
@@ -211,7 +211,7 @@ func slowWriters(t *testing.T, size Size) string {
 	if calls := len(mock.Calls()); calls != 2 {
 		t.Errorf("%d calls reached the provider, want 2", calls)
 	}
-	return fmt.Sprintf("of %d unfinished bodies %d given up within %s, %d refused at once; one workspace held %d of 8 places, another was served", n, given.Load(),
+	return fmt.Sprintf("of %d unfinished bodies %d given up within %s, %d rejected immediately; one workspace held %d of 8 places, another was served", n, given.Load(),
 		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
 }
 

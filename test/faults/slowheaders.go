@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// slowHeaders is F41: connections that never finish their headers cost little, end soon, and disturb nobody.
+// slowHeaders is F41: connections that never finish their headers cost little, end soon, and do not affect other clients.
 func slowHeaders(t *testing.T, size Size) string {
 	allowed := time.Duration(size.of(2, 10)) * time.Second
 	n, note := descriptors(t, size.of(300, 10_000))

@@ -121,7 +121,7 @@ func unreadBodies(t *testing.T, g *harness.Gateway, k string) int {
 		"wrong key":          "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\n",
 		"no JSON":            "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: text/plain\r\n",
 		"compressed":         "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n",
-		"admin, nobody":      "POST /api/v1/keys HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n",
+		"admin, anonymous":   "POST /api/v1/keys HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n",
 		"expect, wrong key":  "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n",
 		"expect, wrong path": "POST /nothing HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n",
 	} {

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// stopUnderLoad is F07: the signal to stop ends nothing that can still finish, and says so to what cannot.
+// stopUnderLoad is F07: after the signal to stop, requests finish if they can; the others end with an error.
 func stopUnderLoad(t *testing.T, size Size) string {
 	url := harness.Serve(t, paced(size.of(10, 40)))
 	mock, silentURL := harness.Upstream(t)
@@ -62,7 +62,7 @@ func stopUnderLoad(t *testing.T, size Size) string {
 	return fmt.Sprintf("%s; readyz 503 after %s, ended after %s", verdict, unready.Round(time.Millisecond), took.Round(100*time.Millisecond))
 }
 
-// openEndless opens streams that never end by themselves, and hands out what was read of them.
+// openEndless opens streams without an end and returns the events read from them.
 func openEndless(t *testing.T, g *harness.Gateway, key string, n int) <-chan events {
 	t.Helper()
 	ended := make(chan events, n)

@@ -16,9 +16,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// diskFails is F06: the system refuses writes or syncs of a running gateway, journal and database alike, and later takes them
-// again. The refusals are made by strace at the border of the kernel: that needs no rights beyond those of whoever started
-// the process, unlike a small file system of its own.
+// diskFails is F06: the system fails writes or syncs of a running gateway, for journal and database, and later accepts
+// them again. The failures are injected by strace at the system call boundary: unlike a small file system, that needs no additional
+// privileges.
 func diskFails(t *testing.T, size Size) string {
 	var figures []string
 	for _, fault := range []struct {
@@ -82,7 +82,7 @@ func failingDisk(t *testing.T, size Size, name, inject, config string) string {
 	mend()
 	well := within(t, 10*time.Second, name+": requests are served again", func() bool { return ask() == http.StatusOK })
 	settled(t, g, reader)
-	g.Kill(t) // what was acknowledged is there without a word of goodbye
+	g.Kill(t) // acknowledged entries survive without a clean shutdown
 	g.Restart(t)
 	settled(t, g, reader)
 	logged := map[string]int{}
@@ -140,7 +140,7 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 }
 
 // manyWriters is F08: a hundred clients that make entries, people who look at pages, and commands that write to the same file
-// at the same time. Nobody hears of a lock.
+// at the same time. No request fails because of a lock.
 func manyWriters(t *testing.T, size Size) string {
 	_, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{

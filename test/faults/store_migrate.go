@@ -18,7 +18,7 @@ import (
 )
 
 // migrationKilled is F60: a gateway killed at each statement of its migrations leaves a database that the next start
-// completes; of three that start at once one migrates; a database of a newer version is refused.
+// completes; of three that start together one migrates; a database of a newer version is rejected.
 func migrationKilled(t *testing.T, size Size) string {
 	d := newDatabase(t)
 	d.Start(t)
@@ -45,7 +45,7 @@ func migrationKilled(t *testing.T, size Size) string {
 	if code == 0 || !strings.Contains(stderr, "newer version") {
 		t.Errorf("a newer database: exit %d, %s", code, stderr)
 	}
-	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three at once ready; newer schema refused with exit %d", kills, applied, lite, code)
+	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
 }
 
 // killAtStatements starts gateways on one database and kills each a few statements further on. Where a migration was completed

@@ -16,9 +16,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// powerCut is F09: the writes and syncs of a running gateway are recorded at the border of the kernel and replayed to random
-// moments. Of what was not synced then, each write is there, gone or there in part, and each new or removed name is there or
-// not. What the device itself does to synced data, and reordering within a file system's own journal, it does not cover.
+// powerCut is F09: the writes and syncs of a running gateway are recorded at the system call boundary and replayed up to
+// random points. Each unsynced write is applied, lost or torn, and each created or removed name is applied or lost. Device
+// failures on synced data and reordering inside a file system's journal are not covered.
 func powerCut(t *testing.T, size Size) string {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -50,7 +50,7 @@ func cutPower(t *testing.T, size Size, strict bool, draw *rand.Rand) string {
 	l := &load{gateway: g, client: client(t), key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	l.start(ctx, size.of(20, 40), size.of(2, 10))
-	time.Sleep(time.Duration(size.of(2, 20)) * time.Second) // what is written in this time is what is cut
+	time.Sleep(time.Duration(size.of(2, 20)) * time.Second) // writes during this time are cut
 	backup := liveBackup(t, g)
 	stop()
 	l.running.Wait()
@@ -108,8 +108,8 @@ func checkSums(t *testing.T, what, path string) {
 	}
 }
 
-// checkCut opens what a power cut at a moment leaves, lets the spool deliver, and compares it with what clients were told by
-// then. It returns the age of the oldest answer whose entry is gone.
+// checkCut opens the state after a power cut at a point in time, lets the spool deliver, and compares it with the responses that
+// clients had by then. It returns the age of the oldest response whose entry is lost.
 func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []transcript, strict bool, draw *rand.Rand) time.Duration {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cut")

@@ -109,12 +109,12 @@ func moment(t *testing.T, text string) time.Time {
 	s, errS := strconv.ParseInt(whole, 10, 64)
 	us, errU := strconv.ParseInt(micros, 10, 64)
 	if errS != nil || errU != nil {
-		t.Fatalf("%q is no time", text)
+		t.Fatalf("%q is not a time", text)
 	}
 	return time.Unix(s, us*1000)
 }
 
-// parseCall understands one call; false for files elsewhere, and for what is rebuilt in any case.
+// parseCall parses one system call. It returns false for files elsewhere and files that are rebuilt anyway.
 func parseCall(t *testing.T, name, args, dir string) (call, bool) {
 	t.Helper()
 	var path, data string
@@ -154,7 +154,7 @@ func number(t *testing.T, text string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		t.Fatalf("%q is no number", text)
+		t.Fatalf("%q is not a number", text)
 	}
 	return n
 }

@@ -13,8 +13,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// replicaKilled is F02: of two replicas on PostgreSQL and Redis one is killed. The other notices nothing, the records are
-// complete once the killed one is back, what it held is free, and its periodic work goes on.
+// replicaKilled is F02: of two replicas on PostgreSQL and Redis one is killed. The other is not affected, the records are
+// complete once the killed one is back, its holds are released, and its periodic tasks continue.
 func replicaKilled(t *testing.T, size Size) string {
 	d := newDatabase(t)
 	d.Start(t)

@@ -50,7 +50,7 @@ func cutStream(t *testing.T, _ Size) string {
 			t.Errorf("%s: the entry says %s %d, cost %v, %+v", name, entry.Outcome, entry.Status, entry.Cost, entry.Tokens)
 		}
 	}
-	return fmt.Sprintf("%d kinds of break, each told by an error event and charged", len(forms))
+	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
 }
 
 // cutBy sends two words and breaks the connection, by a reset or by its mere end.
@@ -67,14 +67,14 @@ func cutBy(reset bool) http.Handler {
 		}
 		_ = rw.Flush() // the other side may have gone: then there is nothing to break
 		if linger, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
-			time.Sleep(20 * time.Millisecond) // a reset would overtake what is still on its way
+			time.Sleep(20 * time.Millisecond) // a reset would overtake data in flight
 			_ = linger.SetLinger(0)
 		}
 		_ = conn.Close()
 	})
 }
 
-// clientLeaves is F22: a client that leaves stops the work at once.
+// clientLeaves is F22: a client disconnect stops the work immediately.
 func clientLeaves(t *testing.T, size Size) string {
 	g, mock := single(t, "timeouts: {idle: 60s}")
 	k := g.Key(t)

@@ -45,11 +45,11 @@ func tenants(t *testing.T, size Size) string {
 			t.Errorf("%s changed by what another workspace did:\nwas %s\nis  %s", path, clip([]byte(was)), clip([]byte(is)))
 		}
 		if strings.Contains(after[path], "canary") {
-			t.Errorf("%s tells of another workspace: %s", path, after[path])
+			t.Errorf("%s contains data of another workspace: %s", path, after[path])
 		}
 	}
 	if a := ann.call(t, http.MethodGet, "/requests?q=canary", ""); strings.Contains(string(a.Body), "canary") {
-		t.Errorf("whoever runs the gateway reads what others wrote: %s", clip(a.Body))
+		t.Errorf("the operator can read bodies of another workspace: %s", clip(a.Body))
 	}
 	return fmt.Sprintf("%d views of one workspace the same before and after %d requests of another", len(before), n+2)
 }

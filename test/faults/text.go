@@ -74,7 +74,7 @@ func headerHygiene(t *testing.T, _ Size) string {
 	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
 }
 
-// ours are the headers that answers of the model API have, besides those that say what was decided.
+// ours are the response headers of the model API other than those of the decision.
 var ours = []string{
 	"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Request-Id", "Retry-After", "X-Accel-Buffering", "X-Request-Id", "X-Should-Retry",
 }
@@ -108,7 +108,7 @@ func controlCharacters(t *testing.T, _ Size) string {
 		} {
 			sent++
 			mock.Then(mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
-			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: told(text)}); a.Status >= 500 {
+			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: loggedHeaders(text)}); a.Status >= 500 {
 				t.Errorf("%q: %d %s", text, a.Status, clip(a.Body))
 			}
 		}
@@ -140,8 +140,8 @@ func controlCharacters(t *testing.T, _ Size) string {
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
-// told puts a text into the headers that the log keeps, as far as a header can hold it.
-func told(text string) http.Header {
+// loggedHeaders puts a text into the headers that are logged, as far as a header can hold it.
+func loggedHeaders(text string) http.Header {
 	fit := strings.Map(func(r rune) rune {
 		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {
 			return -1 // no client library sends them
@@ -209,7 +209,7 @@ func badReload(t *testing.T, size Size) string {
 	}
 	refused := 0
 	for range size.of(1, 5) {
-		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same twice in a row, which would be no change
+		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same twice in a row, which would not be a change
 			before := strings.Count(g.Log(), "configuration refused")
 			g.SetConfig(t, bad[name])
 			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration refused") > before })

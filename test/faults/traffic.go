@@ -11,7 +11,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// shot is one request of steady traffic, and what came of it.
+// shot is one request of steady traffic and its result.
 type shot struct {
 	sent, took time.Duration // sent after the traffic's start
 	status     int           // 0 when no answer came

@@ -17,7 +17,7 @@ func sessions(t *testing.T, _ Size) string {
 	g, _ := single(t)
 	ann := register(t, g, "ann@example.com")
 
-	// A session that somebody else has planted gains nothing.
+	// A planted session cookie has no effect.
 	planted := strings.Repeat("A", len(ann.token))
 	a := g.Call(t, harness.Request{
 		Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`,
@@ -31,7 +31,7 @@ func sessions(t *testing.T, _ Size) string {
 		t.Errorf("the planted session: %d", got.Status)
 	}
 
-	// Every session, and what it watches, ends with the password.
+	// Changing the password ends every session and its live views.
 	others := []person{signedIn(t, g, a)}
 	for range 3 {
 		others = append(others, signedIn(t, g, signIn(t, g, ann.email, password)))
@@ -55,10 +55,10 @@ func sessions(t *testing.T, _ Size) string {
 		t.Errorf("sessions ended after %s", ended)
 	}
 	refused := otherSites(t, g, now)
-	return fmt.Sprintf("5 sessions ended within %s, a live view told %d requests after that; %d changes from other sites refused, 0 by GET", ended.Round(time.Millisecond), told, refused)
+	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), told, refused)
 }
 
-// watch makes requests and counts those that a view of an ended session is told of, a second after its end.
+// watch sends requests and counts those that a live view of an ended session still receives a second later.
 func watch(t *testing.T, g *harness.Gateway, p person, watching *http.Response) int {
 	t.Helper()
 	k := p.key(t).Text
@@ -83,7 +83,7 @@ func watch(t *testing.T, g *harness.Gateway, p person, watching *http.Response) 
 		return 0
 	}
 	if told > 0 {
-		t.Errorf("a view of an ended session was told of requests %d times", told)
+		t.Errorf("a live view of an ended session received requests %d times", told)
 	}
 	return told
 }

@@ -78,7 +78,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	deadline := time.Now().Add(patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain until %s", patience, what)
+			t.Fatalf("timed out after %s waiting until %s", patience, what)
 		}
 		time.Sleep(10 * time.Millisecond) // another process cannot be watched with a fake clock
 	}

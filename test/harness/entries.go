@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Entry is the record of one request, as the admin API tells it.
+// Entry is the record of one request, as returned by the admin API.
 type Entry struct {
 	ID            string            `json:"id"`
 	Outcome       string            `json:"outcome"`

@@ -11,7 +11,7 @@ import (
 // dieWithParent lets no gateway outlive a test process that was killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// openTerminal opens a pseudo-terminal: what is written to theirs can be read from ours.
+// openTerminal opens a pseudo-terminal: bytes written to theirs can be read from ours.
 func openTerminal() (ours, theirs *os.File, err error) {
 	if ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err

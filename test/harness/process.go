@@ -143,7 +143,7 @@ func (g *Gateway) follow(r io.Reader, p *process) {
 		if address := listening(line); address != "" {
 			select {
 			case p.ready <- address:
-			default: // told already, in another form
+			default: // already reported in another form
 			}
 		}
 	}
@@ -205,14 +205,14 @@ func (g *Gateway) Stop(t testing.TB) {
 	}
 }
 
-// Kill ends the process as a power cut would: at once and without a word.
+// Kill ends the process with SIGKILL.
 func (g *Gateway) Kill(t testing.TB) {
 	t.Helper()
 	g.Signal(t, syscall.SIGKILL)
 	<-g.running(t).done
 }
 
-// Restart starts the process anew at the same address with the same files, after stopping it where it still runs.
+// Restart stops the process if it is running and starts it at the same address with the same files.
 func (g *Gateway) Restart(t testing.TB) {
 	t.Helper()
 	if p := g.running(t); !p.ended() {
@@ -263,7 +263,7 @@ func (g *Gateway) running(t testing.TB) *process {
 	return g.process
 }
 
-// end kills what is left when the test is over.
+// end kills the process when the test ends.
 func (g *Gateway) end() {
 	g.mu.Lock()
 	p := g.process

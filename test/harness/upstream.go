@@ -27,7 +27,7 @@ func Serve(t testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// FreeAddress is a loopback address that nobody listens on, and that nobody else is likely to take soon.
+// FreeAddress returns an unused loopback address that is unlikely to be taken soon.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

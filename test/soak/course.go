@@ -36,8 +36,8 @@ func (s *samples) course() Course {
 	}
 }
 
-// blocks is how many means the slope is computed of: samples that lie close together share the same cycle of the
-// garbage collector and are no evidence of their own.
+// blocks is how many means the slope is computed of: samples close together share one cycle of the garbage
+// collector and are not independent.
 const blocks = 12
 
 // slope is the growth per minute, by least squares over the means of blocks, with twice its standard error.

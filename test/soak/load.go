@@ -57,7 +57,7 @@ func newLoad(g *harness.Gateway, key string) *load {
 	return &load{gateway: g, key: key, client: &http.Client{Transport: transport}}
 }
 
-// start sends until the context ends. What is under way then goes on.
+// start sends requests until the context ends. Requests in flight continue.
 func (l *load) start(ctx context.Context, rate, streams int) {
 	l.running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -73,7 +73,7 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 	})
 	for i := range streams {
 		l.running.Go(func() {
-			// Streams that all began at once would end at once for ever: the first of each is left after another time.
+			// Streams that start together would always end together, so the first of each ends after a different time.
 			first, leave := context.WithTimeout(ctx, time.Duration(i)*step*events/time.Duration(streams))
 			l.stream(first)
 			leave()
@@ -143,7 +143,7 @@ func (l *load) send(ctx context.Context, body string) ([]byte, error) {
 	return data, err
 }
 
-// end waits for what is under way.
+// end waits for requests in flight.
 func (l *load) end() {
 	l.running.Wait()
 	l.client.CloseIdleConnections()

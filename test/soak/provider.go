@@ -32,7 +32,7 @@ func (provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !asked.Stream {
 		if pause(r.Context(), step) {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, whole) // who has left does not read it
+			_, _ = io.WriteString(w, whole) // a disconnected client does not read it
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func (provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.WriteString(w, event); err != nil {
 			return
 		}
-		_ = http.NewResponseController(w).Flush() // who has left is noticed by the next write
+		_ = http.NewResponseController(w).Flush() // the next write detects a disconnect
 		if !pause(r.Context(), step) {
 			return
 		}

@@ -50,7 +50,7 @@ func (r Report) String() string {
 func Run(t testing.TB, p Plan) Report {
 	t.Helper()
 	upstream := harness.Serve(t, provider{})
-	// A line for each request would fill the memory of whoever reads them; without lines it does not say that it is ready.
+	// A line per request would fill the harness's memory; without log lines there is no ready message.
 	g := harness.Start(t, harness.Options{Binary: p.Binary, Early: true, Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("steady", 0.4, 1.6, 0.5)},
 	}}, "log: {level: warn}", p.Setting)})
@@ -73,9 +73,8 @@ func Run(t testing.TB, p Plan) Report {
 	}
 }
 
-// The bounds on memory: what it may grow by in a minute, and what it may have at all. The caches of the database fill in
-// the first minutes (64 MiB for the connection that writes, 16 for each that reads), and a soak that is shorter than this
-// cannot tell that from a leak: of such a one only the peak is judged.
+// Memory limits: growth per minute and maximum. The database caches fill in the first minutes, which a short soak cannot
+// distinguish from a leak, so only its peak is checked.
 const (
 	mib       = 1 << 20
 	growth    = 1 * mib

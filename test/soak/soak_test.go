@@ -21,7 +21,7 @@ func TestSoak(t *testing.T) { //nolint:paralleltest // it measures
 }
 
 // TestSoakWithRaceDetector runs for a sixth of that time at a fifth of the load: the detector makes everything several
-// times slower, and what it looks for does not depend on the rate.
+// times slower, and races do not depend on the rate.
 func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures
 	d := minutes(t) / 6
 	binary := filepath.Join(t.TempDir(), "fairlead-race")

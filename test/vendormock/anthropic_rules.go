@@ -228,7 +228,7 @@ func claudeSignatures(q *claudeRequest) string {
 			}
 		}
 		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.lastPrompt() {
-			continue // where the model decides whether to reason, and in loops that are done with, it may be left out
+			continue // optional where the model decides whether to reason, and in completed tool loops
 		}
 		for _, call := range t.of(called) {
 			if q.server.signature(call.id) != "" && t.parts[0].kind != thought && t.parts[0].kind != hidden {

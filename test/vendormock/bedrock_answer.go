@@ -41,8 +41,8 @@ func converseBlock(p part) obj {
 	}
 }
 
-// frames writes binary events: a block starts with an event of its own only when it calls a tool, and what was used
-// comes after the stop.
+// frames writes binary events: only tool calls have a start event of their own, and usage follows
+// the stop.
 func (b *bedrock) frames(_ *visit, _ *conversation, r reply) (contentType string, list [][]byte) {
 	send := func(name string, payload obj) { list = append(list, eventFrame("event", name, encode(payload))) }
 	send("messageStart", obj{"role": "assistant"})

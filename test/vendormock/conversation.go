@@ -50,7 +50,7 @@ const (
 	called
 	result
 	thought
-	hidden // reasoning that nobody may read
+	hidden // encrypted reasoning
 )
 
 // part is a piece of a turn.
@@ -103,7 +103,7 @@ func (t turn) of(kind partKind) []part {
 	return list
 }
 
-// media lists everything that is no text, in order.
+// media lists the non-text parts in order.
 func (c *conversation) media() []part {
 	var list []part
 	for _, t := range c.turns {

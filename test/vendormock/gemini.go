@@ -143,7 +143,7 @@ func (g *gemini) check(v *visit) *refusal {
 	return nil
 }
 
-// checkShape reports problems as the vendor's JSON reader does: all unknown members at once.
+// checkShape reports problems as the vendor's JSON reader does: all unknown members together.
 func (g *gemini) checkShape(v *visit, name string) *refusal {
 	found := g.shapes.check(name, v.document)
 	if len(found) == 0 {
@@ -284,7 +284,7 @@ func geminiParts(content gjson.Result) []part {
 	return list
 }
 
-// geminiResult is what a tool returned: the one member of the response, or all of it.
+// geminiResult returns the only member of a tool's response, or the whole response.
 func geminiResult(response gjson.Result) string {
 	for _, name := range []string{"output", "result", "error", "content"} {
 		if member := response.Get(name); member.Exists() && len(response.Map()) == 1 {

@@ -18,7 +18,7 @@ func picture(mediaType, data string) (part, error) {
 	return part{kind: media, mediaType: mediaType, size: len(raw)}, nil
 }
 
-// known are the types whose bytes can be told from others.
+// known reports whether a media type can be recognised by its first bytes.
 func known(mediaType string) bool {
 	switch mediaType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":

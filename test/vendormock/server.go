@@ -121,7 +121,7 @@ func or[T comparable](value, otherwise T) T {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Calls lists what was received so far, in order of arrival.
+// Calls returns the received calls in order of arrival.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Server) Next(texts ...string) {
 	}
 }
 
-// listCalls shows clients in other languages what was received; setNext takes what Next takes.
+// listCalls returns the received calls to test clients in other languages; setNext is the counterpart of Next.
 func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 	list := []map[string]any{}
 	for _, call := range s.Calls() {

@@ -47,7 +47,7 @@ type typ struct {
 	nullable bool
 }
 
-// problem is what is wrong with a request, before a vendor has put it into its own words.
+// problem is an invalid part of a request, before it is worded as the vendor's error.
 type problem struct {
 	path string // such as messages.0.content
 	kind problemKind

@@ -14,7 +14,7 @@ import (
 
 var credentials = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
 
-// checkSignature makes the signature of a request (Signature Version 4) anew and compares.
+// checkSignature recomputes the signature of a request (Signature Version 4) and compares it.
 func checkSignature(r *http.Request, body []byte, o Options) *refusal {
 	denied := func(kind, message string) *refusal {
 		return &refusal{status: http.StatusForbidden, kind: kind, message: message}

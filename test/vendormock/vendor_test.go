@@ -111,7 +111,7 @@ func TestStrangersAreSentAway(t *testing.T) {
 	}
 }
 
-// refusedRows are requests that a vendor does not take, and what it says.
+// refusedRows are requests that a vendor rejects, with its error.
 var refusedRows = []struct{ vendor, body, want string }{
 	{"anthropic", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Field required"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":"9","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Input should be a valid integer"},

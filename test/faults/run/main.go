@@ -1,5 +1,5 @@
-// Command run tries the whole fault catalogue, or a part of it, against the built binary: one process for each case, one
-// line for each result, and a table of them in test-results/faults.md.
+// Command run runs the fault catalogue, or selected cases, against the built binary: one process per case, one line per result,
+// and a table in test-results/faults.md.
 package main
 
 import (
@@ -94,7 +94,7 @@ type runner struct {
 	binary   string    // the compiled tests of the catalogue
 	work     string    // a directory for this run
 	source   string    // where the tests lie
-	results  string    // where what they say is kept
+	results  string    // folder for the output of the cases
 	deadline time.Time // of all of them
 }
 

@@ -27,7 +27,7 @@ func newReport(out io.Writer, path, about string) *report {
 	return &report{out: out, path: path, about: about}
 }
 
-// add prints a result, of a failed one also the end of what it said, and writes the table: an interrupted run has one too.
+// add prints a result, with the end of its output if it failed, and rewrites the table, so that an interrupted run has one too.
 func (r *report) add(result faults.Result, output []byte) error {
 	r.results = append(r.results, result)
 	fmt.Fprintln(r.out, result)
@@ -37,7 +37,7 @@ func (r *report) add(result faults.Result, output []byte) error {
 	return os.WriteFile(r.path, r.table(), 0o600)
 }
 
-// end prints what is missing and the sum, and returns how many failed.
+// end prints missing cases and the totals, and returns the number of failures.
 func (r *report) end() (failed int, err error) {
 	for _, id := range r.missing {
 		fmt.Fprintf(r.out, "%-4s  missing\n", id)

@@ -18,7 +18,7 @@ import (
 // grace is how long a case that is over its bound has to say where it hangs before it is killed.
 const grace = 20 * time.Second
 
-// try runs one case within its bound. What it printed is kept in test-results/faults/ and returned.
+// try runs one case within its time limit. Its output is stored in test-results/faults/ and returned.
 func (r *runner) try(ctx context.Context, c faults.Case) (faults.Result, []byte) {
 	result := faults.Result{ID: c.ID, Name: c.Name, Verdict: faults.Fail}
 	bound := min(faults.Bound(c.ID), time.Until(r.deadline))
@@ -62,7 +62,7 @@ func (r *runner) process(ctx context.Context, id, handed string, bound time.Dura
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there is nobody left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually no process is left
 	}
 	return err
 }

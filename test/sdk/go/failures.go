@@ -36,8 +36,8 @@ func failures() []testCase {
 	}
 }
 
-// told checks that an error is the client's own, with code and sentence, and returns it.
-func told(err error, status int, code string) (*openai.Error, error) {
+// wantError checks that an error is the client's own, with code and sentence, and returns it.
+func wantError(err error, status int, code string) (*openai.Error, error) {
 	var e *openai.Error
 	if !errors.As(err, &e) {
 		return nil, holds(false, "the error is %T, want *openai.Error: %v", err, err)
@@ -55,7 +55,7 @@ func told(err error, status int, code string) (*openai.Error, error) {
 func refusal(client openai.Client, params openai.ChatCompletionNewParams, status int, code string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := client.Chat.Completions.New(ctx, params)
-		_, err = told(err, status, code)
+		_, err = wantError(err, status, code)
 		return err
 	}
 }
@@ -64,7 +64,7 @@ func unknownModel(ctx context.Context) error {
 	client := sim()
 	var resp *http.Response
 	_, err := client.Chat.Completions.New(ctx, ask("sim-smal", "Hi"), option.WithResponseInto(&resp))
-	e, err := told(err, http.StatusNotFound, "MODEL_NOT_FOUND")
+	e, err := wantError(err, http.StatusNotFound, "MODEL_NOT_FOUND")
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func unknownModel(ctx context.Context) error {
 		return err
 	}
 	_, err = client.Models.Get(ctx, "sim-smal")
-	_, err = told(err, http.StatusNotFound, "MODEL_NOT_FOUND")
+	_, err = wantError(err, http.StatusNotFound, "MODEL_NOT_FOUND")
 	return errors.Join(err, holds(slices.Contains(body.Details.Suggestions, simulated), "suggestions are %v", body.Details.Suggestions))
 }
 
@@ -85,7 +85,7 @@ func limited(ctx context.Context) error {
 		return err
 	}
 	_, err := client.Chat.Completions.New(ctx, ask("vendor/slashed", "Hi"))
-	e, err := told(err, http.StatusTooManyRequests, "RATE_LIMITED")
+	e, err := wantError(err, http.StatusTooManyRequests, "RATE_LIMITED")
 	if err != nil {
 		return err
 	}
@@ -118,6 +118,6 @@ func broke(ctx context.Context) error {
 	sent := 0
 	client := mock(option.WithAPIKey(os.Getenv("BROKE_KEY")), option.WithMaxRetries(2), counting(&sent))
 	_, err := client.Chat.Completions.New(ctx, ask("vendor/slashed", "Hi"))
-	_, err = told(err, http.StatusPaymentRequired, "BUDGET_EXCEEDED")
+	_, err = wantError(err, http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	return errors.Join(err, equal("requests sent", sent, 1))
 }
