@@ -1,4 +1,4 @@
-import { Group, Text, Title } from "@mantine/core";
+import { Box, Group, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
 
 interface Props {
@@ -14,14 +14,14 @@ export function PageHeader({ title, description, actions }: Props) {
   }, [title]);
   return (
     <Group justify="space-between" align="flex-start" mb="md" gap="sm">
-      <div>
+      <Box flex="1 1 320px" miw={0}>
         <Title order={1}>{title}</Title>
         {description && (
           <Text c="dimmed" size="sm">
             {description}
           </Text>
         )}
-      </div>
+      </Box>
       {actions && <Group gap="xs">{actions}</Group>}
     </Group>
   );

@@ -93,7 +93,7 @@ function moreSummary(draft: KeyDraft): string {
       : draft.expiry === "date"
         ? draft.expiryDate
         : `${draft.expiry} days`;
-  return `${ends} · body logging: ${draft.logBodies}${draft.tags.length > 0 ? ` · ${draft.tags.join(", ")}` : ""}`;
+  return `${ends} · body logging: ${draft.logBodies === "inherit" ? "workspace default" : draft.logBodies}${draft.tags.length > 0 ? ` · ${draft.tags.join(", ")}` : ""}`;
 }
 
 function AccessFields({ draft, onChange, models, problems }: Props) {

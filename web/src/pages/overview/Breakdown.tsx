@@ -125,7 +125,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
     },
     {
       id: "routed",
-      label: "Routed cost",
+      label: "Routed",
       numeric: true,
       hint: "Cost of the requests",
       sort: (g) => (g.priced > 0 ? Number(g.cost_usd) : null),
@@ -133,7 +133,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
     },
     {
       id: "baseline",
-      label: "Baseline cost",
+      label: "Baseline",
       numeric: true,
       hint: "Cost of the same requests with the baseline model, where known",
       sort: (g) => (g.compared > 0 ? Number(g.baseline_cost_usd) : null),

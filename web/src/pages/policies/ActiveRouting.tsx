@@ -58,11 +58,14 @@ function countText({ instance, workspace }: Schema["PolicyBook"]): string {
   if (global + own === 0) {
     return "None";
   }
-  return global > 0 ? `${own} + ${global} global` : String(own);
+  if (global === 0) {
+    return String(own);
+  }
+  return own === 0 ? `${global} global` : `${own} + ${global} global`;
 }
 
 function baseline(settings: Schema["SettingsView"], workspace: Schema["WorkspaceView"]): string {
-  return workspace.default_model ?? settings.default_model ?? "Most expensive candidate";
+  return workspace.default_model ?? settings.default_model ?? "None";
 }
 
 function baselineText(settings: Schema["SettingsView"], workspace: Schema["WorkspaceView"]): string {
@@ -71,5 +74,5 @@ function baselineText(settings: Schema["SettingsView"], workspace: Schema["Works
   }
   return settings.default_model
     ? "Gateway default. Requests and keys can override it."
-    : "No default model is set.";
+    : "No default model is set. Savings are measured against the most expensive candidate.";
 }

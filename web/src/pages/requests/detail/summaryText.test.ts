@@ -83,6 +83,12 @@ describe("summaryOf", () => {
     expect(text({ outcome: "upstream_error", error: undefined })).toContain(
       "Failed after 412 ms without an attempt. See the reasons in the candidates below.",
     );
+    const failed = {
+      code: "PROVIDER_UPSTREAM_ERROR",
+      message: "p/m returned 503. Retry.",
+      origin: "provider",
+    } as const;
+    expect(text({ outcome: "upstream_error", error: failed })).toMatch(/: p\/m returned 503\. Retry\.$/);
     const attempts = [{ provider: "p", model: "m", class: "overload" }] as Detail["attempts"];
     expect(text({ outcome: "upstream_error", error: undefined, attempts })).toContain(
       "Failed after 412 ms and 1 attempt. Retry, or add a fallback model.",

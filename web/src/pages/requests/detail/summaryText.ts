@@ -18,7 +18,8 @@ export function summaryOf(r: Detail): Part[] {
   const parts: Part[] = [failureText(r)];
   parts.push(r.error?.message ? `: ${r.error.message}` : ".");
   const advice = adviceOf(r);
-  if (advice) {
+  // The gateway's error messages already say what to do.
+  if (advice && !r.error?.message) {
     parts.push(` ${advice}`);
   }
   return parts;
