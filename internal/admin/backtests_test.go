@@ -266,7 +266,7 @@ func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	other := verify(replay.Verification{Differences: []replay.Difference{{What: "plan", Logged: "a", Recomputed: "b"}}})
-	if diff := cmp.Diff(requests.Verification{Recomputed: true, Differences: []requests.Difference{{"plan", "a", "b"}}, Missing: []string{}}, other); diff != "" {
+	if diff := cmp.Diff(requests.Verification{Recomputed: true, Differences: []requests.Difference{{What: "plan", Logged: "a", Recomputed: "b"}}, Missing: []string{}}, other); diff != "" {
 		t.Error(diff)
 	}
 	lost := verify(replay.Verification{Missing: []string{"policies of version x: gone"}})

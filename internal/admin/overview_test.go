@@ -180,7 +180,7 @@ func TestHistogramCountsAnyFilter(t *testing.T) {
 	if rolled.Counted != "rollups" || rolled.Partial || rolled.Bins[0].Requests != 3 || !rolled.From.Equal(noon.Add(-24*time.Hour)) || !rolled.To.Equal(noon) {
 		t.Errorf("%+v", rolled)
 	}
-	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (overview.HistogramBin{noon.Add(-2 * time.Hour), 2, 1, 1}) {
+	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (overview.HistogramBin{Start: noon.Add(-2 * time.Hour), Requests: 2, Errors: 1, Fallbacks: 1}) {
 		t.Errorf("%+v", counted)
 	}
 	if !partial.Partial || !partial.CountedFrom.Equal(noon.Add(-time.Hour)) {

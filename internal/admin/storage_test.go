@@ -18,7 +18,7 @@ const (
 func TestForecastIsForThoseWhoRunTheGateway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.samples = []overview.StorageSample{{noon.Add(-2 * day), 500}}
+	s.world.samples = []overview.StorageSample{{At: noon.Add(-2 * day), Bytes: 500}}
 	var mine, theirs overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
 	s.call("GET", "/settings", "", as(stranger)).want(200).into(&theirs)

@@ -76,7 +76,7 @@ type EndedSessions struct {
 }
 
 func (a *handlers) getAccount(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[AccountView], error) {
-	return &api.Output[AccountView]{accountView(c.Account)}, nil
+	return api.Respond(accountView(c.Account)), nil
 }
 
 type updateAccountInput struct {
@@ -91,7 +91,7 @@ func (a *handlers) updateAccount(ctx context.Context, c *api.Call, in *updateAcc
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[AccountView]{accountView(changed)}, nil
+	return api.Respond(accountView(changed)), nil
 }
 
 type deleteAccountInput struct {
@@ -134,7 +134,7 @@ func (a *handlers) listSessions(ctx context.Context, c *api.Call, _ *struct{}) (
 			CreatedAt: s.CreatedAt.UTC(), SeenAt: s.SeenAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(),
 		})
 	}
-	return &api.Output[BrowserSessionList]{list}, nil
+	return api.Respond(list), nil
 }
 
 type sessionPath struct {
@@ -164,7 +164,7 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *api.Call, _ *struct{
 		}
 		done.Ended++
 	}
-	return &api.Output[EndedSessions]{done}, nil
+	return api.Respond(done), nil
 }
 
 func accountView(p account.Account) AccountView {

@@ -41,10 +41,10 @@ func (a *handlers) getRegistration(ctx context.Context, _ *api.Call, _ *struct{}
 		return nil, err
 	}
 	mode := a.Facts().Registration
-	return &api.Output[RegistrationState]{RegistrationState{
+	return api.Respond(RegistrationState{
 		SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
 		InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
-	}}, nil
+	}), nil
 }
 
 type registrationInput struct {

@@ -90,7 +90,7 @@ func (a *handlers) getSession(ctx context.Context, c *api.Call, in *cookieInput)
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[SessionView]{view}, nil
+	return api.Respond(view), nil
 }
 
 // recall loads the session of a token; one that is over is nobody's.
@@ -193,7 +193,7 @@ func (a *handlers) listWorkspaces(ctx context.Context, c *api.Call, _ *struct{})
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[WorkspaceList]{WorkspaceList{Workspaces: list}}, nil
+	return api.Respond(WorkspaceList{Workspaces: list}), nil
 }
 
 // membershipViews lists the caller's workspaces with what they may do there.

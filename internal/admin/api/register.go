@@ -33,10 +33,13 @@ func (s *Server) Operations() []Operation {
 	return slices.Clone(s.operations)
 }
 
-// output is an answer with a body.
+// Output is a response with a body.
 type Output[T any] struct{ Body T }
 
-// nothing is an answer without one.
+// Respond returns a response with a body.
+func Respond[T any](body T) *Output[T] { return &Output[T]{Body: body} }
+
+// NoContent is a response without a body.
 type NoContent struct{}
 
 // register adds an operation. There is no other way to add one, so none can be without a permission: it is checked

@@ -81,7 +81,7 @@ func (a *handlers) listKeys(ctx context.Context, c *api.Call, _ *struct{}) (*api
 	for i := range keys {
 		list.Keys = append(list.Keys, a.keyView(&keys[i], spent))
 	}
-	return &api.Output[KeyList]{list}, nil
+	return api.Respond(list), nil
 }
 
 // KeyPath names a key. It is exported because huma reads embedded fields only then.
@@ -102,7 +102,7 @@ func (a *handlers) keyAnswer(ctx context.Context, key account.Key) (*api.Output[
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[KeyView]{a.keyView(&key, spent)}, nil
+	return api.Respond(a.keyView(&key, spent)), nil
 }
 
 type createKeyInput struct {
@@ -136,7 +136,7 @@ func (a *handlers) createKey(ctx context.Context, c *api.Call, in *createKeyInpu
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[NewKey]{NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}}, nil
+	return api.Respond(NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}), nil
 }
 
 // checkEnd refuses the one moment that would be taken for never: whoever means that says nothing, or null.
@@ -209,7 +209,7 @@ func (a *handlers) rotateKey(ctx context.Context, c *api.Call, in *rotateKeyInpu
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[NewKey]{NewKey{KeyView: a.keyView(&key, spent), Secret: secret}}, nil
+	return api.Respond(NewKey{KeyView: a.keyView(&key, spent), Secret: secret}), nil
 }
 
 func (a *handlers) revokeKey(ctx context.Context, c *api.Call, in *KeyPath) (*api.Output[KeyView], error) {

@@ -52,7 +52,7 @@ func (a *handlers) getAttention(_ context.Context, c *api.Call, _ *struct{}) (*a
 	if c.Actor.Operator {
 		list.ConfigFile = api.NonEmpty(a.Instance.Facts().ConfigFile)
 	}
-	return &api.Output[AttentionList]{list}, nil
+	return api.Respond(list), nil
 }
 
 // gatewayAttention is what concerns everybody on this gateway.

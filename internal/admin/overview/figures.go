@@ -83,10 +83,10 @@ func (a *handlers) getFacets(ctx context.Context, c *api.Call, in *requests.Figu
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[Facets]{Facets{
+	return api.Respond(Facets{
 		Decision: decisionFacets(total), Outcome: outcomeFacets(total),
 		Provider: facets(groups.Provider), Model: facets(groups.Model), Key: facets(groups.Key), Policy: facets(groups.Policy),
-	}}, nil
+	}), nil
 }
 
 func decisionFacets(f requests.FigureSet) []Facet {
@@ -180,7 +180,7 @@ func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zo
 		b := &buckets[i]
 		answer.Bins = append(answer.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
 	}
-	return &api.Output[Histogram]{answer}, nil
+	return api.Respond(answer), nil
 }
 
 func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
@@ -204,5 +204,5 @@ func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, z
 		}
 		answer.Partial, answer.CountedFrom = true, api.Time(from)
 	}
-	return &api.Output[Histogram]{answer}, nil
+	return api.Respond(answer), nil
 }

@@ -138,7 +138,7 @@ func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInp
 	if answer.Attention, err = a.attention(ctx, c, now); err != nil {
 		return nil, err
 	}
-	return &api.Output[Overview]{answer}, nil
+	return api.Respond(answer), nil
 }
 
 func starts(buckets []requestlog.Bucket) []time.Time {

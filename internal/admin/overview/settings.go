@@ -118,7 +118,7 @@ func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*
 		},
 	}
 	if !c.Actor.Operator {
-		return &api.Output[SettingsView]{v}, nil // paths and disks are the matter of whoever runs the gateway
+		return api.Respond(v), nil // paths and disks are the matter of whoever runs the gateway
 	}
 	v.ConfigSource = f.ConfigSource
 	use, err := a.Instance.Storage(ctx)
@@ -129,7 +129,7 @@ func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*
 		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
 		FreeBytes: known(use.FreeBytes), OldestEntry: api.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
 	}
-	return &api.Output[SettingsView]{v}, nil
+	return api.Respond(v), nil
 }
 
 // known is nil for a number that was not measured.

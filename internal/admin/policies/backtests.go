@@ -101,7 +101,7 @@ func (a *handlers) startBacktest(ctx context.Context, c *api.Call, in *startBack
 	if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
 		return nil, err
 	}
-	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+	return api.Respond(job.view(a.Now(), true)), nil
 }
 
 func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQuery, error) {
@@ -164,7 +164,7 @@ func (a *handlers) listBacktests(_ context.Context, c *api.Call, _ *struct{}) (*
 	for _, job := range a.backtests.of(c.WorkspaceID, now) {
 		list.Backtests = append(list.Backtests, job.view(now, false))
 	}
-	return &api.Output[BacktestList]{list}, nil
+	return api.Respond(list), nil
 }
 
 type backtestPath struct {
@@ -176,7 +176,7 @@ func (a *handlers) getBacktest(_ context.Context, c *api.Call, in *backtestPath)
 	if job == nil {
 		return nil, api.NotFound()
 	}
-	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+	return api.Respond(job.view(a.Now(), true)), nil
 }
 
 func (a *handlers) cancelBacktest(ctx context.Context, c *api.Call, in *backtestPath) (*api.Output[Backtest], error) {
@@ -190,5 +190,5 @@ func (a *handlers) cancelBacktest(ctx context.Context, c *api.Call, in *backtest
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &api.Output[Backtest]{job.view(a.Now(), true)}, nil
+	return api.Respond(job.view(a.Now(), true)), nil
 }

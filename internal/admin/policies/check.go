@@ -87,7 +87,7 @@ func (a *handlers) checkPolicies(ctx context.Context, c *api.Call, in *checkPoli
 		check.Policies, check.Hash = set.Policies(), set.Version()
 		check.Source = string(policy.Format(check.Policies))
 	}
-	return &api.Output[PolicyCheck]{check}, nil
+	return api.Respond(check), nil
 }
 
 // draft compiles a text as if it were the workspace's own policies, with those of the instance before them. It is never

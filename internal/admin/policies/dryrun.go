@@ -80,7 +80,7 @@ func (a *handlers) tryPolicies(ctx context.Context, c *api.Call, in *tryPolicies
 			return nil, err
 		}
 	}
-	return &api.Output[PolicyTrial]{answer}, nil
+	return api.Respond(answer), nil
 }
 
 func (in *tryPoliciesInput) queries(workspaceID string) []ExplainQuery {

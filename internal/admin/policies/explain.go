@@ -56,7 +56,7 @@ func (a *handlers) explainRoute(ctx context.Context, c *api.Call, in *explainInp
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[Explanation]{answer}, nil
+	return api.Respond(answer), nil
 }
 
 // knownKey refuses the id of a key that the workspace does not have; empty is none.

@@ -73,7 +73,7 @@ func (a *handlers) getFeedback(ctx context.Context, c *api.Call, _ *struct{}) (*
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[FeedbackSummary]{feedbackSummary(&sum)}, nil
+	return api.Respond(feedbackSummary(&sum)), nil
 }
 
 type resetFeedbackInput struct {

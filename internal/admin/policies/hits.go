@@ -76,7 +76,7 @@ func (a *handlers) getPolicyTraffic(ctx context.Context, c *api.Call, in *policy
 	hits := newPolicyTally(groups, total)
 	hits.add("instance", a.Policies.Instance())
 	hits.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
-	return &api.Output[PolicyTraffic]{PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}}, nil
+	return api.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}), nil
 }
 
 // policyTally puts policies and their figures together.

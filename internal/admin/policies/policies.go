@@ -103,7 +103,7 @@ func (a *handlers) getPolicies(ctx context.Context, c *api.Call, _ *struct{}) (*
 	}
 	book.Reason = api.NonEmpty(a.policiesClosed(c))
 	book.Editable = book.Reason == nil
-	return &api.Output[PolicyBook]{book}, nil
+	return api.Respond(book), nil
 }
 
 func sorted(names []string) []string {
@@ -235,7 +235,7 @@ func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, sou
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[WorkspacePolicies]{view}, nil
+	return api.Respond(view), nil
 }
 
 // outrun tells somebody that another was faster, and how far they are now.

@@ -64,7 +64,7 @@ func (a *handlers) listPolicyVersions(ctx context.Context, c *api.Call, _ *struc
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[PolicyVersionList]{PolicyVersionList{Versions: list}}, nil
+	return api.Respond(PolicyVersionList{Versions: list}), nil
 }
 
 type policyVersionPath struct {
@@ -81,9 +81,9 @@ func (a *handlers) getPolicyVersion(ctx context.Context, c *api.Call, in *policy
 		return nil, err
 	}
 	_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.World())
-	return &api.Output[PolicyVersionText]{PolicyVersionText{
+	return api.Respond(PolicyVersionText{
 		PolicyVersion: views[0], Source: v.Source, Policies: a.written(v.Source), Problems: policyProblems(problems),
-	}}, nil
+	}), nil
 }
 
 type diffPoliciesInput struct {
@@ -104,7 +104,7 @@ func (a *handlers) diffPolicies(ctx context.Context, c *api.Call, in *diffPolici
 		return nil, err
 	}
 	unified := policy.Diff([]byte(before.Source), []byte(after.Source))
-	return &api.Output[PolicyDiff]{PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}}, nil
+	return api.Respond(PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}), nil
 }
 
 type rollBackInput struct {

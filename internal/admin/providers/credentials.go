@@ -46,7 +46,7 @@ func (a *handlers) addCredential(ctx context.Context, c *api.Call, in *addCreden
 	if err := a.Record(ctx, c.Actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
 		return nil, err
 	}
-	return &api.Output[CredentialView]{view}, nil
+	return api.Respond(view), nil
 }
 
 type credentialPath struct {

@@ -114,7 +114,7 @@ func (a *handlers) listModels(ctx context.Context, c *api.Call, _ *struct{}) (*a
 		v.SharePercent = api.Share(v.Traffic.Requests, requests)
 		list.Models = append(list.Models, v)
 	}
-	return &api.Output[ModelList]{list}, nil
+	return api.Respond(list), nil
 }
 
 // traffic returns the last day's figures by model or provider, and the number of all requests.

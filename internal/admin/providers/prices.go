@@ -57,7 +57,7 @@ func (a *handlers) setPrice(ctx context.Context, c *api.Call, in *setPriceInput)
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[TargetView]{targetViews([]TargetState{*changed})[0]}, nil
+	return api.Respond(targetViews([]TargetState{*changed})[0]), nil
 }
 
 func (a *handlers) deletePrice(ctx context.Context, c *api.Call, in *PricePath) (*api.NoContent, error) {

@@ -107,7 +107,7 @@ func (a *handlers) listProviders(ctx context.Context, c *api.Call, _ *struct{}) 
 		v.SharePercent = api.Share(v.Traffic.Requests, requests)
 		list.Providers = append(list.Providers, v)
 	}
-	return &api.Output[ProviderList]{list}, nil
+	return api.Respond(list), nil
 }
 
 type updateProviderInput struct {
@@ -135,7 +135,7 @@ func (a *handlers) updateProvider(ctx context.Context, c *api.Call, in *updatePr
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[ProviderView]{providerView(after)}, nil
+	return api.Respond(providerView(after)), nil
 }
 
 type switched struct {
@@ -147,9 +147,9 @@ func (a *handlers) testProvider(ctx context.Context, _ *api.Call, in *ProviderPa
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[ProviderTest]{ProviderTest{
+	return api.Respond(ProviderTest{
 		OK: result.OK, Tested: !result.Untested, LatencyMS: api.Millis(result.Latency), Status: api.Positive(result.Status), Models: result.Models, Error: api.NonEmpty(result.Error),
-	}}, nil
+	}), nil
 }
 
 func (a *handlers) resetProvider(ctx context.Context, c *api.Call, in *ProviderPath) (*api.NoContent, error) {

@@ -49,7 +49,7 @@ func (a *handlers) deleteRequests(ctx context.Context, c *api.Call, in *eraseInp
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[Erased]{Erased{Count: n, DryRun: in.DryRun}}, nil
+	return api.Respond(Erased{Count: n, DryRun: in.DryRun}), nil
 }
 
 type deletedRequests struct {

@@ -75,7 +75,7 @@ func (a *handlers) rateRequest(ctx context.Context, c *api.Call, in *rateRequest
 	if err := a.Record(ctx, c.Actor, "request.rate", in.ID, before, notedRating{Score: saved.Score, Label: saved.Label}); err != nil {
 		return nil, err
 	}
-	return &api.Output[RatingView]{ratingView(&saved, c.Actor)}, nil
+	return api.Respond(ratingView(&saved, c.Actor)), nil
 }
 
 // notedRating is a rating as the audit log shows it; the comment stays with the request.
@@ -110,7 +110,7 @@ func (a *handlers) getRequestFeedback(ctx context.Context, c *api.Call, in *requ
 	for i := range ratings {
 		list.Ratings[i] = ratingView(&ratings[i], c.Actor)
 	}
-	return &api.Output[RatingList]{list}, nil
+	return api.Respond(list), nil
 }
 
 func ratingView(r *feedback.Rating, by account.Actor) RatingView {

@@ -136,7 +136,7 @@ func (a *handlers) listRequests(ctx context.Context, c *api.Call, in *listReques
 	if partial {
 		answer.Before, answer.Unfinished = &unfinished.Before, true
 	}
-	return &api.Output[RequestPage]{answer}, nil
+	return api.Respond(answer), nil
 }
 
 func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (*api.Output[RequestCount], error) {
@@ -149,7 +149,7 @@ func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (
 	if err != nil && !partial {
 		return nil, err
 	}
-	return &api.Output[RequestCount]{RequestCount{Count: n, More: partial || n >= countLimit}}, nil
+	return api.Respond(RequestCount{Count: n, More: partial || n >= countLimit}), nil
 }
 
 func (a *handlers) getRequest(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RequestDetail], error) {
@@ -157,7 +157,7 @@ func (a *handlers) getRequest(ctx context.Context, c *api.Call, in *requestPath)
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[RequestDetail]{requestDetail(&entry, c.Actor)}, nil
+	return api.Respond(requestDetail(&entry, c.Actor)), nil
 }
 
 const (
@@ -198,10 +198,10 @@ func (a *handlers) getRequestBody(ctx context.Context, c *api.Call, in *requestP
 		return nil, err
 	}
 	request, response := a.Transcript(entry.Format, body)
-	return &api.Output[RequestBody]{RequestBody{
+	return api.Respond(RequestBody{
 		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
 		ChatRequest: bodyText(request), ChatResponse: bodyText(response),
-	}}, nil
+	}), nil
 }
 
 func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
@@ -218,7 +218,7 @@ func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
 	if reasons[state] == "" {
 		state = requestlog.BodyNone
 	}
-	return &api.Output[RequestBody]{RequestBody{State: string(state), Reason: new(reasons[state])}}
+	return api.Respond(RequestBody{State: string(state), Reason: new(reasons[state])})
 }
 
 // bodyText makes stored bytes safe to be shown as JSON text.

@@ -50,5 +50,5 @@ func (a *handlers) verifyRequest(ctx context.Context, c *api.Call, in *requestPa
 	for _, d := range result.Differences {
 		view.Differences = append(view.Differences, Difference(d))
 	}
-	return &api.Output[Verification]{view}, nil
+	return api.Respond(view), nil
 }

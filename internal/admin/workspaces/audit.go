@@ -68,7 +68,7 @@ func (a *handlers) listAudit(ctx context.Context, c *api.Call, in *auditInput) (
 	if len(events) == in.Limit {
 		page.Before = new(events[len(events)-1].ID)
 	}
-	return &api.Output[AuditPage]{page}, nil
+	return api.Respond(page), nil
 }
 
 // invitationLabel is what to call an invitation that nobody has accepted; empty for anything else.

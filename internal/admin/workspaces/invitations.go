@@ -66,7 +66,7 @@ func (a *handlers) listInvitations(ctx context.Context, c *api.Call, _ *struct{}
 	for _, i := range open {
 		list.Invitations = append(list.Invitations, invitationView(i))
 	}
-	return &api.Output[InvitationList]{list}, nil
+	return api.Respond(list), nil
 }
 
 type createInvitationInput struct {
@@ -80,7 +80,7 @@ func (a *handlers) createInvitation(ctx context.Context, c *api.Call, in *create
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[NewInvitation]{NewInvitation{InvitationView: invitationView(made), Token: token}}, nil
+	return api.Respond(NewInvitation{InvitationView: invitationView(made), Token: token}), nil
 }
 
 type invitationPath struct {
@@ -102,7 +102,7 @@ func (a *handlers) acceptInvitation(ctx context.Context, c *api.Call, in *accept
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[Joined]{Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}}, nil
+	return api.Respond(Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}), nil
 }
 
 func invitationView(i account.Invitation) InvitationView {

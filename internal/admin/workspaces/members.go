@@ -61,7 +61,7 @@ func (a *handlers) listMembers(ctx context.Context, c *api.Call, _ *struct{}) (*
 			AccountID: m.AccountID, Email: m.Email, Name: m.Name, Role: string(m.Role), JoinedAt: m.JoinedAt.UTC(),
 		})
 	}
-	return &api.Output[MemberList]{list}, nil
+	return api.Respond(list), nil
 }
 
 type updateMemberInput struct {
@@ -114,5 +114,5 @@ func (a *handlers) endMembership(ctx context.Context, c *api.Call, accountID str
 	for i := range revoked {
 		view.RevokedKeys = append(view.RevokedKeys, RevokedKey{ID: revoked[i].ID, Name: revoked[i].Name})
 	}
-	return &api.Output[RemovedMember]{view}, nil
+	return api.Respond(view), nil
 }

@@ -70,7 +70,7 @@ func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedac
 	if pass.Stopped() {
 		return nil, api.Invalid("body", "rules", "take too long for this text; simplify the patterns")
 	}
-	return &api.Output[RedactionResult]{RedactionResult{Text: text, Counts: pass.Counts()}}, nil
+	return api.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
 }
 
 func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact.Rules, error) {

@@ -69,7 +69,7 @@ func (a *handlers) createWorkspace(ctx context.Context, c *api.Call, in *createW
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[WorkspaceView]{workspaceView(made, nil)}, nil
+	return api.Respond(workspaceView(made, nil)), nil
 }
 
 func (a *handlers) getWorkspace(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[WorkspaceView], error) {
@@ -85,7 +85,7 @@ func (a *handlers) workspaceAnswer(ctx context.Context, w account.Workspace) (*a
 	if err != nil {
 		return nil, err
 	}
-	return &api.Output[WorkspaceView]{workspaceView(w, spending.UseViewOf(use, w.ID, w.Budget))}, nil
+	return api.Respond(workspaceView(w, spending.UseViewOf(use, w.ID, w.Budget))), nil
 }
 
 type updateWorkspaceInput struct {
