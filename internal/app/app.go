@@ -348,7 +348,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	a.egress = egress.New(f.egressOptions(c))
-	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, Tell: a.tellHint})
+	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, OnHint: a.tellHint})
 	a.admission = &limit.AdmissionQueue{}
 	a.admission.Configure(c.Limits.ShedAfter)
 	if err := a.openReplicas(ctx, c); err != nil {

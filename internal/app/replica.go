@@ -49,8 +49,8 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 		return err
 	}
 	f := &fellows{client: client, hints: make(chan health.Hint, hintQueue)}
-	budgets.Now, budgets.Elsewhere = a.now, a.reachedElsewhere
-	f.link = cluster.New(client, cluster.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
+	budgets.Now, budgets.OthersReachRedis = a.now, a.reachedElsewhere
+	f.link = cluster.New(client, cluster.Options{Seen: a.lastSeen(ctx), OnStateChange: func(err error) { a.reportRedis(f, err) }})
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
 	if !f.link.AwaitReady(ctx, joinTime) {

@@ -139,7 +139,7 @@ func (s *Series) acquireSlot(ctx context.Context, p *provider.Provider, last boo
 		wait = s.Settings.SlotWait
 	}
 	defer s.Clock.blocked(time.Now())
-	if !s.Dispatcher.slots.of(p.Name).Take(ctx, s.KeyID, p.Concurrent, wait) {
+	if !s.Dispatcher.slots.of(p.Name).Acquire(ctx, s.KeyID, p.Concurrent, wait) {
 		return skipped(llm.UpstreamOverloaded, "%s is at its limit of %d concurrent requests", p.Name, p.Concurrent)
 	}
 	return nil
@@ -162,9 +162,9 @@ func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Ta
 		return pass, nil
 	case pass.Refused:
 		return pass, skipped(llm.UpstreamAuth, "%s has rejected the credential or the model", t.ID())
-	case pass.Resting > 0:
-		e := skipped(llm.UpstreamRateLimited, "%s limits its rate for %s more", t.ID(), pass.Resting.Round(time.Second))
-		e.RetryAfter = pass.Resting
+	case pass.BackingOff > 0:
+		e := skipped(llm.UpstreamRateLimited, "%s limits its rate for %s more", t.ID(), pass.BackingOff.Round(time.Second))
+		e.RetryAfter = pass.BackingOff
 		return pass, e
 	}
 	return pass, skipped(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())

@@ -61,16 +61,16 @@ func (l *Client) Beat(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	outage := l.state.Load().Outage
-	state, err := l.ask(ctx)
+	state, err := l.heartbeat(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.lose(err)
+			l.markDown(err)
 		}
 		return err
 	}
 	old := l.state.Load()
 	if old.Outage != outage {
-		return ErrAway // a call failed meanwhile: the answer is older than that
+		return ErrUnavailable // a call failed meanwhile: the answer is older than that
 	}
 	state.Outage, state.Since = old.Outage, old.Since
 	hooked := state
@@ -79,14 +79,14 @@ func (l *Client) Beat(ctx context.Context) error {
 		hooked.Ready = true
 	}
 	if !l.state.CompareAndSwap(old, &hooked) {
-		return ErrAway
+		return ErrUnavailable
 	}
 	l.callHooks(ctx, state)
 	if !l.state.CompareAndSwap(&hooked, &state) {
-		return ErrAway
+		return ErrUnavailable
 	}
 	if !old.Up {
-		l.o.Report(nil)
+		l.o.OnStateChange(nil)
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (l *Client) callHooks(ctx context.Context, s State) {
 	}
 }
 
-func (l *Client) ask(ctx context.Context) (State, error) {
-	ctx, cancel := context.WithTimeout(ctx, silence*l.o.Budget)
+func (l *Client) heartbeat(ctx context.Context) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSilentBudgets*l.o.Budget)
 	defer cancel()
 	began := time.Now()
 	reply, err := beat.Run(ctx, l.client, []string{l.Members(), l.Key("epoch")}, l.o.ID, l.o.Lease.Milliseconds(), id.New("ep", began)).Slice()
@@ -109,7 +109,7 @@ func (l *Client) ask(ctx context.Context) (State, error) {
 	}
 	took := time.Since(began)
 	if took > l.o.Budget && !l.state.Load().Up {
-		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrAway)
+		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrUnavailable)
 	}
 	return l.read(reply, began.Add(took/2)) // Redis read its clock about halfway
 }

@@ -17,20 +17,20 @@ import (
 	"fairlead/internal/id"
 )
 
-// ErrAway is returned where Redis does not answer in time.
-var ErrAway = errors.New("redis does not answer in time")
+// ErrUnavailable is returned where Redis does not answer in time.
+var ErrUnavailable = errors.New("redis does not answer in time")
 
 // Options set up a Client; zero values are replaced by the defaults named.
 type Options struct {
-	Namespace string           // what the names of all keys begin with; fairlead
-	ID        string           // of this replica; a new one
-	Budget    time.Duration    // what a request may wait for one call; 40 ms
-	Beat      time.Duration    // between two heartbeats; 500 ms
-	Lease     time.Duration    // after which a silent replica counts as dead; 30 s
-	Settling  time.Duration    // how long an empty Redis is not trusted, so that every replica can tell it what it knows; 1.5 s
-	Seen      int              // how many replicas there were when last heard; 1
-	Now       func() time.Time // what Redis's clock says; that clock itself when nil
-	Report    func(err error)  // hears that Redis has gone and why, and nil when it is back
+	Namespace     string           // what the names of all keys begin with; fairlead
+	ID            string           // of this replica; a new one
+	Budget        time.Duration    // what a request may wait for one call; 40 ms
+	Beat          time.Duration    // between two heartbeats; 500 ms
+	Lease         time.Duration    // after which a silent replica counts as dead; 30 s
+	Settling      time.Duration    // how long an empty Redis is not trusted, so that every replica can tell it what it knows; 1.5 s
+	Seen          int              // how many replicas there were when last heard; 1
+	Now           func() time.Time // what Redis's clock says; that clock itself when nil
+	OnStateChange func(err error)  // hears that Redis has gone and why, and nil when it is back
 }
 
 func (o Options) withDefaults() Options {
@@ -52,8 +52,8 @@ func (o Options) withDefaults() Options {
 	if o.Settling <= 0 {
 		o.Settling = 1500 * time.Millisecond
 	}
-	if o.Report == nil {
-		o.Report = func(error) {}
+	if o.OnStateChange == nil {
+		o.OnStateChange = func(error) {}
 	}
 	o.Seen = max(o.Seen, 1)
 	return o
@@ -61,13 +61,13 @@ func (o Options) withDefaults() Options {
 
 // Client is this replica's way to the others. Its methods may be called from any goroutine.
 type Client struct {
-	client *redis.Client
-	o      Options
-	born   time.Time
+	client  *redis.Client
+	o       Options
+	started time.Time
 
 	state   atomic.Pointer[State]
 	waiting atomic.Int64  // since when calls have not been answered, in nanoseconds after born; 0 when the last one was
-	places  chan struct{} // one for each call under way
+	slots   chan struct{} // one for each call under way
 	wake    chan struct{} // asks for a heartbeat at once
 
 	mu    sync.Mutex // one heartbeat at a time, and the change of state
@@ -89,8 +89,8 @@ type State struct {
 // New makes a link by way of a client, which stays the caller's to close. It is down until the first heartbeat.
 func New(client *redis.Client, o Options) *Client {
 	o = o.withDefaults()
-	l := &Client{client: client, o: o, born: time.Now(), places: make(chan struct{}, callsAtOnce), wake: make(chan struct{}, 1)}
-	l.state.Store(&State{Replicas: o.Seen, Outage: 1, Since: l.born})
+	l := &Client{client: client, o: o, started: time.Now(), slots: make(chan struct{}, maxCalls), wake: make(chan struct{}, 1)}
+	l.state.Store(&State{Replicas: o.Seen, Outage: 1, Since: l.started})
 	return l
 }
 
@@ -105,7 +105,7 @@ func Dial(address string) (*redis.Client, error) {
 	options.MaxRetries = -1
 	options.DialerRetries = 1
 	options.DialTimeout = time.Second
-	options.PoolSize = callsAtOnce + 8
+	options.PoolSize = maxCalls + 8
 	return redis.NewClient(options), nil
 }
 
@@ -147,57 +147,57 @@ func (l *Client) OnBeat(hook func(context.Context, State)) {
 }
 
 const (
-	// callsAtOnce bounds the calls under way. Redis answers one at a time; more only make each other late.
-	callsAtOnce = 16
-	// silence is how many budgets long no call may be answered before Redis counts as away. A machine that is busy for a
+	// maxCalls bounds the calls under way. Redis answers one at a time; more only make each other late.
+	maxCalls = 16
+	// maxSilentBudgets is how many budgets long no call may be answered before Redis counts as away. A machine that is busy for a
 	// moment is late with all of them.
-	silence = 3
-	// mostWaits is how many budgets long a call waits for its turn while others are answered.
-	mostWaits = 50
+	maxSilentBudgets = 3
+	// maxWaits is how many budgets long a call waits for its turn while others are answered.
+	maxWaits = 50
 )
 
-// Do makes a call that a request waits for, and returns ErrAway where it is not answered within the budget, or where
+// Do makes a call that a request waits for, and returns ErrUnavailable where it is not answered within the budget, or where
 // Redis has been away and is not back. The client that leaves does not end it: its count must have a known outcome. One call
 // that is late does not make Redis count as away: State says whether it does.
 func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	if !l.enter() {
-		return ErrAway
+		return ErrUnavailable
 	}
-	defer func() { <-l.places }()
+	defer func() { <-l.slots }()
 	if !l.state.Load().Up {
-		return ErrAway
+		return ErrUnavailable
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.o.Budget)
 	defer cancel()
-	l.waiting.CompareAndSwap(0, int64(time.Since(l.born)))
+	l.waiting.CompareAndSwap(0, int64(time.Since(l.started)))
 	err := call(ctx, l.client)
 	if err == nil {
 		l.waiting.Store(0)
 		return nil
 	}
-	if ctx.Err() == nil || l.silent() > silence*l.o.Budget {
-		l.lose(err)
+	if ctx.Err() == nil || l.silent() > maxSilentBudgets*l.o.Budget {
+		l.markDown(err)
 	}
-	return fmt.Errorf("%w: %w", ErrAway, err)
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
 // enter takes a place among the calls under way. While Redis answers, it is waited for; when Redis has said nothing for a
 // whole budget, waiting and calling would take the request twice as long as it may.
 func (l *Client) enter() bool {
 	select {
-	case l.places <- struct{}{}:
+	case l.slots <- struct{}{}:
 		return true
 	default:
 	}
 	timer := time.NewTimer(l.o.Budget)
 	defer timer.Stop()
-	for range mostWaits {
+	for range maxWaits {
 		select {
-		case l.places <- struct{}{}:
+		case l.slots <- struct{}{}:
 			if l.silent() < l.o.Budget {
 				return true
 			}
-			<-l.places
+			<-l.slots
 			return false
 		case <-timer.C:
 			if l.silent() >= l.o.Budget {
@@ -215,11 +215,11 @@ func (l *Client) silent() time.Duration {
 	if since == 0 {
 		return 0
 	}
-	return time.Since(l.born) - since
+	return time.Since(l.started) - since
 }
 
-// lose notes that Redis does not answer. The next heartbeat that is answered ends it.
-func (l *Client) lose(why error) {
+// markDown notes that Redis does not answer. The next heartbeat that is answered ends it.
+func (l *Client) markDown(why error) {
 	for {
 		old := l.state.Load()
 		if !old.Up {
@@ -229,7 +229,7 @@ func (l *Client) lose(why error) {
 		next.Up, next.Ready, next.Outage, next.Since = false, false, old.Outage+1, time.Now()
 		if l.state.CompareAndSwap(old, &next) {
 			l.waiting.Store(0)
-			l.o.Report(why)
+			l.o.OnStateChange(why)
 			select {
 			case l.wake <- struct{}{}:
 			default: // asked already

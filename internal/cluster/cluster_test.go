@@ -93,7 +93,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	var mu sync.Mutex
 	var told []error
 	o := options("")
-	o.Report = func(err error) {
+	o.OnStateChange = func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, err)
@@ -101,7 +101,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	link := cluster.New(server.Client(t), o)
 	var hooks []bool
 	link.OnBeat(func(_ context.Context, s cluster.State) { hooks = append(hooks, s.Up && link.State().Ready) })
-	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrAway) {
+	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
 		t.Errorf("before the first heartbeat: %v", err)
 	}
 	mustJoin(t, link)
@@ -111,7 +111,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	}
 
 	server.Kill()
-	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrAway) {
+	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
 		t.Errorf("a call to nobody: %v", err)
 	}
 	during := link.State()
@@ -198,7 +198,7 @@ func TestWaitingForATurnIsPartOfTheCall(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			longest = max(longest, time.Since(began))
-			if !errors.Is(err, cluster.ErrAway) {
+			if !errors.Is(err, cluster.ErrUnavailable) {
 				t.Errorf("a call to a stuck Redis: %v", err)
 			}
 		})
@@ -220,7 +220,7 @@ func TestASlowRedisCountsAsAway(t *testing.T) {
 	defer server.Signal(t, syscall.SIGCONT)
 	began := time.Now()
 	for range 20 {
-		if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrAway) {
+		if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
 			t.Errorf("a call to a stuck Redis: %v", err)
 		}
 	}

@@ -25,7 +25,7 @@ func (l *Client) Publish(ctx context.Context, message string) error {
 // because messages may have been missed.
 func (l *Client) Listen(ctx context.Context, hear func(message string)) {
 	for ctx.Err() == nil {
-		l.follow(ctx, hear)
+		l.subscribe(ctx, hear)
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):
@@ -33,8 +33,8 @@ func (l *Client) Listen(ctx context.Context, hear func(message string)) {
 	}
 }
 
-// follow listens until the connection breaks.
-func (l *Client) follow(ctx context.Context, hear func(string)) {
+// subscribe listens until the connection breaks.
+func (l *Client) subscribe(ctx context.Context, hear func(string)) {
 	subscription := l.client.Subscribe(ctx, l.Key("messages"))
 	defer func() { _ = subscription.Close() }() // it is over either way
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })

@@ -36,7 +36,7 @@ func (f *inflight) enter(ctx context.Context, key string, limit int) (context.Co
 	if f.closing {
 		return nil, nil, shutdownError()
 	}
-	if !f.slots.Take(ctx, key, limit, 0) {
+	if !f.slots.Acquire(ctx, key, limit, 0) {
 		return nil, nil, overloaded("The gateway is at its limit of concurrent requests. Retry in 1 second.")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -70,7 +70,7 @@ func (c *circuit) share(now time.Time) float64 {
 }
 
 // report takes in the end of an attempt.
-func (c *circuit) report(o *Options, now time.Time, v verdict, probe bool, why string) {
+func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why string) {
 	if c.open {
 		if probe {
 			c.reportProbe(o, now, v, why)
@@ -88,7 +88,7 @@ func (c *circuit) report(o *Options, now time.Time, v verdict, probe bool, why s
 		}
 	case failed:
 		c.consecutive++
-	case silent, answered:
+	case inconclusive, rejected:
 		return
 	}
 	c.calls[c.next%recentCalls] = call{now, v == failed}
@@ -98,14 +98,14 @@ func (c *circuit) report(o *Options, now time.Time, v verdict, probe bool, why s
 	}
 }
 
-func (c *circuit) reportProbe(o *Options, now time.Time, v verdict, why string) {
+func (c *circuit) reportProbe(o *Options, now time.Time, v outcome, why string) {
 	c.probing = time.Time{}
 	switch v {
 	case failed:
 		c.trip(o, now, why)
-	case served, answered:
+	case served, rejected:
 		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings}
-	case silent: // it said nothing: the next attempt may probe
+	case inconclusive: // it said nothing: the next attempt may probe
 	}
 }
 

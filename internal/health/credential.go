@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	longestRest  = 5 * time.Minute  // whatever a provider asks for
-	firstRest    = time.Second      // after a 429 that names no time
-	unknownRest  = time.Minute      // how long that grows
-	refusedRest  = time.Minute      // after our credential was refused
-	refusedLimit = time.Hour        // how long that grows
-	deniedRest   = 30 * time.Second // after one model was refused or unknown
-	deniedLimit  = 10 * time.Minute // how long that grows
+	maxBackoff            = 5 * time.Minute  // whatever a provider asks for
+	firstRateLimitBackoff = time.Second      // after a 429 that names no time
+	maxRateLimitBackoff   = time.Minute      // how long that grows
+	firstAuthBackoff      = time.Minute      // after our credential was refused
+	maxAuthBackoff        = time.Hour        // how long that grows
+	firstDeniedBackoff    = 30 * time.Second // after one model was refused or unknown
+	maxDeniedBackoff      = 10 * time.Minute // how long that grows
 )
 
 // backoff says how long not to use a credential, or one target with a credential.
@@ -31,26 +31,26 @@ type backoff struct {
 // over reports whether the back-off has ended. A nil one never began.
 func (b *backoff) over(now time.Time) bool { return b == nil || !now.Before(b.until) }
 
-// ring remembers whose turn it is among a provider's credentials.
-type ring struct {
+// rotation remembers whose turn it is among a provider's credentials.
+type rotation struct {
 	ids  []string
 	next int
 }
 
 // credentials are those that the provider has; none for a provider that has not been used.
-func (r *ring) credentials() []string {
+func (r *rotation) credentials() []string {
 	if r == nil {
 		return nil
 	}
 	return r.ids
 }
 
-// ringOf notes which credentials a provider has.
-func (t *Tracker) ringOf(targetID string, ids []string) *ring {
+// rotationOf notes which credentials a provider has.
+func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
 	name := providerOf(targetID)
 	r := t.providers[name]
 	if r == nil {
-		r = &ring{}
+		r = &rotation{}
 		t.providers[name] = r
 	}
 	if !slices.Equal(r.ids, ids) {
@@ -163,24 +163,24 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	switch r.Err.Kind { //nolint:exhaustive // the others are not about the credential
 	case llm.UpstreamRateLimited:
 		b := tg.backoff(r.Credential)
-		before, d := b.until, min(r.Err.RetryAfter, longestRest)
+		before, d := b.until, min(r.Err.RetryAfter, maxBackoff)
 		if d <= 0 {
-			d = grown(firstRest, b.earlier(now), unknownRest)
+			d = doubled(firstRateLimitBackoff, b.earlier(now), maxRateLimitBackoff)
 		}
-		b.rest(now, d, r.Err.Kind)
-		if b.until.Sub(before) >= leastHint {
-			t.o.Tell(Hint{Target: r.Target, Credential: r.Credential, Rest: b.until.Sub(now)})
+		b.extend(now, d, r.Err.Kind)
+		if b.until.Sub(before) >= minHintBackoff {
+			t.o.OnHint(Hint{Target: r.Target, Credential: r.Credential, Backoff: b.until.Sub(now)})
 		}
 	case llm.UpstreamDenied, llm.UpstreamNotFound:
 		if r.Err.UpstreamStatus == http.StatusBadRequest {
 			return // a 400 may quote the request: its text must not exclude a target for other callers
 		}
 		b := tg.backoff(r.Credential)
-		b.rest(now, grown(deniedRest, b.earlier(now), deniedLimit), r.Err.Kind)
+		b.extend(now, doubled(firstDeniedBackoff, b.earlier(now), maxDeniedBackoff), r.Err.Kind)
 	case llm.UpstreamAuth:
 		b := t.credential(r.Credential, now)
 		b.alert = true
-		b.rest(now, grown(refusedRest, b.earlier(now), refusedLimit), r.Err.Kind)
+		b.extend(now, doubled(firstAuthBackoff, b.earlier(now), maxAuthBackoff), r.Err.Kind)
 	}
 }
 
@@ -199,8 +199,8 @@ func (b *backoff) earlier(now time.Time) int {
 	return max(b.strikes-1, 0)
 }
 
-// rest begins or extends a back-off. It counts one strike per back-off, however many attempts were in flight when it began.
-func (b *backoff) rest(now time.Time, d time.Duration, why llm.Kind) {
+// extend begins or extends a back-off. It counts one strike per back-off, however many attempts were in flight when it began.
+func (b *backoff) extend(now time.Time, d time.Duration, why llm.Kind) {
 	if b.over(now) {
 		b.strikes++
 	}
@@ -209,7 +209,7 @@ func (b *backoff) rest(now time.Time, d time.Duration, why llm.Kind) {
 	}
 }
 
-func grown(first time.Duration, times int, limit time.Duration) time.Duration {
+func doubled(first time.Duration, times int, limit time.Duration) time.Duration {
 	for range times {
 		if first >= limit {
 			break
@@ -220,7 +220,7 @@ func grown(first time.Duration, times int, limit time.Duration) time.Duration {
 }
 
 // describeBackoff shows a target that backs off with every credential as one that is not called until then.
-func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *ring, now time.Time) {
+func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	ids := p.credentials()
 	if len(ids) == 0 {
 		ids = keyless
@@ -252,7 +252,7 @@ func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	found := t.everywhere(now)
+	found := t.backingOffEverywhere(now)
 	for id, c := range t.credentials {
 		if !c.over(now) || c.alert {
 			found[id] = c
@@ -270,8 +270,8 @@ func (t *Tracker) Credentials() []CredentialHealth {
 	return all
 }
 
-// everywhere returns the credentials that back off at every target they were used at, each with the back-off that ends first.
-func (t *Tracker) everywhere(now time.Time) map[string]*backoff {
+// backingOffEverywhere returns the credentials that back off at every target they were used at, each with the back-off that ends first.
+func (t *Tracker) backingOffEverywhere(now time.Time) map[string]*backoff {
 	first, usable := map[string]*backoff{}, map[string]bool{"": true}
 	for _, tg := range t.targets {
 		for _, c := range tg.circuits {

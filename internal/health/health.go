@@ -23,7 +23,7 @@ type Options struct {
 	ProbeTimeout time.Duration // after which a probe that has said nothing does not hold up the next; 5 s, for the same reason
 	Now          func() time.Time
 	Random       func() float64 // from 0 up to 1, for jitter
-	Tell         func(Hint)     // hears what other replicas might want to know; it must not wait, nor call the tracker
+	OnHint       func(Hint)     // hears what other replicas might want to know; it must not wait, nor call the tracker
 }
 
 func (o Options) withDefaults() Options {
@@ -45,8 +45,8 @@ func (o Options) withDefaults() Options {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	if o.Tell == nil {
-		o.Tell = func(Hint) {}
+	if o.OnHint == nil {
+		o.OnHint = func(Hint) {}
 	}
 	return o
 }
@@ -65,7 +65,7 @@ type Tracker struct {
 	o           Options
 	targets     map[string]*target
 	credentials map[string]*backoff
-	providers   map[string]*ring
+	providers   map[string]*rotation
 }
 
 // New makes a tracker that takes every target to be well.
@@ -76,7 +76,7 @@ func New(o Options) *Tracker {
 		o:           o,
 		targets:     map[string]*target{},
 		credentials: map[string]*backoff{},
-		providers:   map[string]*ring{},
+		providers:   map[string]*rotation{},
 	}
 }
 
@@ -121,7 +121,7 @@ func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 }
 
 // down says whether the target is in an outage: the circuits of all the provider's credentials are open.
-func (tg *target) down(p *ring) bool {
+func (tg *target) down(p *rotation) bool {
 	if p == nil || len(p.ids) == 0 {
 		c := tg.find("")
 		return c != nil && c.open
@@ -168,17 +168,17 @@ type Report struct {
 	Probe        bool // as Admit said
 }
 
-// verdict is what an attempt's end says about the target.
-type verdict int
+// outcome is what an attempt's end says about the target.
+type outcome int
 
 const (
-	silent   verdict = iota // nothing: the client, the gateway or the credential was the matter
-	served                  // it answered
-	answered                // it answered, with a refusal of this one request
-	failed                  // its own failure
+	inconclusive outcome = iota // nothing: the client, the gateway or the credential was the matter
+	served                      // it answered
+	rejected                    // it answered, with a refusal of this one request
+	failed                      // its own failure
 )
 
-func judge(e *llm.Error) verdict {
+func classify(e *llm.Error) outcome {
 	if e == nil {
 		return served
 	}
@@ -186,9 +186,9 @@ func judge(e *llm.Error) verdict {
 	case llm.UpstreamConnect, llm.UpstreamTimeout, llm.UpstreamOverloaded, llm.UpstreamServer, llm.UpstreamMalformed, llm.StreamInterrupted:
 		return failed
 	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.Untranslatable:
-		return answered
+		return rejected
 	default:
-		return silent
+		return inconclusive
 	}
 }
 
@@ -198,7 +198,7 @@ func (t *Tracker) Report(r Report) {
 	defer t.mu.Unlock()
 	now := t.now()
 	tg := t.target(r.Target, now)
-	v := judge(r.Err)
+	v := classify(r.Err)
 	if v == failed {
 		tg.lastErr = &LastError{Time: now, Class: r.Err.Kind, Status: r.Err.UpstreamStatus, Message: r.Err.Message}
 	}
@@ -211,7 +211,7 @@ func (t *Tracker) Report(r Report) {
 	stale := !r.Probe && (wasOpen || now.Add(-r.Duration).Before(tg.speed.back))
 	tg.speed.report(now, v, r, stale)
 	if c.open && !wasOpen {
-		t.o.Tell(Hint{Target: r.Target, Credential: r.Credential})
+		t.o.OnHint(Hint{Target: r.Target, Credential: r.Credential})
 	}
 	t.reportBackoff(now, tg, r)
 }
@@ -228,7 +228,7 @@ type Pass struct {
 	Credential string        // to use; empty where the provider needs none
 	Probe      bool          // the attempt is the one test of an open circuit, and must be reported as one
 	Delay      time.Duration // after which the attempt may be sent if Closed still says so: traffic is returning after an outage
-	Resting    time.Duration // for a refusal: how long the target backs off with every credential; 0 when it is for an open circuit
+	BackingOff time.Duration // for a refusal: how long the target backs off with every credential; 0 when it is for an open circuit
 	Refused    bool          // for a refusal: the back-off follows a refused credential or model, not a rate limit
 }
 
@@ -248,9 +248,9 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 }
 
 func (t *Tracker) choose(tg *target, targetID string, credentials []string, last bool, now time.Time) (Pass, bool) {
-	r := t.ringOf(targetID, credentials)
+	r := t.rotationOf(targetID, credentials)
 	if left, refused := t.backingOff(tg, credentials, now); left > 0 {
-		return Pass{Resting: left, Refused: refused}, false
+		return Pass{BackingOff: left, Refused: refused}, false
 	}
 	if len(credentials) == 0 {
 		c := tg.circuit("")
@@ -325,7 +325,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 }
 
 // usable says whether an attempt at the target has a chance, with one of the provider's credentials that does not rest.
-func (t *Tracker) usable(tg *target, p *ring, now time.Time) bool {
+func (t *Tracker) usable(tg *target, p *rotation, now time.Time) bool {
 	if p == nil || len(p.ids) == 0 {
 		return tg.sendable(&t.o, "", now)
 	}
@@ -393,7 +393,7 @@ type TargetHealth struct {
 }
 
 // describe names the state of the circuit that is best off: where one credential is served, the target is in use.
-func (tg *target) describe(h *TargetHealth, p *ring, now time.Time) {
+func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	best := &circuit{}
 	for i, c := range tg.inUse(p) {
 		if i == 0 || c.share(now) > best.share(now) || (c.open && best.open && c.nextProbe.Before(best.nextProbe)) {
@@ -405,7 +405,7 @@ func (tg *target) describe(h *TargetHealth, p *ring, now time.Time) {
 }
 
 // inUse are the circuits of the credentials that the provider has now. One that has not been used yet is closed.
-func (tg *target) inUse(p *ring) []*circuit {
+func (tg *target) inUse(p *rotation) []*circuit {
 	if p == nil || len(p.ids) == 0 {
 		return tg.circuits
 	}

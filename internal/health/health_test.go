@@ -38,7 +38,7 @@ func (t *Tracker) admit(target string, last bool) (probe, ok bool) {
 // pick asks for an attempt with one of the credentials, and returns which, or how long all of them rest.
 func (t *Tracker) pick(provider string, ids []string) (id string, wait time.Duration) {
 	p, _ := t.Admit(provider+"/gpt-4.1", ids, false)
-	return p.Credential, p.Resting
+	return p.Credential, p.BackingOff
 }
 
 func TestOnlyTheProvidersOwnFailuresOpenTheCircuit(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 type Hint struct {
 	Target     string        `json:"target,omitempty"` // whose circuit has opened, or that backs off; empty for a credential as a whole
 	Credential string        `json:"credential,omitempty"`
-	Rest       time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
+	Backoff    time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
 }
 
-// leastHint is the shortest rest worth telling of.
-const leastHint = 500 * time.Millisecond
+// minHintBackoff is the shortest rest worth telling of.
+const minHintBackoff = 500 * time.Millisecond
 
 // Message is the hint as text.
 func (h Hint) Message() (string, error) {
@@ -40,7 +40,7 @@ func ParseHint(message string) (Hint, error) {
 	if err := json.Unmarshal([]byte(message), &m); err != nil {
 		return Hint{}, fmt.Errorf("read a hint: %w", err)
 	}
-	if m.Hint.Target == "" && m.Hint.Rest <= 0 {
+	if m.Hint.Target == "" && m.Hint.Backoff <= 0 {
 		return Hint{}, errors.New("read a hint: it says nothing")
 	}
 	return m.Hint, nil
@@ -52,12 +52,12 @@ func (t *Tracker) ApplyHint(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	tg, rest := t.targets[h.Target], min(h.Rest, longestRest)
+	tg, rest := t.targets[h.Target], min(h.Backoff, maxBackoff)
 	switch {
 	case rest > 0 && tg != nil && (h.Credential == "" || t.knows(h.Credential)):
-		tg.backoff(h.Credential).rest(now, rest, llm.UpstreamRateLimited)
+		tg.backoff(h.Credential).extend(now, rest, llm.UpstreamRateLimited)
 	case rest > 0 && h.Target == "" && t.knows(h.Credential):
-		t.credential(h.Credential, now).rest(now, rest, llm.UpstreamRateLimited)
+		t.credential(h.Credential, now).extend(now, rest, llm.UpstreamRateLimited)
 	case rest <= 0 && tg != nil:
 		if c := tg.find(h.Credential); c != nil && !c.open {
 			c.hinted = now.Add(hintSpan)

@@ -14,7 +14,7 @@ import (
 func told(t *testing.T) (*Tracker, *[]Hint) {
 	t.Helper()
 	hints := &[]Hint{}
-	return New(Options{Random: func() float64 { return 0 }, Tell: func(h Hint) { *hints = append(*hints, h) }}), hints
+	return New(Options{Random: func() float64 { return 0 }, OnHint: func(h Hint) { *hints = append(*hints, h) }}), hints
 }
 
 func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
@@ -25,7 +25,7 @@ func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
 		tr.repeat(3, limited(20*time.Second)) // three were under way
 		tr.Report(limited(0))
 		tr.Report(Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamAuth)})
-		want := []Hint{{Target: here, Credential: "openai#1"}, {Target: here, Credential: "openai#1", Rest: 20 * time.Second}}
+		want := []Hint{{Target: here, Credential: "openai#1"}, {Target: here, Credential: "openai#1", Backoff: 20 * time.Second}}
 		if diff := cmp.Diff(want, *hints); diff != "" {
 			t.Error(diff)
 		}
@@ -65,18 +65,18 @@ func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := told(t)
-		tr.ApplyHint(Hint{Credential: "openai#1", Rest: time.Minute}) // no provider here has this credential yet
-		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Rest: time.Minute})
+		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: time.Minute}) // no provider here has this credential yet
+		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Backoff: time.Minute})
 		tr.pick("openai", two)
 		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {
 			t.Error("a credential that nobody has is remembered")
 		}
-		tr.ApplyHint(Hint{Credential: "openai#1", Rest: 20 * time.Hour})
-		if wait := tr.Wait(here, two[:1]); wait != longestRest || len(*hints) != 0 {
+		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: 20 * time.Hour})
+		if wait := tr.Wait(here, two[:1]); wait != maxBackoff || len(*hints) != 0 {
 			t.Errorf("rests %s, told %v", wait, *hints)
 		}
-		tr.ApplyHint(Hint{Target: here, Credential: "openai#2", Rest: 20 * time.Hour})
-		if wait := tr.Wait(here, two[1:]); wait != longestRest {
+		tr.ApplyHint(Hint{Target: here, Credential: "openai#2", Backoff: 20 * time.Hour})
+		if wait := tr.Wait(here, two[1:]); wait != maxBackoff {
 			t.Errorf("the target rests %s", wait)
 		}
 		if wait := tr.Wait("openai/gpt-4.1-mini", two[1:]); wait != 0 {
@@ -87,7 +87,7 @@ func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
 
 func TestHintsTravelAsText(t *testing.T) {
 	t.Parallel()
-	for _, want := range []Hint{{Target: here, Credential: "openai#1"}, {Target: "ollama/m"}, {Credential: "a#1", Rest: time.Second}} {
+	for _, want := range []Hint{{Target: here, Credential: "openai#1"}, {Target: "ollama/m"}, {Credential: "a#1", Backoff: time.Second}} {
 		text, err := want.Message()
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func FuzzParseHint(f *testing.F) {
 		tr := tracker()
 		tr.pick("openai", two)
 		tr.ApplyHint(h)
-		if wait := tr.Wait(here, two); wait > longestRest {
+		if wait := tr.Wait(here, two); wait > maxBackoff {
 			t.Fatalf("rests %s", wait)
 		}
 	})

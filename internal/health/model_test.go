@@ -78,7 +78,7 @@ func (m *breakerModel) report(t *rapid.T) {
 	if probe {
 		m.probes = 0
 	}
-	if c := m.circuit(); !wasOpen && c.open && judge(r.Err) != failed {
+	if c := m.circuit(); !wasOpen && c.open && classify(r.Err) != failed {
 		t.Fatalf("opened by %v", r.Err)
 	}
 	if c := m.circuit(); !c.open && c.ramp.active() && c.ramp.since.Equal(m.now) && c.share(m.now) != rampStart {

@@ -65,6 +65,6 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 // Backoff is how long to wait before the same target is tried again: base doubled with each try from 0 on, at most
 // five seconds, and of that between a half and the whole, as random (0 up to 1) says.
 func Backoff(try int, base time.Duration, random float64) time.Duration {
-	wait := grown(base, try, longestWait)
+	wait := doubled(base, try, longestWait)
 	return wait/2 + time.Duration(random*float64(wait-wait/2))
 }

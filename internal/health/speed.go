@@ -38,7 +38,7 @@ type sample struct {
 }
 
 // report takes in the end of an attempt. A stale one tells nothing about speed: the target was broken while it was under way.
-func (s *speed) report(now time.Time, v verdict, r Report, stale bool) {
+func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	if v != served && v != failed {
 		return
 	}

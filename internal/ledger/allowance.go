@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// shareOf is the part of its share that a replica takes at a time while Redis is away. What others spend is seen one
-	// look at the database later; with a quarter, what is left never runs out before it is seen to.
+	// shareOf is the fraction of its share that a replica takes at a time while Redis is unavailable. What other replicas spend
+	// is seen with the next read of the database; with a quarter, the budget cannot run out before that.
 	shareOf = 4
-	// askEvery is how often the database is asked, long enough for entries to have arrived there.
+	// askEvery is how often the database is read, long enough for entries to be delivered.
 	askEvery = 2 * time.Second
 )
 
-// share says when we last looked what we may spend of a budget by ourselves, in one outage.
-type share struct {
+// allowanceRefresh records when the local allowance was last computed in an outage.
+type allowanceRefresh struct {
 	outage int64
-	asked  time.Time // when the database was asked; zero for not yet
+	asked  time.Time // when the database was read; zero if it was not
 }
 
-// holdPurse reserves from what is kept for us of each budget.
-func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
-	tabs, err := s.tabs(budgets)
+// holdLocally reserves from the local allowance of each budget.
+func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	states, err := s.states(budgets)
 	if err != nil {
 		return nil, err
 	}
-	if state := s.link.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
-		for _, t := range tabs {
+	if state := s.client.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
+		for _, t := range states {
 			if s.isKnown(t) {
-				continue // it is looked after in the background: no request waits for the database
+				continue // it is refreshed in the background: no request waits for the database
 			}
-			if err := s.fill(ctx, t, state); err != nil {
+			if err := s.refillAllowance(ctx, t, state); err != nil {
 				return nil, err
 			}
 		}
@@ -43,10 +43,10 @@ func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.A
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var short error
-	for _, t := range tabs {
+	for _, t := range states {
 		left := t.left()
 		switch {
-		case t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.purse)):
+		case t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.localAllowance)):
 		case t.known && (left <= 0 || amount > left):
 			err := shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
 			if _, ok := asReserved(err); !ok {
@@ -64,36 +64,36 @@ func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.A
 	if short != nil {
 		return nil, short
 	}
-	marks := make([]mark, len(tabs))
-	for i, t := range tabs {
-		marks[i] = mark{t.rolls, t.generation}
-		t.held, t.all, t.unsure = t.held.Add(amount), t.all.Add(amount), true
-		t.purse = max(t.purse.Sub(amount), 0)
+	versions := make([]stateVersion, len(states))
+	for i, t := range states {
+		versions[i] = stateVersion{t.rolls, t.generation}
+		t.held, t.totalHeld, t.outcomeUnknown = t.held.Add(amount), t.totalHeld.Add(amount), true
+		t.localAllowance = max(t.localAllowance.Sub(amount), 0)
 	}
-	return s.newHold(tabs, marks, amount), nil
+	return s.newHold(states, versions, amount), nil
 }
 
-func (s *Shared) isKnown(t *tab) bool {
+func (s *Shared) isKnown(t *budgetState) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.known
 }
 
-// fill takes a share of what the database says is left, once that can be relied on: when Redis has been away for so long
-// that entries from before have arrived, and for everybody. It is called again and again in an outage. Where nothing is known,
-// nothing is spent.
-func (s *Shared) fill(ctx context.Context, t *tab, state cluster.State) error {
+// refillAllowance sets the local allowance to a share of what is left according to the database, once Redis has been unavailable
+// for long enough that earlier entries of all replicas are delivered. It is called repeatedly during an outage. When the
+// spending is unknown, it returns an error.
+func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
 	s.mu.Lock()
-	asked := t.share.outage == state.Outage && time.Since(t.share.asked) < s.askEvery
+	asked := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
 	if !asked {
-		t.share = share{outage: state.Outage, asked: time.Now()} // others need not ask as well
+		t.refresh = allowanceRefresh{outage: state.Outage, asked: time.Now()} // one caller reads the database
 	}
 	known := t.known
 	s.mu.Unlock()
 	if asked && known {
 		return nil
 	}
-	alone, err := s.cutOffAlone(ctx)
+	alone, err := s.onlyWeLackRedis(ctx)
 	var got loaded
 	if err == nil {
 		got, err = s.load(ctx, t)
@@ -102,73 +102,73 @@ func (s *Shared) fill(ctx context.Context, t *tab, state cluster.State) error {
 	defer s.mu.Unlock()
 	if err != nil {
 		if t.known {
-			return nil // what is kept for us is ours, and no more
+			return nil // keep the current allowance
 		}
 		return err
 	}
-	t.takeDatabase(got)
+	t.applyDatabaseSum(got)
 	if alone {
-		t.keepWhileLeased(state.Since, s.link.Lease())
+		t.dropBeforeLeaseEnds(state.Since, s.client.Lease())
 		return nil
 	}
 	parts := money.Amount(1)
 	if state.Replicas > 1 {
 		parts = money.Amount(state.Replicas * shareOf)
 	}
-	t.purse = max(t.purse, max(t.left(), 0)/parts)
+	t.localAllowance = max(t.localAllowance, max(t.left(), 0)/parts)
 	return nil
 }
 
-// cutOffAlone says that others have Redis and spend what is left there.
-func (s *Shared) cutOffAlone(ctx context.Context) (bool, error) {
-	if s.o.Elsewhere == nil {
+// onlyWeLackRedis reports whether other replicas reach Redis and spend what is left there.
+func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
+	if s.o.OthersReachRedis == nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.LoadTimeout)
 	defer cancel()
-	alone, err := s.o.Elsewhere(ctx)
+	alone, err := s.o.OthersReachRedis(ctx)
 	if err != nil {
 		return false, unknownSpending(err)
 	}
 	return alone, nil
 }
 
-// keepWhileLeased lets our purse go before those who have Redis take us for dead and spend it.
-func (t *tab) keepWhileLeased(since time.Time, lease time.Duration) {
+// dropBeforeLeaseEnds drops the local allowance before other replicas take this one for dead and spend it.
+func (t *budgetState) dropBeforeLeaseEnds(since time.Time, lease time.Duration) {
 	if time.Since(since) > lease*3/4 {
-		t.purse = 0
+		t.localAllowance = 0
 	}
 }
 
-// takeDatabase takes in what the database and our own spool say was spent. It never lowers what we know of: others' charges
-// may still be on their way.
-func (t *tab) takeDatabase(got loaded) {
+// applyDatabaseSum updates the money spent from the database and our own spool. It never lowers the sum: charges of other
+// replicas may not be delivered yet.
+func (t *budgetState) applyDatabaseSum(got loaded) {
 	switch {
 	case !got.start.Equal(t.start): // another window has begun
 	case !t.known:
-		t.spent, t.cost, t.all, t.known = got.spent, 0, t.held, true
+		t.spent, t.unsentCost, t.totalHeld, t.known = got.spent, 0, t.held, true
 	default:
-		t.spent = max(t.spent, got.spent.Sub(t.cost))
+		t.spent = max(t.spent, got.spent.Sub(t.unsentCost))
 	}
 }
 
-// fillPurses looks after the budgets that are in use while Redis is away.
-func (s *Shared) fillPurses(ctx context.Context) {
-	state := s.link.State()
+// refillAllowances refreshes the budgets in use while Redis is unavailable.
+func (s *Shared) refillAllowances(ctx context.Context) {
+	state := s.client.State()
 	if state.Ready || time.Since(state.Since) <= s.askEvery {
 		return
 	}
 	now := s.o.Now()
-	for _, t := range s.list(func(t *tab) bool { return t.known && now.Sub(t.used) < purseFor }) {
-		_ = s.fill(ctx, t, state) // it is asked again
+	for _, t := range s.list(func(t *budgetState) bool { return t.known && now.Sub(t.used) < allowanceIdle }) {
+		_ = s.refillAllowance(ctx, t, state) // the next tick retries
 	}
 }
 
-// list returns the tabs that match.
-func (s *Shared) list(match func(*tab) bool) []*tab {
+// list returns the states that match.
+func (s *Shared) list(match func(*budgetState) bool) []*budgetState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []*tab
+	var found []*budgetState
 	for _, t := range s.budgets {
 		if match(t) {
 			found = append(found, t)

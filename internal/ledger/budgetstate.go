@@ -8,99 +8,100 @@ import (
 	"fairlead/internal/money"
 )
 
-// tab is what this replica knows of one budget that it shares with others. All but calls is guarded by the ledger's lock.
-type tab struct {
-	calls sync.RWMutex // held for reading while a step is on its way to Redis, for writing while everything is written anew
+// budgetState is this replica's state of a budget that it shares with other replicas. All fields but calls are guarded by the
+// ledger's lock.
+type budgetState struct {
+	calls sync.RWMutex // held for reading during a call that adds to the sums in Redis, for writing during one that replaces them
 
 	budget     Budget // as last seen
 	zone       *time.Location
 	start, end time.Time
-	rolls      int64 // counts the windows that have ended
+	rolls      int64 // number of windows that have ended
 	used       time.Time
 
-	// Ours, as it is here.
-	held    money.Amount
-	purse   money.Amount // kept for us: what we may spend without Redis
-	charged money.Amount // since the base in Redis was taken
-	log     amountLog    // what we charged in this window
-	arrived amountLog    // of that, what the database has
-	free    money.Amount // of what has been settled and Redis was not told: held no more,
-	cost    money.Amount // and charged
+	// Amounts of this replica.
+	held           money.Amount
+	localAllowance money.Amount // what this replica may spend without Redis
+	charged        money.Amount // since the base in Redis was loaded
+	charges        amountLog    // charges of this replica in this window
+	delivered      amountLog    // the part of charges that the database has
+	unsentFreed    money.Amount // settled holds that Redis does not have yet
+	unsentCost     money.Amount // settled costs that Redis does not have yet
 
-	sentFree money.Amount // part of free that a call under way carries
-	sentCost money.Amount // part of cost that a call under way carries
+	sendingFreed money.Amount // the part of unsentFreed in a running call
+	sendingCost  money.Amount // the part of unsentCost in a running call
 
-	// Ours, as Redis has it.
-	born       string // the base that charged counts from; empty before the first
-	generation int64
-	epoch      string // of Redis, in which it was told of everything
-	unsure     bool   // a step may or may not have been taken
-	returned   bool   // our purse has become smaller, and Redis keeps the larger one until it is told so
-	rough      bool   // charged may count twice what the base includes
+	// State of this replica in Redis.
+	baseID           string // the base that charged is relative to; empty before the first
+	generation       int64
+	epoch            string // the epoch of Redis that has all amounts of this replica
+	outcomeUnknown   bool   // it is unknown whether the last call took effect
+	allowanceReduced bool   // localAllowance is smaller than the one stored in Redis
+	mayDoubleCount   bool   // charged may include amounts that the base includes
 
-	// Everybody's, as last heard.
-	known bool
-	spent money.Amount
-	all   money.Amount // held
+	// Totals of all replicas, as last received.
+	known     bool
+	spent     money.Amount
+	totalHeld money.Amount // held
 
-	renewed time.Time // with which heartbeat its purse was
-	looked  time.Time // when its place in Redis was last looked at
-	share   share
-	failure error     // of the last load
-	retry   time.Time // when it may be tried again
+	allowanceRenewed time.Time // the heartbeat that last renewed localAllowance
+	syncedAt         time.Time // when it was last compared with Redis
+	refresh          allowanceRefresh
+	failure          error     // of the last load
+	retry            time.Time // when to try again
 }
 
-func newTab(b *Budget, zone *time.Location, now time.Time) *tab {
-	t := &tab{budget: *b, zone: zone, used: now}
+func newBudgetState(b *Budget, zone *time.Location, now time.Time) *budgetState {
+	t := &budgetState{budget: *b, zone: zone, used: now}
 	t.start, t.end = Window(b.Period, zone, now)
 	return t
 }
 
-// spanOf names the period and zone of the window.
+// spanOf returns the period and zone of a budget as text.
 func spanOf(b *Budget) string { return string(b.Period) + " " + b.Zone }
 
-func (t *tab) over(now time.Time) bool { return !t.end.IsZero() && !now.Before(t.end) }
+func (t *budgetState) over(now time.Time) bool { return !t.end.IsZero() && !now.Before(t.end) }
 
-// roll begins the next window. Nothing has been spent in it, and what is held belongs to the last one.
-func (t *tab) roll(now time.Time) {
+// roll begins the next window. Nothing has been spent in it, and open holds belong to the last one.
+func (t *budgetState) roll(now time.Time) {
 	t.start, t.end = Window(t.budget.Period, t.zone, now)
 	t.rolls++
-	t.held, t.charged, t.log, t.arrived, t.free, t.cost = 0, 0, amountLog{}, amountLog{}, 0, 0
-	t.sentFree, t.sentCost = 0, 0
-	t.born, t.unsure, t.rough = "", false, false
-	t.purse, t.spent, t.all, t.share, t.failure = 0, 0, 0, share{}, nil
+	t.held, t.charged, t.charges, t.delivered, t.unsentFreed, t.unsentCost = 0, 0, amountLog{}, amountLog{}, 0, 0
+	t.sendingFreed, t.sendingCost = 0, 0
+	t.baseID, t.outcomeUnknown, t.mayDoubleCount = "", false, false
+	t.localAllowance, t.spent, t.totalHeld, t.refresh, t.failure = 0, 0, 0, allowanceRefresh{}, nil
 }
 
-// edit begins a window of another period or zone: what is held counts on, what was spent must be asked for.
-func (t *tab) edit(b *Budget, zone *time.Location, now time.Time) {
+// edit begins a window with another period or zone. Holds are kept; the money spent must be loaded.
+func (t *budgetState) edit(b *Budget, zone *time.Location, now time.Time) {
 	t.budget, t.zone = *b, zone
 	t.start, t.end = Window(b.Period, zone, now)
-	t.charged, t.free, t.cost, t.purse, t.born = 0, 0, 0, 0, ""
-	t.sentFree, t.sentCost = 0, 0
-	t.known, t.spent, t.all, t.share, t.failure = false, 0, t.held, share{}, nil
+	t.charged, t.unsentFreed, t.unsentCost, t.localAllowance, t.baseID = 0, 0, 0, 0, ""
+	t.sendingFreed, t.sendingCost = 0, 0
+	t.known, t.spent, t.totalHeld, t.refresh, t.failure = false, 0, t.held, allowanceRefresh{}, nil
 }
 
-func (t *tab) hear(spent, held money.Amount) {
-	t.known, t.spent, t.all = true, spent, held
+func (t *budgetState) setTotals(spent, held money.Amount) {
+	t.known, t.spent, t.totalHeld = true, spent, held
 }
 
-// spentNow and heldNow are everybody's sums with our steps that Redis was not told of.
-func (t *tab) spentNow() money.Amount { return t.spent.Add(t.cost) }
-func (t *tab) heldNow() money.Amount  { return max(t.all.Sub(t.free), t.held) }
+// spentNow and heldNow return the totals with the settlements that Redis does not have yet.
+func (t *budgetState) spentNow() money.Amount { return t.spent.Add(t.unsentCost) }
+func (t *budgetState) heldNow() money.Amount  { return max(t.totalHeld.Sub(t.unsentFreed), t.held) }
 
-func (t *tab) left() money.Amount { return t.budget.Amount.Sub(t.spentNow()).Sub(t.heldNow()) }
+func (t *budgetState) left() money.Amount { return t.budget.Amount.Sub(t.spentNow()).Sub(t.heldNow()) }
 
-func (t *tab) status(amount money.Amount) Status {
+func (t *budgetState) status(amount money.Amount) Status {
 	return Status{Loaded: t.known, Spent: t.spentNow(), Held: t.heldNow(), Start: t.start, End: t.end, Percent: percent(t.spentNow(), amount)}
 }
 
-// settle takes an end of one of our holds in, and says whether it passed the level of the budget's warning.
-func (t *tab) settle(amount, cost money.Amount, at time.Time) (warn bool) {
+// settle records the end of a hold of this replica, and reports whether it passed the budget's warning level.
+func (t *budgetState) settle(amount, cost money.Amount, at time.Time) (warn bool) {
 	before := percent(t.spentNow(), t.budget.Amount)
 	t.held = max(t.held-amount, 0)
 	t.charged = t.charged.Add(cost)
-	t.log.add(at, cost)
-	t.free, t.cost = t.free.Add(amount), t.cost.Add(cost)
+	t.charges.add(at, cost)
+	t.unsentFreed, t.unsentCost = t.unsentFreed.Add(amount), t.unsentCost.Add(cost)
 	level := t.budget.WarnPercent
 	if level <= 0 && t.budget.WarnOnly {
 		level = 100
@@ -108,26 +109,28 @@ func (t *tab) settle(amount, cost money.Amount, at time.Time) (warn bool) {
 	return t.known && level > 0 && before < float64(level) && percent(t.spentNow(), t.budget.Amount) >= float64(level)
 }
 
-// idle says that Redis knows of everything and nothing is held.
-func (t *tab) idle() bool { return t.held == 0 && t.free == 0 && t.cost == 0 && !t.unsure }
+// idle reports whether nothing is held and Redis has every settlement.
+func (t *budgetState) idle() bool {
+	return t.held == 0 && t.unsentFreed == 0 && t.unsentCost == 0 && !t.outcomeUnknown
+}
 
-// missing is what we have charged in this window and a base that was taken at a moment does not include.
-func (t *tab) missing(at time.Time, ours bool) money.Amount {
-	if ours { // what waits in our own spool was counted with it
-		return t.log.since(at)
+// missing returns the charges of this replica that a base loaded at the given time does not include.
+func (t *budgetState) missing(at time.Time, ours bool) money.Amount {
+	if ours { // the base includes the entries in our own spool
+		return t.charges.since(at)
 	}
-	return max(t.log.sum.Sub(t.arrived.sum.Sub(t.arrived.since(at))), 0)
+	return max(t.charges.sum.Sub(t.delivered.sum.Sub(t.delivered.since(at))), 0)
 }
 
 const (
-	logGrain = 20 * time.Millisecond
-	logSpan  = time.Minute
+	logInterval = 20 * time.Millisecond
+	logSpan     = time.Minute
 )
 
-// amountLog keeps a sum and when its last parts were added.
+// amountLog is a sum with the times at which its latest parts were added.
 type amountLog struct {
 	sum     money.Amount
-	times   []int64 // beginnings of the grains, unix milliseconds, ascending
+	times   []int64 // starts of the intervals, Unix milliseconds, ascending
 	amounts []money.Amount
 }
 
@@ -137,7 +140,7 @@ func (l *amountLog) add(at time.Time, amount money.Amount) {
 	}
 	l.sum = l.sum.Add(amount)
 	ms, last := at.UnixMilli(), len(l.times)-1
-	if last >= 0 && ms < l.times[last]+logGrain.Milliseconds() { // a clock that stepped back stays where it was
+	if last >= 0 && ms < l.times[last]+logInterval.Milliseconds() { // a clock that stepped back stays in its interval
 		l.amounts[last] = l.amounts[last].Add(amount)
 		return
 	}
@@ -148,28 +151,30 @@ func (l *amountLog) add(at time.Time, amount money.Amount) {
 	l.times, l.amounts = append(l.times[drop:], ms), append(l.amounts[drop:], amount)
 }
 
-// since sums what may have been added at a moment or later, as far as that is remembered.
+// since returns the sum of what may have been added at the given time or later, within logSpan.
 func (l *amountLog) since(at time.Time) money.Amount {
 	var sum money.Amount
 	for i, ms := range l.times {
-		if ms+logGrain.Milliseconds() > at.UnixMilli() {
+		if ms+logInterval.Milliseconds() > at.UnixMilli() {
 			sum = sum.Add(l.amounts[i])
 		}
 	}
 	return sum
 }
 
-// bornAt writes and bornTime reads the moment of a base, which also names it.
-func bornAt(at time.Time, by string) string { return strconv.FormatInt(at.UnixMilli(), 10) + " " + by }
+// newBaseID returns the id of a base: when it was loaded, and by which replica.
+func newBaseID(at time.Time, by string) string {
+	return strconv.FormatInt(at.UnixMilli(), 10) + " " + by
+}
 
-func bornTime(born string) time.Time {
-	for i := range born {
-		if born[i] == ' ' {
-			born = born[:i]
+func baseTime(baseID string) time.Time {
+	for i := range baseID {
+		if baseID[i] == ' ' {
+			baseID = baseID[:i]
 			break
 		}
 	}
-	ms, err := strconv.ParseInt(born, 10, 64)
+	ms, err := strconv.ParseInt(baseID, 10, 64)
 	if err != nil {
 		return time.Time{}
 	}

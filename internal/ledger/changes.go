@@ -9,56 +9,59 @@ import (
 	"fairlead/internal/money"
 )
 
-// watchPage is how many budgets are heard of in one call.
-const watchPage = 200
+// changesPerPage is the number of budgets in one call.
+const changesPerPage = 200
 
-// sight is what was heard of a budget that this replica does not use: it may have to, when Redis is away.
-type sight struct {
+// observation holds the totals of a budget that this replica does not use yet, for the case that Redis is unavailable when it
+// does.
+type observation struct {
 	span        string
 	start       int64
 	spent, held money.Amount
 }
 
-// of says whether it is of the window that a tab is in.
-func (s sight) of(t *tab) bool { return spanOf(&t.budget) == s.span && millis(t.start) == s.start }
-
-// watched says up to where changes have been heard.
-type watched struct {
-	epoch string
-	since int64 // unix milliseconds by Redis's clock
+// matches reports whether the observation is of the state's current window.
+func (s observation) matches(t *budgetState) bool {
+	return spanOf(&t.budget) == s.span && millis(t.start) == s.start
 }
 
-// watch hears the sums of all budgets that have changed since the last heartbeat, whoever uses them.
-func (s *Shared) watch(ctx context.Context, epoch string) {
-	if s.watched.epoch != epoch {
-		s.watched = watched{epoch: epoch}
+// changeCursor is the position up to which changes have been read.
+type changeCursor struct {
+	epoch string
+	since int64 // Unix milliseconds of Redis's clock
+}
+
+// readChanges reads the totals of all budgets that have changed since the last heartbeat.
+func (s *Shared) readChanges(ctx context.Context, epoch string) {
+	if s.cursor.epoch != epoch {
+		s.cursor = changeCursor{epoch: epoch}
 	}
 	for ctx.Err() == nil {
-		count, page, err := s.page(ctx)
+		count, page, err := s.readPage(ctx)
 		if err != nil {
 			return
 		}
-		last := s.watched.since
+		last := s.cursor.since
 		s.mu.Lock()
 		for i := 0; i+7 <= len(page); i += 7 {
 			last = max(last, int64(amountOf(page, i+1)))
-			s.see(textOf(page, i), textOf(page, i+4), sight{
+			s.recordObserved(textOf(page, i), textOf(page, i+4), observation{
 				span: textOf(page, i+2), start: int64(amountOf(page, i+3)), spent: amountOf(page, i+5), held: amountOf(page, i+6),
 			})
 		}
 		s.mu.Unlock()
-		more := count >= watchPage && last > s.watched.since
-		s.watched.since = last // the last moment is heard twice: more may have happened in it
+		more := count >= changesPerPage && last > s.cursor.since
+		s.cursor.since = last // the last millisecond is read again: there may be more changes in it
 		if !more {
 			return
 		}
 	}
 }
 
-func (s *Shared) page(ctx context.Context) (count int64, page []any, err error) {
-	err = s.link.Do(ctx, func(ctx context.Context, c redis.Scripter) error {
-		reply, err := watchScript.Run(ctx, c, []string{s.link.Members(), s.active()},
-			s.link.ID(), s.link.Lease().Milliseconds(), strconv.FormatInt(s.watched.since, 10), watchPage, s.link.Key("budget", "")).Slice()
+func (s *Shared) readPage(ctx context.Context) (count int64, page []any, err error) {
+	err = s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error {
+		reply, err := changesScript.Run(ctx, c, []string{s.client.Members(), s.active()},
+			s.client.ID(), s.client.Lease().Milliseconds(), strconv.FormatInt(s.cursor.since, 10), changesPerPage, s.client.Key("budget", "")).Slice()
 		if err == nil && len(reply) == 2 {
 			count, _ = reply[0].(int64)
 			page, _ = reply[1].([]any)
@@ -68,32 +71,32 @@ func (s *Shared) page(ctx context.Context) (count int64, page []any, err error) 
 	return count, page, err
 }
 
-// see takes in what was heard of one budget. The caller holds the lock.
-func (s *Shared) see(id, born string, seen sight) {
+// recordObserved stores the totals of one budget. The caller holds the lock.
+func (s *Shared) recordObserved(id, baseID string, seen observation) {
 	t := s.budgets[id]
 	if t == nil {
-		if len(s.sights) >= s.o.MaxIdle {
-			clear(s.sights) // what is forgotten can be asked of the database
+		if len(s.observed) >= s.o.MaxIdle {
+			clear(s.observed) // the database has the sums too
 		}
-		s.sights[id] = seen
+		s.observed[id] = seen
 		return
 	}
-	delete(s.sights, id)
-	if !seen.of(t) {
-		s.sights[id] = seen // of a window that this replica has not entered
+	delete(s.observed, id)
+	if !seen.matches(t) {
+		s.observed[id] = seen // a window that this replica has not entered
 		return
 	}
-	if !t.known || (t.born == born && !t.unsure) || t.idle() {
-		t.hear(seen.spent, seen.held)
+	if !t.known || (t.baseID == baseID && !t.outcomeUnknown) || t.idle() {
+		t.setTotals(seen.spent, seen.held)
 	}
 }
 
-// recall gives a tab what was heard of its window before it was used here. The caller holds the lock.
-func (s *Shared) recall(t *tab) {
-	seen, ok := s.sights[t.budget.ID]
-	if !ok || !seen.of(t) {
+// useObserved sets the totals that were received before the budget was used here. The caller holds the lock.
+func (s *Shared) useObserved(t *budgetState) {
+	seen, ok := s.observed[t.budget.ID]
+	if !ok || !seen.matches(t) {
 		return
 	}
-	delete(s.sights, t.budget.ID)
-	t.hear(seen.spent, seen.held)
+	delete(s.observed, t.budget.ID)
+	t.setTotals(seen.spent, seen.held)
 }

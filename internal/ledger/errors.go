@@ -18,7 +18,7 @@ func shortage(b *Budget, s Status, amount money.Amount, zone *time.Location) err
 	return exceeded(b, s, amount, zone)
 }
 
-// exceeded names the budget, its size, when it resets, and what the client can do.
+// exceeded returns an error that names the budget, its amount, when it resets, and what the client can do.
 func exceeded(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
 	owner, place, advice := describe(b)
 	budget := describeBudget(b, s, zone)
@@ -33,7 +33,7 @@ func exceeded(b *Budget, s Status, amount money.Amount, zone *time.Location) *ll
 	return e
 }
 
-// reserved is the error for an amount that fits as soon as other requests end.
+// reserved returns the error for an amount that fits as soon as other requests end.
 func reserved(b *Budget, s Status, zone *time.Location) *llm.Error {
 	owner, place, _ := describe(b)
 	e := llm.Errorf(llm.RateLimited, "%s has spent %s of its %s, and the rest is reserved by requests in progress. Retry in 1 second, allow fewer output tokens or raise the budget in %s.",
@@ -60,35 +60,36 @@ func budgetDetails(b *Budget, s Status) map[string]any {
 	return details
 }
 
-// unknownSpending is the answer where nobody can say what is left.
+// unknownSpending returns the error for a budget whose spending cannot be read.
 func unknownSpending(cause error) *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "What has been spent of the budget cannot be read right now. Repeat the request in a few seconds.",
+		Message:    "The spending of the budget cannot be read right now. Retry in a few seconds.",
 		RetryAfter: 2 * time.Second,
 		Err:        cause,
 	}
 }
 
-// keptForOthers is the answer where others may spend the rest, and have not said that they will not.
-func keptForOthers() *llm.Error {
+// reservedForReplicas returns the error for a budget whose rest is allocated to other replicas.
+func reservedForReplicas() *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The rest of the budget is kept for other gateways at the moment. Repeat the request in a second.",
+		Message:    "The rest of the budget is allocated to other gateway replicas. Retry in 1 second.",
 		RetryAfter: time.Second,
 	}
 }
 
-// countedAnew is the answer where the budget seems to be used up, but something may have been counted twice after a loss.
-func countedAnew() *llm.Error {
+// beingRecounted returns the error for a budget that seems to be used up while charges may be counted twice after a loss of
+// Redis.
+func beingRecounted() *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "What has been spent of the budget is being counted anew. Repeat the request in a few seconds.",
+		Message:    "The spending of the budget is being recounted. Retry in a few seconds.",
 		RetryAfter: recountAfter / 2,
 	}
 }
 
-// describe names the owner, where its budget is set, and what else one can do.
+// describe returns the owner, where its budget is set, and what else the client can do.
 func describe(b *Budget) (owner, place, advice string) {
 	if strings.HasPrefix(b.ID, "ws:") {
 		return fmt.Sprintf("Workspace %q", b.Name), "workspace settings", ""
@@ -109,7 +110,7 @@ func adjective(p Period) string {
 	}
 }
 
-// dollars writes an exact amount for programs, with at least two digits behind the point.
+// dollars formats an exact amount with at least two decimals.
 func dollars(a money.Amount) string {
 	text := a.String()
 	whole, cents, _ := strings.Cut(text, ".")

@@ -1,6 +1,6 @@
-// Package ledger owns spending: it holds the dearest cost of a request on every budget that applies before the request
-// is dispatched, and settles the true cost afterwards. The record of what was charged is the request's entry; a ledger
-// only keeps the running sums that admission needs.
+// Package ledger owns spending: it holds the maximum cost of a request on every budget that applies before the request is
+// dispatched, and settles the actual cost afterwards. The record of a charge is the request's entry; a ledger keeps only
+// the running sums that admission needs.
 package ledger
 
 import (
@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Period is how often a budget starts anew.
+// Period is how often a budget resets.
 type Period string
 
 // The periods of a budget.
@@ -22,20 +22,20 @@ const (
 	Total   Period = "total" // never
 )
 
-// Budget bounds the spending of a key or a workspace.
+// Budget limits the spending of a key or a workspace.
 type Budget struct {
 	ID          string // such as "key:key_01J…" or "ws:ws_01J…"
-	Name        string // as people call the key or the workspace
+	Name        string // of the key or the workspace
 	Amount      money.Amount
 	Period      Period
 	Zone        string // IANA name; empty for UTC
 	WarnPercent int    // report when this much is spent; 0 for no report
-	WarnOnly    bool   // report, but never refuse
+	WarnOnly    bool   // report, but never reject
 }
 
-// Status is where a budget stands in its current window.
+// Status is the state of a budget in its current window.
 type Status struct {
-	Loaded  bool // false until the budget was first used: Spent is then not known
+	Loaded  bool // false until the budget is first used; Spent is unknown until then
 	Spent   money.Amount
 	Held    money.Amount
 	Start   time.Time // zero for Total
@@ -48,11 +48,11 @@ type Ledger interface {
 	// Hold reserves the amount on all budgets, or on none and returns an *llm.Error: BudgetExceeded when the money spent leaves too
 	// little, RateLimited when the reservations of other requests do, or LedgerUnavailable when the money spent is unknown. Hold
 	// waits up to two seconds for reservations to end, in the order of the calls. The hold must be settled or released. The
-	// budgets are taken as they are in this call: edits take effect immediately and keep the money spent.
+	// budgets apply as passed: edits take effect immediately and keep the money spent.
 	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
 	// TryHold is Hold without the wait. It also returns RateLimited while other requests wait for one of the budgets.
 	TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
-	// Status says where a budget stands without loading anything.
+	// Status returns the state of a budget without loading anything.
 	Status(b Budget) Status
 }
 
@@ -63,15 +63,15 @@ type Hold struct {
 	end    func(cost money.Amount)
 }
 
-// NewHold makes a hold for an implementation; end is called exactly once, with what was charged.
+// NewHold returns a hold for an implementation of Ledger; end is called exactly once, with the cost.
 func NewHold(amount money.Amount, end func(cost money.Amount)) *Hold {
 	return &Hold{amount: amount, end: end}
 }
 
-// Amount is what is reserved.
+// Amount returns the reserved amount.
 func (h *Hold) Amount() money.Amount { return h.amount }
 
-// Settle charges the cost and frees the rest. A negative cost is a provider's mistake and charges nothing.
+// Settle charges the cost and frees the rest. A negative cost is an error of the provider and charges nothing.
 func (h *Hold) Settle(cost money.Amount) {
 	if h.done.CompareAndSwap(false, true) {
 		h.end(max(cost, 0))

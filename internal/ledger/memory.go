@@ -11,29 +11,29 @@ import (
 	"fairlead/internal/money"
 )
 
-// Options set up a ledger.
+// Options are the settings of a ledger.
 type Options struct {
-	// Spent sums what was charged on a budget since a moment (zero for ever), by the time of the request. It must
-	// include entries that are still on their way to the database.
+	// Spent returns the sum charged on a budget since a time (zero for all time), by the time of the request. It must
+	// include entries that are still in the spool.
 	Spent func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error)
 	Now   func() time.Time
-	// OnWarn hears once per window that a budget's warning level is passed. It is called outside of any lock.
+	// OnWarn is called once per window when a budget passes its warning level, without any lock held.
 	OnWarn func(b Budget, s Status)
-	// Elsewhere reports whether another replica has Redis while this one has not, so that they do not spend the same rest. Only
-	// Shared asks; nil for never.
-	Elsewhere func(ctx context.Context) (bool, error)
-	// LoadTimeout bounds one call of Spent; default 2 s.
+	// OthersReachRedis reports whether another replica reaches Redis while this one does not, so that they do not spend the
+	// same money. Only Shared calls it; nil for never.
+	OthersReachRedis func(ctx context.Context) (bool, error)
+	// LoadTimeout limits one call of Spent; default 2 s.
 	LoadTimeout time.Duration
-	// LoadRetry is how long a failed Spent is answered with its failure, so that an outage is not hammered; default 1 s.
+	// LoadRetry is how long a failure of Spent is returned before Spent is called again; default 1 s.
 	LoadRetry time.Duration
-	// MaxIdle is how many budgets are kept before those without a hold for an hour are forgotten; default 100,000.
+	// MaxIdle is the number of budgets beyond which those unused for an hour are removed; default 100,000.
 	MaxIdle int
 }
 
 // Memory is a Ledger within one process.
 type Memory struct {
 	o     Options
-	wait  time.Duration // for reserved money
+	wait  time.Duration // maximum wait for reserved money
 	queue waitQueue
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New makes a ledger that starts from what Spent says.
+// New returns a ledger that starts with the sums of Spent.
 func New(o Options) *Memory {
 	return &Memory{o: o.withDefaults(), wait: reservedWait, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
 }
@@ -99,7 +99,7 @@ func (m *Memory) reserve(ctx context.Context, budgets []Budget, amount money.Amo
 	}
 }
 
-// tryHold reserves, refuses, or names a window that must be loaded first.
+// tryHold reserves the amount, rejects it, or returns a window that must be loaded first.
 func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 	return NewHold(amount, func(cost money.Amount) { m.end(windows, amount, cost) }), nil, nil
 }
 
-// end frees a hold on the windows it was admitted in, and charges them.
+// end releases a hold on the windows in which it was admitted, and charges them.
 func (m *Memory) end(windows []*window, amount, cost money.Amount) {
 	m.mu.Lock()
 	var warned []*window
@@ -176,13 +176,13 @@ func (m *Memory) Status(b Budget) Status {
 		}
 		w = newWindow(&b, zone, now, nil)
 		if old := m.budgets[b.ID]; old != nil && old.sameSpans(&b) {
-			w.loaded = old.loaded // it has ended, and nothing has been spent since
+			w.loaded = old.loaded // the old window has ended, and nothing has been spent since
 		}
 	}
 	return w.status(b.Amount)
 }
 
-// window returns the budget's current window, beginning a new one where time or an edit asks for it.
+// window returns the budget's current window. It begins a new one when the old one has ended or was edited.
 func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	w := m.current(b, now)
 	if w == nil {
@@ -198,7 +198,7 @@ func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	return w, nil
 }
 
-// current is the window in use, or nil when the budget is new, has ended or has another period or zone now.
+// current returns the window in use, or nil when the budget is new, its window has ended, or its period or zone has changed.
 // A clock that stepped back stays in the window it was in.
 func (m *Memory) current(b *Budget, now time.Time) *window {
 	w := m.budgets[b.ID]
@@ -220,7 +220,7 @@ func (m *Memory) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// forget drops budgets that have not been used for an hour, once there are very many. Their sums can be loaded again.
+// forget removes budgets that were unused for an hour once there are MaxIdle. Their sums can be loaded again.
 func (m *Memory) forget(now time.Time) {
 	if len(m.budgets) < m.o.MaxIdle {
 		return
@@ -232,8 +232,7 @@ func (m *Memory) forget(now time.Time) {
 	}
 }
 
-// load asks Spent once for all who wait. The first caller does it, for the others too, so its own leaving does not
-// end it; the time-out does.
+// load calls Spent once for all waiting requests. A disconnect of the first client does not end the call; the timeout does.
 func (m *Memory) load(ctx context.Context, w *window) error {
 	m.mu.Lock()
 	if w.loading != nil {
@@ -243,7 +242,7 @@ func (m *Memory) load(ctx context.Context, w *window) error {
 		case <-loading:
 			return m.loadFailure(w)
 		case <-ctx.Done():
-			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left before its budget was known.", Err: ctx.Err()}
+			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client disconnected before its budget was loaded.", Err: ctx.Err()}
 		}
 	}
 	if w.loaded || (w.failure != nil && m.o.Now().Before(w.retry)) {
@@ -252,12 +251,12 @@ func (m *Memory) load(ctx context.Context, w *window) error {
 	}
 	w.loading = make(chan struct{})
 	m.mu.Unlock()
-	m.ask(ctx, w)
+	m.loadSpent(ctx, w)
 	return m.loadFailure(w)
 }
 
-// ask calls Spent and ends the load whatever happens: others wait for it.
-func (m *Memory) ask(ctx context.Context, w *window) {
+// loadSpent calls Spent and ends the load even after a panic: other requests wait for it.
+func (m *Memory) loadSpent(ctx context.Context, w *window) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.LoadTimeout)
 	defer cancel()
 	spent, err := money.Amount(0), errNoAnswer
@@ -269,7 +268,7 @@ func (m *Memory) ask(ctx context.Context, w *window) {
 	spent, err = m.o.Spent(ctx, w.id, w.start)
 }
 
-var errNoAnswer = errors.New("the sum of charges was not answered")
+var errNoAnswer = errors.New("loading the sum of charges did not complete")
 
 func (m *Memory) loadFailure(w *window) error {
 	m.mu.Lock()

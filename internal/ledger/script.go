@@ -2,14 +2,15 @@ package ledger
 
 import "github.com/redis/go-redis/v9"
 
-// A budget in Redis is a hash: `span` (period and zone), `start` of its window, `base` (what the ledger in the database said),
-// `born` (when it was asked), `limit` (as it was when somebody last asked), `wanted` (when somebody last
-// needed what is kept for others), and for each replica r what it has charged since (`s:r`), what it holds (`h:r`), what is kept for
-// it to spend without Redis (`p:r`), whether what it charged may be counted twice (`r:r`), and the generation of these (`g:r`). Every replica writes its own fields only: steps add to them, and whoever is not sure that a
-// step was taken writes all anew under the next generation, which makes steps that are still on their way void.
+// A budget in Redis is a hash: `span` (period and zone), `start` of its window, `base` (the sum in the database),
+// `base_id` (when and by whom it was read), `limit` (of the last hold), `wanted` (when a hold last needed an allowance of other
+// replicas), and for each replica r its charges since (`s:r`), its holds (`h:r`), its local allowance (`p:r`), whether its charges
+// may be counted twice (`r:r`), and the generation of these fields (`g:r`). Every replica writes only its own fields. Calls add to
+// them; after a call with unknown outcome the replica replaces all of them under the next generation, which invalidates calls of
+// the old one that arrive late.
 //
-// What a dead replica held is free. What was kept for it may have been spent, because it was only cut off: it stays kept until the
-// database was asked.
+// The holds of a dead replica are released. Its local allowance may have been spent, because the replica may only be
+// disconnected: it stays reserved until the database is read.
 //
 // Sums are whole nano-dollars; comparisons are exact up to nine million dollars.
 const scriptHead = `
@@ -22,7 +23,7 @@ local function load(key)
   for i = 1, #fields, 2 do all[fields[i]] = fields[i + 1] end
   return all
 end
--- touched notes that the sums of a budget have changed, for the others to look at
+-- touched records that the sums of a budget have changed
 local function touched(active, id) redis.call('ZADD', active, text(clock), id) end
 local function living(members, me, r, lease)
   if r == me then return true end
@@ -30,11 +31,11 @@ local function living(members, me, r, lease)
   return beat and tonumber(beat) >= clock - lease
 end
 local function sums(key, all, members, me, lease)
-  local spent, held, kept, rough, orphan = tonumber(all.base), 0, 0, false, false
+  local spent, held, kept, may_double, orphan = tonumber(all.base), 0, 0, false, false
   for field, value in pairs(all) do
     local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
     if kind == 's:' then spent = spent + tonumber(value) end
-    if kind == 'r:' and value == '1' and living(members, me, r, lease) then rough = true end
+    if kind == 'r:' and value == '1' and living(members, me, r, lease) then may_double = true end
     if kind == 'h:' then
       if living(members, me, r, lease) then
         held = held + tonumber(value)
@@ -47,30 +48,30 @@ local function sums(key, all, members, me, lease)
       orphan = orphan or (tonumber(value) > 0 and not living(members, me, r, lease))
     end
   end
-  return spent, held, kept, rough, orphan
+  return spent, held, kept, may_double, orphan
 end
 `
 
-// holdScript reserves an amount on all budgets or on none. When the money that other replicas keep stands in the way, the script
-// marks every such budget as wanted, so that the other replicas return all of it with one heartbeat. KEYS: the set of replicas, the
-// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, born,
-// limit (below 0 for none). A refusal replies with its word and the budget's position, spent and held: `refused` when the money
+// holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent it, the script marks
+// every such budget as wanted, so that the other replicas return them with one heartbeat. KEYS: the set of replicas, the
+// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id,
+// limit (below 0 for none). A rejection replies with a status and the budget's position, spent and held: `exceeded` when the money
 // spent leaves too little, `reserved` when the holds of other requests do, `kept` when shares of other replicas do, with the
 // positions of all these budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local reply, refused, reserved, kept_reply = {'held'}, nil, nil, nil
+local reply, exceeded, reserved, kept_reply = {'held'}, nil, nil, nil
 for i = 3, #KEYS do
   local at = 5 + (i - 3) * 6
-  local span, start, generation, born, limit = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
+  local span, start, generation, base_id, limit = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
   local all = load(KEYS[i])
-  if not all.born or all.span ~= span or tonumber(all.start) < start then return {'load', i - 3} end
+  if not all.base_id or all.span ~= span or tonumber(all.start) < start then return {'load', i - 3} end
   if tonumber(all.start) > start then return {'ahead', i - 3, all.start} end
-  if all.born ~= born or all['g:' .. me] ~= generation then return {'unknown', i - 3, all.born} end
+  if all.base_id ~= base_id or all['g:' .. me] ~= generation then return {'unknown', i - 3, all.base_id} end
   if all.limit ~= ARGV[at + 4] then redis.call('HSET', KEYS[i], 'limit', ARGV[at + 4]) end
-  local spent, held, kept, rough = sums(KEYS[i], all, KEYS[1], me, lease)
+  local spent, held, kept, may_double = sums(KEYS[i], all, KEYS[1], me, lease)
   if limit >= 0 and (spent >= limit or spent + amount > limit) then
-    refused = refused or {rough and 'rough' or 'refused', i - 3, text(spent), text(held)}
+    exceeded = exceeded or {may_double and 'recounting' or 'exceeded', i - 3, text(spent), text(held)}
   elseif limit >= 0 and (spent + held >= limit or spent + held + kept + amount > limit) then
     redis.call('HSET', KEYS[i], 'wanted', text(clock))
     if spent + held >= limit or spent + held + amount > limit then
@@ -83,7 +84,7 @@ for i = 3, #KEYS do
   reply[#reply + 1] = text(spent)
   reply[#reply + 1] = text(held + amount)
 end
-if refused or reserved or kept_reply then return refused or reserved or kept_reply end
+if exceeded or reserved or kept_reply then return exceeded or reserved or kept_reply end
 for i = 3, #KEYS do
   redis.call('HINCRBY', KEYS[i], 'h:' .. me, ARGV[3])
   redis.call('PEXPIRE', KEYS[i], KEEP)
@@ -92,12 +93,12 @@ end
 return reply
 `)
 
-// settleScript frees what was held and charges the cost. KEYS: set of replicas, set of active budgets, budget.
-// ARGV: replica, lease, id, born, generation, freed, cost.
+// settleScript releases a hold and charges the cost. KEYS: set of replicas, set of active budgets, budget.
+// ARGV: replica, lease, id, base_id, generation, freed, cost.
 var settleScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[3])
-if all.born ~= ARGV[4] or all['g:' .. me] ~= ARGV[5] then return {'unknown'} end
+if all.base_id ~= ARGV[4] or all['g:' .. me] ~= ARGV[5] then return {'unknown'} end
 all['h:' .. me] = redis.call('HINCRBY', KEYS[3], 'h:' .. me, '-' .. ARGV[6])
 all['s:' .. me] = redis.call('HINCRBY', KEYS[3], 's:' .. me, ARGV[7])
 touched(KEYS[2], ARGV[3])
@@ -105,36 +106,36 @@ local spent, held = sums(KEYS[3], all, KEYS[1], me, lease)
 return {'settled', text(spent), text(held)}
 `)
 
-// putScript writes a replica's own fields and gives it a purse: a part of what is left, while that is much and nobody needs it. What it says it has in its
-// purse stays kept for it until it says otherwise, because it may not hear the answer. KEYS: set of replicas, set of active
-// budgets, budget. ARGV: replica, lease, id, born, generation, charged, held, purse, limit (below 0 for no purse), whether
-// charged is rough.
-var putScript = redis.NewScript(scriptHead + `
+// writeScript replaces a replica's own fields and grants it a local allowance: a part of what is left, unless little is left or a
+// hold needs it. A smaller allowance takes effect when the replica confirms it, because the replica may not receive the reply. KEYS: set of replicas, set of active
+// budgets, budget. ARGV: replica, lease, id, base_id, generation, charged, held, allowance, limit (below 0 for no
+// allowance), whether charged may count twice.
+var writeScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[3])
-if all.born ~= ARGV[4] then return {'changed'} end
+if all.base_id ~= ARGV[4] then return {'changed'} end
 redis.call('HSET', KEYS[3], 'g:' .. me, ARGV[5], 's:' .. me, ARGV[6], 'h:' .. me, ARGV[7], 'r:' .. me, ARGV[10])
 redis.call('PEXPIRE', KEYS[3], KEEP)
 touched(KEYS[2], ARGV[3])
 all['s:' .. me], all['h:' .. me] = ARGV[6], ARGV[7]
 local spent, held, kept = sums(KEYS[3], all, KEYS[1], me, lease)
-local limit, purse = math.min(tonumber(ARGV[9]), tonumber(all.limit or ARGV[9])), 0
+local limit, allowance = math.min(tonumber(ARGV[9]), tonumber(all.limit or ARGV[9])), 0
 local left = limit - spent - held - kept
 local wanted = clock - tonumber(all.wanted or '0') < 5000
-if limit > 0 and left >= limit / 4 and not wanted then purse = math.floor(left / (4 * math.max(redis.call('ZCARD', KEYS[1]), 1))) end
-redis.call('HSET', KEYS[3], 'p:' .. me, text(math.max(purse, tonumber(ARGV[8]))))
-return {'put', text(spent), text(held), text(purse)}
+if limit > 0 and left >= limit / 4 and not wanted then allowance = math.floor(left / (4 * math.max(redis.call('ZCARD', KEYS[1]), 1))) end
+redis.call('HSET', KEYS[3], 'p:' .. me, text(math.max(allowance, tonumber(ARGV[8]))))
+return {'put', text(spent), text(held), text(allowance)}
 `)
 
-// openScript begins a budget's window with what the database says was spent, unless another replica has done so. What
-// others hold counts on, unless their window has ended; what they charged they tell anew, each for itself, because only they
-// know what the base does not include: until then the old sums of those that live count beside it, roughly. KEYS: set of replicas,
-// budget. ARGV: replica, lease, span, start, base, born, and the born that it replaces, empty for none.
+// openScript begins a budget's window with the sum in the database, unless another replica has done so. Holds of other replicas
+// are kept unless their window has ended. Each replica sends its charges again, because only it knows what the base does not
+// include; until then the old charges of living replicas count in addition and may be counted twice. KEYS: set of replicas,
+// budget. ARGV: replica, lease, span, start, base, base_id, and the base_id to replace, empty for none.
 var openScript = redis.NewScript(scriptHead + `
 local all = load(KEYS[2])
 local same = all.span == ARGV[3]
 local ended = same and tonumber(all.start) < tonumber(ARGV[4])
-if all.born and same and not ended and all.born ~= ARGV[7] then return 0 end
+if all.base_id and same and not ended and all.base_id ~= ARGV[7] then return 0 end
 for field in pairs(all) do
   local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
   local dead = not living(KEYS[1], ARGV[1], r, tonumber(ARGV[2]))
@@ -142,28 +143,28 @@ for field in pairs(all) do
   if kind == 's:' and not stale then redis.call('HSET', KEYS[2], 'r:' .. r, '1') end
   if (kind == 's:' and stale) or (kind == 'h:' and ended) or (kind == 'p:' and (ended or dead)) then redis.call('HDEL', KEYS[2], field) end
 end
-redis.call('HSET', KEYS[2], 'span', ARGV[3], 'start', ARGV[4], 'base', ARGV[5], 'born', ARGV[6])
+redis.call('HSET', KEYS[2], 'span', ARGV[3], 'start', ARGV[4], 'base', ARGV[5], 'base_id', ARGV[6])
 redis.call('PEXPIRE', KEYS[2], KEEP)
 return 1
 `)
 
-// lookScript tells what is spent and held, and whether something is kept for a replica that is dead. KEYS: set of replicas,
+// readScript returns the sums, and whether a dead replica has a local allowance. KEYS: set of replicas,
 // budget. ARGV: replica, lease, span, start.
-var lookScript = redis.NewScript(scriptHead + `
+var readScript = redis.NewScript(scriptHead + `
 local all = load(KEYS[2])
-if not all.born then return {'load'} end
+if not all.base_id then return {'load'} end
 if all.span == ARGV[3] and tonumber(all.start) < tonumber(ARGV[4]) then return {'load'} end
 if all.span == ARGV[3] and all.start ~= ARGV[4] then return {'ahead', all.start} end
 local spent, held, _, _, orphan = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
-return {'seen', text(spent), text(held), all.born, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
+return {'seen', text(spent), text(held), all.base_id, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
 `)
 
-// adoptScript frees what is kept for dead replicas, less what the database says was spent beyond the sums. KEYS: set of replicas,
-// budget. ARGV: replica, lease, born, what was spent.
-var adoptScript = redis.NewScript(scriptHead + `
+// releaseDeadScript releases the local allowances of dead replicas and charges what the database has beyond the sums. KEYS: set of replicas,
+// budget. ARGV: replica, lease, base_id, the sum spent.
+var releaseDeadScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[2])
-if all.born ~= ARGV[3] then return {'changed'} end
+if all.base_id ~= ARGV[3] then return {'changed'} end
 local unseen = tonumber(ARGV[4]) - sums(KEYS[2], all, KEYS[1], me, lease)
 for field, value in pairs(all) do
   local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
@@ -177,24 +178,24 @@ end
 return {'adopted'}
 `)
 
-// emptyScript frees what is kept for a replica that ends. KEYS: budget. ARGV: replica.
-var emptyScript = redis.NewScript(`
+// releaseScript releases the local allowance of a replica that stops. KEYS: budget. ARGV: replica.
+var releaseScript = redis.NewScript(`
 redis.call('HDEL', KEYS[1], 'p:' .. ARGV[1])
 return {'free'}
 `)
 
-// watchScript tells the sums of the budgets that have changed since a moment, the oldest change first. KEYS: set of replicas, set
-// of active budgets. ARGV: replica, lease, the moment, most, what the keys of budgets begin with.
-var watchScript = redis.NewScript(scriptHead + `
+// changesScript returns the sums of the budgets that have changed since a time, oldest change first. KEYS: set of replicas, set
+// of active budgets. ARGV: replica, lease, the time, the page size, the prefix of budget keys.
+var changesScript = redis.NewScript(scriptHead + `
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', text(clock - 3600000))
 local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
 local reply = {}
 for i = 1, #ids, 2 do
   local key = ARGV[5] .. ids[i]
   local all = load(key)
-  if all.born then
+  if all.base_id then
     local spent, held = sums(key, all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
-    for _, v in ipairs({ids[i], ids[i + 1], all.span, all.start, all.born, text(spent), text(held)}) do reply[#reply + 1] = v end
+    for _, v in ipairs({ids[i], ids[i + 1], all.span, all.start, all.base_id, text(spent), text(held)}) do reply[#reply + 1] = v end
   end
 end
 return {#ids / 2, reply}

@@ -16,42 +16,42 @@ import (
 	"fairlead/internal/money"
 )
 
-// returnTime is how long a request waits for Redis to come back, where the share cannot bear it.
+// returnTime is how long a request that exceeds the local allowance waits for Redis to return.
 const returnTime = 250 * time.Millisecond
 
-// mostShared is the largest amount that the scripts compare exactly: about nine million dollars.
-const mostShared money.Amount = 1<<53 - 1
+// maxAmount is the largest amount that the scripts compare exactly: about nine million dollars.
+const maxAmount money.Amount = 1<<53 - 1
 
-// Shared is a Ledger that replicas share by way of Redis: one call for each hold, and settlements follow in the
-// background. The database remains the truth: sums in Redis begin with what it says, and after a loss begin anew. While Redis
-// is away, each replica spends a share of what is left.
+// Shared is a Ledger that replicas share through Redis: one call per hold; settlements are sent in the background. The database
+// is authoritative: sums in Redis start from the database, also after Redis has lost its data. While Redis is unavailable, each
+// replica spends a share of what is left.
 type Shared struct {
-	o    Options
-	link *cluster.Client
-	born time.Time // of this process's charges
+	o       Options
+	client  *cluster.Client
+	started time.Time // when this process started to charge
 
-	queue    waitQueue
-	wait     time.Duration // how long a request waits for reserved money
-	patience time.Duration // how long a request waits for Redis to come back
-	askEvery time.Duration // how often the database is asked while it is away
+	queue      waitQueue
+	wait       time.Duration // how long a request waits for reserved money
+	outageWait time.Duration // how long a request waits for Redis to return
+	askEvery   time.Duration // how often the database is read while Redis is unavailable
 
 	loads singleflight.Group
-	wake  chan struct{} // there is something to tell Redis
+	wake  chan struct{} // signals waiting settlements
 
-	mu      sync.Mutex
-	budgets map[string]*tab
-	sights  map[string]sight // of budgets that only others use
-	zones   map[string]*time.Location
+	mu       sync.Mutex
+	budgets  map[string]*budgetState
+	observed map[string]observation // totals of budgets that only other replicas use
+	zones    map[string]*time.Location
 
-	ending  bool      // nothing is kept for us any more
-	beats   time.Time // the last heartbeat
-	watched watched   // the heartbeat's own
+	stopping      bool         // the local allowances are released
+	lastHeartbeat time.Time    // time of the last heartbeat
+	cursor        changeCursor // used by the heartbeat only
 }
 
-// NewShared makes a ledger by way of a link. Run must be running for settlements to be told.
+// NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run runs.
 func NewShared(link *cluster.Client, o Options) *Shared {
 	o = o.withDefaults()
-	s := &Shared{o: o, born: o.Now(), wait: reservedWait, patience: returnTime, askEvery: askEvery, link: link, wake: make(chan struct{}, 1), budgets: map[string]*tab{}, sights: map[string]sight{}, zones: map[string]*time.Location{}}
+	s := &Shared{o: o, started: o.Now(), wait: reservedWait, outageWait: returnTime, askEvery: askEvery, client: link, wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: map[string]*time.Location{}}
 	link.OnBeat(s.sync)
 	return s
 }
@@ -78,32 +78,32 @@ func (s *Shared) TryHold(ctx context.Context, budgets []Budget, amount money.Amo
 
 // reserve makes one attempt: in Redis or, while that is unavailable, from this replica's share.
 func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
-	amount = min(max(amount, 0), mostShared)
+	amount = min(max(amount, 0), maxAmount)
 	if len(budgets) == 0 {
 		return NewHold(amount, func(money.Amount) {}), nil
 	}
 	hold, err := s.holdShared(ctx, budgets, amount)
-	if !errors.Is(err, cluster.ErrAway) {
+	if !errors.Is(err, cluster.ErrUnavailable) {
 		return hold, err
 	}
-	hold, err = s.holdPurse(ctx, budgets, amount)
+	hold, err = s.holdLocally(ctx, budgets, amount)
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.LedgerUnavailable || !s.awaitReturn(ctx) {
 		return hold, err
 	}
-	if hold, again := s.holdShared(ctx, budgets, amount); !errors.Is(again, cluster.ErrAway) {
+	if hold, again := s.holdShared(ctx, budgets, amount); !errors.Is(again, cluster.ErrUnavailable) {
 		return hold, again
 	}
 	return nil, err
 }
 
-// awaitReturn waits while an outage is young, and says whether it is over: it may have been this machine that was slow.
+// awaitReturn waits during the first moments of an outage, and reports whether it has ended: this machine may have been slow.
 func (s *Shared) awaitReturn(ctx context.Context) bool {
 	for {
-		state := s.link.State()
-		if state.Ready || time.Since(state.Since) > s.patience {
+		state := s.client.State()
+		if state.Ready || time.Since(state.Since) > s.outageWait {
 			return state.Ready
 		}
-		if !pause(ctx, s.patience/10) {
+		if !pause(ctx, s.outageWait/10) {
 			return false
 		}
 	}
@@ -120,18 +120,18 @@ func pause(ctx context.Context, span time.Duration) bool {
 	}
 }
 
-// holdShared reserves in Redis. The error is replica.ErrAway where that cannot be done in time.
+// holdShared reserves in Redis. It returns cluster.ErrUnavailable when Redis does not answer in time.
 func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
-	const most = 20 // another replica may open a window, or an edit come between, but not for ever
-	wait := max(s.patience/16, 1)
+	const most = 20 // bounds retries after other replicas' changes
+	wait := max(s.outageWait/16, 1)
 	for range most {
-		if !s.link.State().Ready {
-			return nil, cluster.ErrAway
+		if !s.client.State().Ready {
+			return nil, cluster.ErrUnavailable
 		}
 		hold, again, err := s.tryHold(ctx, budgets, amount)
-		if errors.Is(err, errKept) { // others give back what is kept for them within a heartbeat
-			if wait *= 2; wait > 2*s.patience || !pause(ctx, wait) {
-				return nil, keptForOthers()
+		if errors.Is(err, errKept) { // other replicas return their allowances within a heartbeat
+			if wait *= 2; wait > 2*s.outageWait || !pause(ctx, wait) {
+				return nil, reservedForReplicas()
 			}
 			continue
 		}
@@ -139,85 +139,85 @@ func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.
 			return hold, err
 		}
 	}
-	return nil, cluster.ErrAway
+	return nil, cluster.ErrUnavailable
 }
 
-// errKept says that what is left is kept for other replicas to spend without Redis.
-var errKept = errors.New("what is left of the budget is kept for other replicas")
+// errKept reports that the rest of a budget is allocated to other replicas.
+var errKept = errors.New("the rest of the budget is allocated to other replicas")
 
-// Delivered notes that an entry has arrived in the database, which Spent counts from now on.
+// Delivered records that an entry is in the database and included in Spent.
 func (s *Shared) Delivered(budgetID string, began time.Time, cost money.Amount) {
-	at := s.link.Now()
+	at := s.client.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.budgets[budgetID]
-	if t == nil || began.Before(t.start) || began.Before(s.born) || cost <= 0 { // of another window, or of an earlier process
+	if t == nil || began.Before(t.start) || began.Before(s.started) || cost <= 0 { // another window, or an earlier process
 		return
 	}
-	t.arrived.add(at, min(cost, mostShared))
+	t.delivered.add(at, min(cost, maxAmount))
 }
 
-// tryHold makes one call. Again says that what stood in the way has been seen to.
+// tryHold makes one call. It returns again when it has removed an obstacle and the call should be repeated.
 func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amount) (hold *Hold, again bool, err error) {
-	tabs, err := s.tabs(budgets)
+	states, err := s.states(budgets)
 	if err != nil {
 		return nil, false, err
 	}
-	for _, t := range tabs {
-		if s.isUnsure(t) {
-			return nil, true, s.put(ctx, t, s.bornOf(t))
+	for _, t := range states {
+		if s.hasUnknownOutcome(t) {
+			return nil, true, s.writeState(ctx, t, s.baseIDOf(t))
 		}
 	}
-	answer, err := s.ask(ctx, tabs, amount)
+	answer, err := s.callHold(ctx, states, amount)
 	if err != nil {
 		return nil, false, err
 	}
-	switch answer.word {
+	switch answer.status {
 	case "held":
-		return s.newHold(tabs, answer.marks, amount), false, nil
-	case "refused", "reserved":
+		return s.newHold(states, answer.versions, amount), false, nil
+	case "exceeded", "reserved":
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t := tabs[answer.at]
+		t := states[answer.index]
 		return nil, false, shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
-	case "rough":
-		return nil, false, countedAnew()
+	case "recounting":
+		return nil, false, beingRecounted()
 	case "kept":
 		for _, i := range answer.kept {
-			if err := s.giveBack(ctx, tabs[i]); err != nil {
+			if err := s.returnAllowance(ctx, states[i]); err != nil {
 				return nil, true, err
 			}
 		}
 		return nil, true, errKept
 	case "load":
-		return nil, true, s.open(ctx, tabs[answer.at], "")
+		return nil, true, s.openWindow(ctx, states[answer.index], "")
 	case "ahead":
-		s.follow(tabs[answer.at], answer.start)
+		s.enterWindow(states[answer.index], answer.start)
 		return nil, true, nil
 	case "unknown":
-		return nil, true, s.put(ctx, tabs[answer.at], answer.born)
+		return nil, true, s.writeState(ctx, states[answer.index], answer.baseID)
 	}
-	return nil, false, fmt.Errorf("hold: an answer %q", answer.word)
+	return nil, false, fmt.Errorf("hold: unexpected reply %q", answer.status)
 }
 
-// giveBack lets others have what is kept for us, where little is left.
-func (s *Shared) giveBack(ctx context.Context, t *tab) error {
-	for range 2 { // the second time Redis is told that we know
+// returnAllowance returns the local allowance to the budget when little is left.
+func (s *Shared) returnAllowance(ctx context.Context, t *budgetState) error {
+	for range 2 { // the second call confirms the reduced allowance
 		s.mu.Lock()
-		born, done := t.born, t.purse == 0 && !t.returned
+		baseID, done := t.baseID, t.localAllowance == 0 && !t.allowanceReduced
 		s.mu.Unlock()
 		if done {
 			return nil
 		}
-		if err := s.put(ctx, t, born); err != nil {
+		if err := s.writeState(ctx, t, baseID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow enters a window that another replica's clock has reached already.
-func (s *Shared) follow(t *tab, start time.Time) {
+// enterWindow enters a window that another replica has already begun.
+func (s *Shared) enterWindow(t *budgetState, start time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.start.Before(start) {
@@ -225,54 +225,54 @@ func (s *Shared) follow(t *tab, start time.Time) {
 	}
 }
 
-func (s *Shared) isUnsure(t *tab) bool {
+func (s *Shared) hasUnknownOutcome(t *budgetState) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return t.unsure && t.born != ""
+	return t.outcomeUnknown && t.baseID != ""
 }
 
-func (s *Shared) bornOf(t *tab) string {
+func (s *Shared) baseIDOf(t *budgetState) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return t.born
+	return t.baseID
 }
 
-// mark says in which state of a tab something was held.
-type mark struct {
+// stateVersion identifies the state in which an amount was held.
+type stateVersion struct {
 	rolls      int64
-	generation int64 // in which it was taken from our purse; -1 for not so
+	generation int64 // in which it was taken from the local allowance; -1 if it was not
 }
 
-// newHold makes the hold of an amount that is reserved.
-func (s *Shared) newHold(tabs []*tab, marks []mark, amount money.Amount) *Hold {
-	return NewHold(amount, func(cost money.Amount) { s.end(tabs, marks, amount, min(cost, mostShared)) })
+// newHold returns the hold of a reserved amount.
+func (s *Shared) newHold(states []*budgetState, versions []stateVersion, amount money.Amount) *Hold {
+	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, min(cost, maxAmount)) })
 }
 
-// end settles a hold here; Redis is told soon.
-func (s *Shared) end(tabs []*tab, marks []mark, amount, cost money.Amount) {
+// end settles a hold locally; Run sends it to Redis.
+func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cost money.Amount) {
 	type warning struct {
 		budget Budget
 		status Status
 	}
 	var warnings []warning
-	ids := make([]string, len(tabs))
-	at := s.link.Now()
+	ids := make([]string, len(states))
+	at := s.client.Now()
 	s.mu.Lock()
-	for i, t := range tabs {
+	for i, t := range states {
 		ids[i] = t.budget.ID
-		if t.rolls != marks[i].rolls {
+		if t.rolls != versions[i].rolls {
 			continue // its window has ended
 		}
 		if t.settle(amount, cost, at) {
 			warnings = append(warnings, warning{t.budget, t.status(t.budget.Amount)})
 		}
-		if t.generation == marks[i].generation { // Redis was not told since: what is freed can be held again
-			t.purse = max(t.purse.Add(amount.Sub(cost)), 0)
+		if t.generation == versions[i].generation { // not sent to Redis since: the rest can be held again
+			t.localAllowance = max(t.localAllowance.Add(amount.Sub(cost)), 0)
 		}
 	}
 	s.mu.Unlock()
-	s.nudge()
-	if !s.link.State().Ready { // otherwise the money is free when Redis has the settlement
+	s.wakeSender()
+	if !s.client.State().Ready { // otherwise the money is released when Redis has the settlement
 		for _, id := range ids {
 			s.queue.released(id)
 		}
@@ -285,7 +285,7 @@ func (s *Shared) end(tabs []*tab, marks []mark, amount, cost money.Amount) {
 	}
 }
 
-// Status implements Ledger: as this replica last heard.
+// Status implements Ledger. It returns the totals that this replica received last.
 func (s *Shared) Status(b Budget) Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,31 +298,31 @@ func (s *Shared) Status(b Budget) Status {
 	if err != nil {
 		return Status{}
 	}
-	t = newTab(&b, zone, now)
-	if seen, ok := s.sights[b.ID]; ok && seen.of(t) { // only others use it
-		t.hear(seen.spent, seen.held)
+	t = newBudgetState(&b, zone, now)
+	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // only other replicas use it
+		t.setTotals(seen.spent, seen.held)
 	}
 	return t.status(b.Amount)
 }
 
-// tabs returns the tabs of the budgets in a fixed order, in their present windows.
-func (s *Shared) tabs(budgets []Budget) ([]*tab, error) {
+// states returns the states of the budgets, ordered by id, in their current windows.
+func (s *Shared) states(budgets []Budget) ([]*budgetState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.o.Now()
-	found := make([]*tab, 0, len(budgets))
+	found := make([]*budgetState, 0, len(budgets))
 	for i := range budgets {
-		t, err := s.tab(&budgets[i], now)
+		t, err := s.state(&budgets[i], now)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, t)
 	}
-	slices.SortFunc(found, func(a, b *tab) int { return strings.Compare(a.budget.ID, b.budget.ID) })
+	slices.SortFunc(found, func(a, b *budgetState) int { return strings.Compare(a.budget.ID, b.budget.ID) })
 	return found, nil
 }
 
-func (s *Shared) tab(b *Budget, now time.Time) (*tab, error) {
+func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
 	zone, err := s.zone(b.Zone)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func (s *Shared) tab(b *Budget, now time.Time) (*tab, error) {
 	switch {
 	case t == nil:
 		s.forget(now)
-		t = newTab(b, zone, now)
+		t = newBudgetState(b, zone, now)
 		s.budgets[b.ID] = t
 	case spanOf(&t.budget) != spanOf(b):
 		t.edit(b, zone, now)
@@ -339,7 +339,7 @@ func (s *Shared) tab(b *Budget, now time.Time) (*tab, error) {
 		t.roll(now)
 	}
 	t.budget, t.used = *b, now
-	s.recall(t)
+	s.useObserved(t)
 	return t, nil
 }
 
@@ -355,7 +355,7 @@ func (s *Shared) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// forget drops budgets that have not been used for an hour, once there are very many.
+// forget removes budgets that were unused for an hour once there are MaxIdle.
 func (s *Shared) forget(now time.Time) {
 	if len(s.budgets) < s.o.MaxIdle {
 		return
@@ -367,14 +367,14 @@ func (s *Shared) forget(now time.Time) {
 	}
 }
 
-// loaded is what the database said was spent since the start of a window, and when it was asked.
+// loaded is the sum spent in a window according to the database, and when it was read.
 type loaded struct {
 	spent     money.Amount
 	start, at time.Time
 }
 
-// load asks the database what was spent in the tab's window, once for all who wait.
-func (s *Shared) load(ctx context.Context, t *tab) (loaded, error) {
+// load reads the sum spent in the state's window from the database, once for all waiting requests.
+func (s *Shared) load(ctx context.Context, t *budgetState) (loaded, error) {
 	s.mu.Lock()
 	id, start, failure := t.budget.ID, t.start, t.failure
 	if failure != nil && !s.o.Now().Before(t.retry) {
@@ -387,13 +387,13 @@ func (s *Shared) load(ctx context.Context, t *tab) (loaded, error) {
 	asked := s.loads.DoChan(id+" "+start.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.LoadTimeout)
 		defer cancel()
-		at := s.link.Now()
+		at := s.client.Now()
 		spent, err := s.o.Spent(ctx, id, start)
 		return loaded{spent: max(spent, 0), start: start, at: at}, err
 	})
 	select {
 	case <-ctx.Done():
-		return loaded{}, &llm.Error{Kind: llm.ClientCancelled, Message: "The client left before its budget was known.", Err: ctx.Err()}
+		return loaded{}, &llm.Error{Kind: llm.ClientCancelled, Message: "The client disconnected before its budget was loaded.", Err: ctx.Err()}
 	case got := <-asked:
 		s.mu.Lock()
 		t.failure, t.retry = got.Err, s.o.Now().Add(s.o.LoadRetry)

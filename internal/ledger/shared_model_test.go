@@ -150,8 +150,8 @@ func (m *sharedModel) start(number int) *node {
 			return m.sum(id, since, func(c *nodeCharge) bool { return c.delivered || c.node == number }), nil
 		},
 	})
-	n.ledger.wait = 0                   // no other goroutine releases a hold
-	n.ledger.patience = time.Nanosecond // nobody brings Redis back meanwhile
+	n.ledger.wait = 0                     // no other goroutine releases a hold
+	n.ledger.outageWait = time.Nanosecond // nobody brings Redis back meanwhile
 	return n
 }
 

@@ -60,7 +60,7 @@ func (d *deployment) join(t *testing.T) {
 	link := cluster.New(client, cluster.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
 	d.links = append(d.links, link)
 	s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
-	s.patience = 50 * time.Millisecond
+	s.outageWait = 50 * time.Millisecond
 	s.wait = 0
 	d.ledgers = append(d.ledgers, s)
 }
@@ -134,7 +134,7 @@ func TestThousandAtOnceOverThreeReplicas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, all sync.WaitGroup
 	for i := range d.ledgers {
-		d.ledgers[i].patience = 5 * time.Second // a busy machine is not what is tested
+		d.ledgers[i].outageWait = 5 * time.Second // a busy machine is not what is tested
 		running.Go(func() { d.ledgers[i].Run(ctx) })
 		running.Go(func() { d.links[i].Run(ctx) })
 	}
@@ -188,7 +188,7 @@ func TestConcurrentSendersSettleEachHoldOnce(t *testing.T) {
 	if !second {
 		t.Fatal("no settlement was sent")
 	}
-	d.ledgers[1].patience = time.Nanosecond
+	d.ledgers[1].outageWait = time.Nanosecond
 	d.refuses(t, 1, llm.RateLimited, b, 41*cent)
 	for i := range d.ledgers {
 		if s := d.ledgers[i].Status(b); s.Spent != 10*cent || s.Held != 50*cent {
@@ -216,8 +216,8 @@ func TestSettlementDuringACallIsSentOnce(t *testing.T) {
 			t.Errorf("replica %d: %s spent and %s held, want 0.30 and 0", i, s.Spent, s.Held)
 		}
 	}
-	if one := s.budgets[b.ID]; !one.idle() || one.sentFree != 0 || one.sentCost != 0 {
-		t.Errorf("left to send: %s and %s, under way: %s and %s", one.free, one.cost, one.sentFree, one.sentCost)
+	if one := s.budgets[b.ID]; !one.idle() || one.sendingFreed != 0 || one.sendingCost != 0 {
+		t.Errorf("left to send: %s and %s, under way: %s and %s", one.unsentFreed, one.unsentCost, one.sendingFreed, one.sendingCost)
 	}
 }
 
@@ -232,13 +232,13 @@ func TestEditDuringASettlementKeepsTheSums(t *testing.T) {
 	edited := b
 	edited.Period = Monthly
 	d.duringSettlement(0, func() {
-		if _, err := s.tabs([]Budget{edited}); err != nil {
+		if _, err := s.states([]Budget{edited}); err != nil {
 			t.Error(err)
 		}
 	})
 	s.flush(t.Context())
-	if one := s.budgets[b.ID]; one.free != 0 || one.cost != 0 {
-		t.Errorf("left to send after the edit: %s and %s, want 0", one.free, one.cost)
+	if one := s.budgets[b.ID]; one.unsentFreed != 0 || one.unsentCost != 0 {
+		t.Errorf("left to send after the edit: %s and %s, want 0", one.unsentFreed, one.unsentCost)
 	}
 	d.beat(t)
 	if s := s.Status(edited); s.Spent != 10*cent || s.Held != 0 {
@@ -270,11 +270,11 @@ func TestLostAnswersAreCountedOnce(t *testing.T) {
 	b := total(money.Dollar)
 	h := d.hold(t, 0, b, 10*cent)
 	tab := d.ledgers[0].budgets[b.ID]
-	tab.unsure = true // as if the answer had been lost
+	tab.outcomeUnknown = true // as if the answer had been lost
 	second := d.hold(t, 0, b, 10*cent)
 	h.Settle(7 * cent)
 	d.ledgers[0].flush(t.Context())
-	tab.unsure = true
+	tab.outcomeUnknown = true
 	d.ledgers[0].flush(t.Context())
 	second.Settle(cent)
 	d.beat(t)
@@ -324,7 +324,7 @@ func TestPursesWhileRedisIsAway(t *testing.T) {
 	use := func() (n int) {
 		for range 1000 {
 			for i := range 2 {
-				d.ledgers[i].fillPurses(t.Context())
+				d.ledgers[i].refillAllowances(t.Context())
 				h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent)
 				if err != nil {
 					continue
@@ -340,7 +340,7 @@ func TestPursesWhileRedisIsAway(t *testing.T) {
 		return n
 	}
 	for i := range d.ledgers {
-		d.ledgers[i].patience = time.Nanosecond
+		d.ledgers[i].outageWait = time.Nanosecond
 	}
 	first := use()
 	if first < 10 || first > 30 {
@@ -380,11 +380,11 @@ func TestWhatIsKeptForOthersComesBack(t *testing.T) {
 		d.hold(t, i, b, 0).Release()
 	}
 	d.beat(t) // both have a purse now
-	if d.ledgers[0].budgets[b.ID].purse == 0 || d.ledgers[1].budgets[b.ID].purse == 0 {
+	if d.ledgers[0].budgets[b.ID].localAllowance == 0 || d.ledgers[1].budgets[b.ID].localAllowance == 0 {
 		t.Fatal("nothing is kept for a replica")
 	}
 	d.hold(t, 0, b, 70*cent)
-	d.ledgers[0].patience = time.Nanosecond
+	d.ledgers[0].outageWait = time.Nanosecond
 	d.refuses(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is kept for the other, who hears that it is needed
 	d.beat(t)
 	d.hold(t, 0, b, 30*cent)
@@ -402,7 +402,7 @@ func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	ws.Amount = 47 // an edit that only replica 1 has seen
-	d.ledgers[1].patience = time.Nanosecond
+	d.ledgers[1].outageWait = time.Nanosecond
 	if _, err := d.ledgers[1].Hold(t.Context(), []Budget{k, ws}, 11); llm.AsError(err).Kind != llm.LedgerUnavailable {
 		t.Fatalf("Hold: %v, want the rest to be kept for replica 0 at first", err)
 	}
@@ -422,11 +422,11 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 			d := newDeployment(t, 2)
 			b := total(money.Dollar)
 			for i := range 2 {
-				d.ledgers[i].patience = time.Nanosecond
+				d.ledgers[i].outageWait = time.Nanosecond
 				d.hold(t, i, b, 0).Release()
 			}
 			d.beat(t)
-			if d.ledgers[0].budgets[b.ID].purse < 5*cent {
+			if d.ledgers[0].budgets[b.ID].localAllowance < 5*cent {
 				t.Fatal("nothing is kept for the replica that will be cut off")
 			}
 			spent := money.Amount(0)
@@ -443,7 +443,7 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 			if deaf {
 				d.cuts[0].deaf.Store(true) // it is told that it has a smaller purse, and does not hear it
 				one := d.ledgers[0].budgets[b.ID]
-				if err := d.ledgers[0].put(t.Context(), one, one.born); !errors.Is(err, cluster.ErrAway) {
+				if err := d.ledgers[0].writeState(t.Context(), one, one.baseID); !errors.Is(err, cluster.ErrUnavailable) {
 					t.Fatal(err)
 				}
 			}
@@ -470,7 +470,7 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 	spent := money.Amount(0)
 	use := func(i int) {
 		for range 200 {
-			d.ledgers[i].fillPurses(t.Context())
+			d.ledgers[i].refillAllowances(t.Context())
 			if h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent); err == nil {
 				d.settle(i, h, b, cent)
 				spent += cent
@@ -478,13 +478,13 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		d.ledgers[i].patience, d.ledgers[i].askEvery = time.Nanosecond, time.Nanosecond
-		d.ledgers[i].o.Elsewhere = func(context.Context) (bool, error) { return true, nil }
+		d.ledgers[i].outageWait, d.ledgers[i].askEvery = time.Nanosecond, time.Nanosecond
+		d.ledgers[i].o.OthersReachRedis = func(context.Context) (bool, error) { return true, nil }
 		d.hold(t, i, b, 0).Release()
 	}
 	d.beat(t)
 	cutOff := d.ledgers[0].budgets[b.ID]
-	if cutOff.purse < 5*cent {
+	if cutOff.localAllowance < 5*cent {
 		t.Fatal("nothing is kept for the replica that will be cut off")
 	}
 	d.cuts[0].down.Store(true)
@@ -513,9 +513,9 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 	if spent > money.Dollar || spent < 97*cent {
 		t.Errorf("spent %s of a dollar after a heartbeat, want all of it", spent)
 	}
-	cutOff.purse = 5 * cent
-	cutOff.keepWhileLeased(time.Now().Add(-d.links[0].Lease()), d.links[0].Lease())
-	if cutOff.purse != 0 {
+	cutOff.localAllowance = 5 * cent
+	cutOff.dropBeforeLeaseEnds(time.Now().Add(-d.links[0].Lease()), d.links[0].Lease())
+	if cutOff.localAllowance != 0 {
 		t.Error("what was kept is spent after the lease")
 	}
 }
@@ -544,20 +544,20 @@ func TestAStepOfAnOlderGenerationIsVoid(t *testing.T) {
 	b := total(money.Dollar)
 	d.hold(t, 0, b, cent)
 	s, one := d.ledgers[0], d.ledgers[0].budgets[b.ID]
-	if err := s.put(t.Context(), one, one.born); err != nil {
+	if err := s.writeState(t.Context(), one, one.baseID); err != nil {
 		t.Fatal(err)
 	}
-	tabs := []*tab{one}
+	tabs := []*budgetState{one}
 	one.generation--
-	got, err := s.ask(t.Context(), tabs, cent)
+	got, err := s.callHold(t.Context(), tabs, cent)
 	one.generation++
-	if err != nil || got.word != "unknown" {
-		t.Errorf("a hold of an older generation is answered %q, %v", got.word, err)
+	if err != nil || got.status != "unknown" {
+		t.Errorf("a hold of an older generation is answered %q, %v", got.status, err)
 	}
-	one.free, one.generation = cent, one.generation-1
-	err = s.tell(t.Context(), one)
+	one.unsentFreed, one.generation = cent, one.generation-1
+	err = s.sendUpdates(t.Context(), one)
 	one.generation++
-	if err != nil || !one.unsure {
+	if err != nil || !one.outcomeUnknown {
 		t.Errorf("a settlement of an older generation was taken: %v", err)
 	}
 }

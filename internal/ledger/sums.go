@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// window holds the sums of one budget over one period. All of it is guarded by the ledger's lock.
+// window holds the sums of one budget over one period. It is guarded by the ledger's lock.
 type window struct {
 	id         string // of the budget
 	budget     Budget // as last seen
@@ -18,16 +18,16 @@ type window struct {
 	used       time.Time
 
 	loaded  bool
-	loading chan struct{} // closed when the load that is under way ends
+	loading chan struct{} // closed when the running load ends
 	failure error         // of the last load
-	retry   time.Time     // when it may be tried again
+	retry   time.Time     // when to try again
 
-	heir *window // the window that an edit put in this one's place
+	successor *window // the window that replaced this one after an edit
 }
 
-// newWindow begins a window after the old one, if any. When that one has simply ended, nothing has been spent yet and
-// there is nothing to load: every charge belongs to the window in which it was admitted. When an edit changed the
-// period or the zone, the sum must be loaded, and holds that are still open count in both.
+// newWindow returns the window after old, which may be nil. When old has ended, nothing has been spent yet and nothing needs
+// loading: every charge belongs to the window in which it was admitted. When an edit changed the period or the zone, the sum
+// must be loaded, and open holds count in both windows.
 func newWindow(b *Budget, zone *time.Location, now time.Time, old *window) *window {
 	start, end := Window(b.Period, zone, now)
 	w := &window{id: b.ID, budget: *b, zone: zone, start: start, end: end, used: now}
@@ -37,7 +37,7 @@ func newWindow(b *Budget, zone *time.Location, now time.Time, old *window) *wind
 		w.loaded = old.loaded
 	default:
 		w.held = old.held
-		old.heir = w
+		old.successor = w
 	}
 	return w
 }
@@ -58,12 +58,12 @@ func (w *window) fits(amount money.Amount) bool {
 
 func (w *window) hold(amount money.Amount) { w.held = w.held.Add(amount) }
 
-// settle moves a hold to what is spent, and adds the window to those that have just passed their warning level.
+// settle replaces a hold by its cost, and appends the window to warned when it has just passed its warning level.
 func (w *window) settle(held, cost money.Amount, warned []*window) []*window {
-	w.held = max(w.held-held, 0) // sums that were held at the end of the range may come back short
+	w.held = max(w.held-held, 0) // saturated sums may be too small
 	w.spent = w.spent.Add(cost)
-	if w.heir != nil {
-		return w.heir.settle(held, cost, warned)
+	if w.successor != nil {
+		return w.successor.settle(held, cost, warned)
 	}
 	if !w.warned && w.loaded && w.atWarning() {
 		w.warned = true
@@ -87,8 +87,8 @@ func percent(spent, amount money.Amount) float64 {
 	return 100 * float64(spent) / float64(amount)
 }
 
-// finishLoad adds what was spent before to what was charged meanwhile. A level that had been passed before is not
-// reported again.
+// finishLoad adds the loaded sum to what was charged during the load. A warning level that was passed before is not reported
+// again.
 func (w *window) finishLoad(spent money.Amount, err error, retry time.Time) {
 	close(w.loading)
 	w.loading = nil

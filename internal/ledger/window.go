@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// Window returns the span of a period that now lies in: start inclusive, end exclusive. A day begins with the first
-// moment of its local date, also where a clock change skips or repeats midnight; a date that a clock change brings
-// back belongs to the day that had begun already. Total has no bounds: both are zero.
+// Window returns the bounds of the period that contains now: start inclusive, end exclusive. A day begins with the first
+// moment of its local date, also where a clock change skips or repeats midnight; a date that a clock change repeats belongs
+// to the day that has begun already. Total has no bounds: both are zero.
 func Window(p Period, zone *time.Location, now time.Time) (start, end time.Time) {
 	if p == Total {
 		return time.Time{}, time.Time{}
@@ -17,7 +17,7 @@ func Window(p Period, zone *time.Location, now time.Time) (start, end time.Time)
 	return firstMoment(from, zone), firstMoment(to, zone)
 }
 
-// span is the first date of the period that holds the day, and the first date of the next.
+// span returns the first date of the period that contains day, and of the next period.
 func span(p Period, day time.Time) (from, to time.Time) {
 	switch p {
 	case Weekly:
@@ -31,23 +31,23 @@ func span(p Period, day time.Time) (from, to time.Time) {
 	}
 }
 
-// civil is a date as midnight UTC: arithmetic on it knows no clock changes.
+// civil returns the date as midnight UTC, so that date arithmetic is not affected by clock changes.
 func civil(local time.Time) time.Time {
 	y, m, d := local.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// firstMoment is the earliest moment at which the zone's date is the given one or later. time.Date is no help here:
-// for a midnight that does not exist it may answer with the evening before.
+// firstMoment returns the earliest time at which the zone's date is date or later. time.Date cannot be used: for a midnight
+// that does not exist it may return a time on the evening before.
 func firstMoment(date time.Time, zone *time.Location) time.Time {
-	const farthest = 26 * time.Hour // no zone is farther from UTC
+	const farthest = 26 * time.Hour // the largest offset of any zone
 	at := date.Add(-farthest)
 	for {
 		local := at.In(zone)
 		_, offset := local.Zone()
 		_, change := local.ZoneBounds()
 		midnight := date.Add(-time.Duration(offset) * time.Second)
-		if midnight.Before(at) { // the change that begins this stretch skipped it
+		if midnight.Before(at) { // skipped by the clock change at at
 			midnight = at
 		}
 		if change.IsZero() || midnight.Before(change) {

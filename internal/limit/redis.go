@@ -24,7 +24,7 @@ const mostCounted = 1<<53 - 1
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // nil for Redis's own clock
-	views *views
+	views *viewSet
 }
 
 // NewRedis makes a limiter by way of a link, which must be running. It reads time from now; where that is nil, the counts
@@ -48,16 +48,16 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
 		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
 	}
-	defer r.views.asking(id)()
+	defer r.views.beginCall(id)()
 	slot, err := r.take(ctx, id, l, tokens)
-	if !errors.Is(err, cluster.ErrAway) {
+	if !errors.Is(err, cluster.ErrUnavailable) {
 		return slot, err
 	}
 	slot, refusal := r.share(id, l, tokens)
 	if refusal == nil || !r.awaitReturn(ctx) {
 		return slot, refusal
 	}
-	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, cluster.ErrAway) {
+	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, cluster.ErrUnavailable) {
 		return nil, refusal
 	}
 	return slot, err
@@ -82,7 +82,7 @@ func (r *Redis) awaitReturn(ctx context.Context) bool {
 func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
 	state := r.link.State()
 	if !state.Ready {
-		return nil, cluster.ErrAway
+		return nil, cluster.ErrUnavailable
 	}
 	var reply []any
 	err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
@@ -94,18 +94,18 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 		return err
 	})
 	if err != nil {
-		r.views.unsure(id) // it may have been counted all the same
+		r.views.markUncertain(id) // it may have been counted all the same
 		return nil, err
 	}
 	requests, used := number(reply[4]), number(reply[5])
 	if reply[0] != int64(1) {
-		r.views.heard(id, requests, used)
+		r.views.setTotals(id, requests, used)
 		name, _ := reply[1].(string)
 		wait := time.Duration(number(reply[3])) * time.Microsecond
 		return nil, Reject(Rejection{name, l.of(name), number(reply[2])}, wait)
 	}
 	born, _ := reply[1].(string)
-	r.views.took(id, state.Epoch, tokens, requests, used)
+	r.views.recordTake(id, state.Epoch, tokens, requests, used)
 	g := &redisGrant{limiter: r, id: id, limits: l, tokens: tokens, born: born, taken: number(reply[2])}
 	return NewSlot(g), nil
 }
@@ -140,7 +140,7 @@ func (g *redisGrant) Settle(tokens int64) {
 	tokens = min(tokens, mostCounted)
 	r := g.limiter
 	if !r.link.State().Ready {
-		r.views.settleAway(g.id, tokens-g.tokens)
+		r.views.recordUnreportedSettlement(g.id, tokens-g.tokens)
 		return
 	}
 	var reply []any
@@ -152,28 +152,28 @@ func (g *redisGrant) Settle(tokens int64) {
 		return err
 	})
 	if err != nil {
-		r.views.settleAway(g.id, tokens-g.tokens)
+		r.views.recordUnreportedSettlement(g.id, tokens-g.tokens)
 		return
 	}
-	r.views.settled(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
+	r.views.recordSettlement(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
 }
 
 // Release implements Grant. Concurrency that nobody limits is not worth a call.
 func (g *redisGrant) Release() {
 	r := g.limiter
-	r.views.released(g.id)
+	r.views.recordRelease(g.id)
 	if g.limits.Concurrent <= 0 {
 		return
 	}
 	if !r.link.State().Ready || g.born == "" {
-		r.views.unsure(g.id)
+		r.views.markUncertain(g.id)
 		return
 	}
 	err := r.link.Do(context.Background(), func(ctx context.Context, c redis.Scripter) error {
 		return releaseScript.Run(ctx, c, []string{r.running(g.id)}, r.link.ID()).Err()
 	})
 	if err != nil {
-		r.views.unsure(g.id)
+		r.views.markUncertain(g.id)
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 	for _, one := range r.views.reports(s.Epoch) {
 		var reply []any
 		err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
-			args := append([]any{r.micros(), r.link.ID(), one.running}, one.missed...)
+			args := append([]any{r.micros(), r.link.ID(), one.running}, one.missing...)
 			reply, err = lookScript.Run(ctx, c, []string{r.counts(one.id), r.running(one.id)}, args...).Slice()
 			if err == nil && len(reply) != 2 {
 				err = fmt.Errorf("look: an answer of %d parts", len(reply))
@@ -192,7 +192,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 		if err != nil || ctx.Err() != nil {
 			return // the next heartbeat tries again
 		}
-		r.views.told(&one, s.Ready, number(reply[0]), number(reply[1]))
+		r.views.confirmReport(&one, s.Ready, number(reply[0]), number(reply[1]))
 	}
 }
 

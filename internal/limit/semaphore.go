@@ -37,9 +37,9 @@ type waiter struct {
 	ready chan struct{} // closed when the place is taken
 }
 
-// Take takes one of size places for id, waiting a while for it where need be. It reports whether it did; then Release must be
+// Acquire takes one of size places for id, waiting a while for it where need be. It reports whether it did; then Release must be
 // called.
-func (p *FairSemaphore) Take(ctx context.Context, id string, size int, wait time.Duration) bool {
+func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait time.Duration) bool {
 	w, ok := p.enter(id, size, wait > 0)
 	if w == nil {
 		return ok
@@ -59,8 +59,8 @@ func (p *FairSemaphore) Take(ctx context.Context, id string, size int, wait time
 func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.notice(id)
-	if p.room(id, size) {
+	p.recordKey(id)
+	if p.hasCapacity(id, size) {
 		p.take(id)
 		return nil, true
 	}
@@ -102,7 +102,7 @@ func (p *FairSemaphore) Release(id string) {
 func (p *FairSemaphore) serveNext() bool {
 	next := -1
 	for i, w := range p.queue {
-		if p.room(w.id, w.size) && (next < 0 || p.held[w.id] < p.held[p.queue[next].id]) {
+		if p.hasCapacity(w.id, w.size) && (next < 0 || p.held[w.id] < p.held[p.queue[next].id]) {
 			next = i
 		}
 	}
@@ -124,17 +124,17 @@ func (p *FairSemaphore) take(id string) {
 	p.held[id]++
 }
 
-// room reports whether id may have one more place.
-func (p *FairSemaphore) room(id string, size int) bool {
+// hasCapacity reports whether id may have one more place.
+func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	left := size - p.running
 	if left <= 0 {
 		return false
 	}
-	return p.held[id] < fairShare*left || !p.Reserve && p.alone()
+	return p.held[id] < fairShare*left || !p.Reserve && p.onlyOneKey()
 }
 
-// notice remembers that somebody else than the last came.
-func (p *FairSemaphore) notice(id string) {
+// recordKey remembers that somebody else than the last came.
+func (p *FairSemaphore) recordKey(id string) {
 	if id == p.last {
 		return
 	}
@@ -144,7 +144,9 @@ func (p *FairSemaphore) notice(id string) {
 	p.last = id
 }
 
-func (p *FairSemaphore) alone() bool { return p.changed.IsZero() || time.Since(p.changed) > aloneFor }
+func (p *FairSemaphore) onlyOneKey() bool {
+	return p.changed.IsZero() || time.Since(p.changed) > aloneFor
+}
 
 // Running is how many places are taken.
 func (p *FairSemaphore) Running() int {

@@ -20,12 +20,12 @@ func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
 	var p FairSemaphore
 	for i := range 6 {
-		if got := p.Take(t.Context(), "a", 4, 0); got != (i < 4) {
+		if got := p.Acquire(t.Context(), "a", 4, 0); got != (i < 4) {
 			t.Errorf("place %d of four: %v", i+1, got)
 		}
 	}
 	p.Release("a")
-	if !p.Take(t.Context(), "a", 4, 0) || p.Running() != 4 {
+	if !p.Acquire(t.Context(), "a", 4, 0) || p.Running() != 4 {
 		t.Errorf("a place that was given back is not taken: %d", p.Running())
 	}
 }
@@ -34,7 +34,7 @@ func TestAFloodLeavesPlacesToOthers(t *testing.T) {
 	t.Parallel()
 	p := FairSemaphore{Reserve: true}
 	flood := func(id string) (n int) {
-		for p.Take(t.Context(), id, 100, 0) {
+		for p.Acquire(t.Context(), id, 100, 0) {
 			n++
 		}
 		return n
@@ -55,27 +55,27 @@ func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
 		for range 8 {
-			if !p.Take(t.Context(), "a", 8, 0) {
+			if !p.Acquire(t.Context(), "a", 8, 0) {
 				t.Fatal("one alone does not get all places")
 			}
 		}
-		if p.Take(t.Context(), "b", 8, 0) {
+		if p.Acquire(t.Context(), "b", 8, 0) {
 			t.Fatal("a ninth place")
 		}
 		for range 3 {
 			p.Release("a")
 		}
-		if p.Take(t.Context(), "a", 8, 0); p.held["a"] != 6 {
+		if p.Acquire(t.Context(), "a", 8, 0); p.held["a"] != 6 {
 			t.Errorf("a has %d places, want six", p.held["a"])
 		}
-		if p.Take(t.Context(), "a", 8, 0) {
+		if p.Acquire(t.Context(), "a", 8, 0) {
 			t.Error("a flood takes what is left for another that was just there")
 		}
-		if !p.Take(t.Context(), "b", 8, 0) {
+		if !p.Acquire(t.Context(), "b", 8, 0) {
 			t.Error("the other finds no place")
 		}
 		time.Sleep(aloneFor + time.Second)
-		if !p.Take(t.Context(), "b", 8, 0) {
+		if !p.Acquire(t.Context(), "b", 8, 0) {
 			t.Error("nobody came for long, and a place stays empty")
 		}
 	})
@@ -86,12 +86,12 @@ func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
 		for range 4 {
-			p.Take(t.Context(), "a", 4, 0)
+			p.Acquire(t.Context(), "a", 4, 0)
 		}
 		order := make(chan string, 10)
 		wait := func(id string) {
 			go func() {
-				if p.Take(t.Context(), id, 4, time.Second) {
+				if p.Acquire(t.Context(), id, 4, time.Second) {
 					order <- id
 				}
 			}()
@@ -117,15 +117,15 @@ func TestWaitingEndsWithTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
-		p.Take(t.Context(), "a", 1, 0)
+		p.Acquire(t.Context(), "a", 1, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if p.Take(ctx, "b", 1, time.Hour) || time.Since(began) != 10*time.Millisecond {
+		if p.Acquire(ctx, "b", 1, time.Hour) || time.Since(began) != 10*time.Millisecond {
 			t.Errorf("waited %s", time.Since(began))
 		}
 		for range 2 * leastQueue {
-			go p.Take(t.Context(), "b", 1, time.Second)
+			go p.Acquire(t.Context(), "b", 1, time.Second)
 		}
 		synctest.Wait()
 		if n := p.waiting(); n != leastQueue {
@@ -145,7 +145,7 @@ func TestPlacesKeepCount(t *testing.T) {
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
 			if rapid.Bool().Draw(t, "enter") {
-				if p.Take(context.Background(), id, size, 0) {
+				if p.Acquire(context.Background(), id, size, 0) {
 					taken = append(taken, id)
 				}
 			} else if len(taken) > 0 {
@@ -169,7 +169,7 @@ func BenchmarkPlaces(b *testing.B) {
 	var p FairSemaphore
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Take(b.Context(), "a", 100, 0)
+		p.Acquire(b.Context(), "a", 100, 0)
 		p.Release("a")
 	}
 }

@@ -12,16 +12,16 @@ const unknownUse = 0.9
 // time; what remains is divided among the replicas that were seen last.
 func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error) {
 	state := r.link.State()
-	r.views.with(id, func(x *view, at time.Duration) {
+	r.views.with(id, func(x *replicaView, at time.Duration) {
 		p := part{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
 		if r.now != nil {
 			p.outage = at // a clock of its own knows nothing of when Redis went
 		}
 		if x.outage != state.Outage {
-			x.since, x.outage = x.away.copy(), state.Outage
+			x.since, x.outage = x.unreported.copy(), state.Outage
 			// As many as asked here at that moment may have been admitted at each replica without this one's hearing of it.
-			x.seen.requests.add(x.seen.at, (p.replicas-1)*(x.asking-1))
-			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.asking-1)*tokens)
+			x.seen.requests.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1))
+			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1)*tokens)
 		}
 		if refusal, wait, ok := p.admit(l, tokens); !ok {
 			err = Reject(refusal, wait)
@@ -29,9 +29,9 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 		}
 		x.running++
 		x.own.add(tokens)
-		x.away.add(tokens)
+		x.unreported.add(tokens)
 		x.since.add(tokens)
-		x.unsure = x.unsure || l.Concurrent > 0
+		x.uncertain = x.uncertain || l.Concurrent > 0
 		slot = NewSlot(&redisGrant{limiter: r, id: id, limits: l, tokens: tokens})
 	})
 	return slot, err
@@ -39,7 +39,7 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 
 // part is one replica's part of a limit.
 type part struct {
-	view     *view
+	view     *replicaView
 	at       time.Duration
 	replicas int64
 	outage   time.Duration // when Redis went away
@@ -73,7 +73,7 @@ func (p part) fits(limit, seen, since, n int64) bool {
 // went away, and that is less than a minute ago.
 func (p part) unknown() bool {
 	const fresh = 3 * time.Second // a few heartbeats
-	known := p.view.known && p.outage-p.view.heard < fresh
+	known := p.view.known && p.outage-p.view.updatedAt < fresh
 	return !known && p.at-p.outage < Window
 }
 

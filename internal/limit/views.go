@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// views is what this replica knows of the ids in use here: enough to keep to its share while Redis is away, and to tell
+// viewSet is what this replica knows of the ids in use here: enough to keep to its share while Redis is away, and to tell
 // Redis afterwards what it missed.
-type views struct {
+type viewSet struct {
 	seed   maphash.Seed
 	shards [shardCount]viewShard
 }
@@ -17,34 +17,34 @@ type viewShard struct {
 	mu    sync.Mutex
 	clock *clock
 	swept time.Duration
-	ids   map[string]*view
+	ids   map[string]*replicaView
 }
 
-// view is what is known of one id.
-type view struct {
-	seen    counts // what all replicas together were heard to have admitted; late rather than early, so never too little
-	own     counts // what this one has admitted
-	away    counts // of that, what Redis was not told
-	since   counts // of that, what it has admitted since Redis went away
-	outage  int64  // which one that was
-	heard   time.Duration
-	known   bool   // it was ever heard
-	asking  int64  // requests that ask Redis at this moment
-	running int64  // here
-	unsure  bool   // what Redis believes to be running here may be wrong
-	epoch   string // in which Redis was told of everything
+// replicaView is what is known of one id.
+type replicaView struct {
+	seen         counts // what all replicas together were heard to have admitted; late rather than early, so never too little
+	own          counts // what this one has admitted
+	unreported   counts // of that, what Redis was not told
+	since        counts // of that, what it has admitted since Redis went away
+	outage       int64  // which one that was
+	updatedAt    time.Duration
+	known        bool   // it was ever heard
+	pendingCalls int64  // requests that ask Redis at this moment
+	running      int64  // here
+	uncertain    bool   // what Redis believes to be running here may be wrong
+	epoch        string // in which Redis was told of everything
 }
 
-func newViews(now func() time.Time) *views {
-	v := &views{seed: maphash.MakeSeed()}
+func newViews(now func() time.Time) *viewSet {
+	v := &viewSet{seed: maphash.MakeSeed()}
 	for i := range v.shards {
-		v.shards[i].clock, v.shards[i].ids = &clock{now: now}, map[string]*view{}
+		v.shards[i].clock, v.shards[i].ids = &clock{now: now}, map[string]*replicaView{}
 	}
 	return v
 }
 
 // with calls do with the view of an id, moved on to now.
-func (v *views) with(id string, do func(x *view, at time.Duration)) {
+func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,21 +52,21 @@ func (v *views) with(id string, do func(x *view, at time.Duration)) {
 	s.sweep(at)
 	x := s.ids[id]
 	if x == nil {
-		x = &view{}
+		x = &replicaView{}
 		s.ids[id] = x
 	}
 	x.advance(at)
 	do(x, at)
 }
 
-func (x *view) advance(at time.Duration) {
-	for _, c := range []*counts{&x.seen, &x.own, &x.away, &x.since} {
+func (x *replicaView) advance(at time.Duration) {
+	for _, c := range []*counts{&x.seen, &x.own, &x.unreported, &x.since} {
 		c.advance(second(at))
 	}
 }
 
-func (x *view) idle() bool {
-	return x.running == 0 && x.asking == 0 && x.seen.requests.sum == 0 && x.seen.tokens.sum == 0 && x.own.requests.sum == 0 && x.own.tokens.sum == 0 && !x.unsure
+func (x *replicaView) idle() bool {
+	return x.running == 0 && x.pendingCalls == 0 && x.seen.requests.sum == 0 && x.seen.tokens.sum == 0 && x.own.requests.sum == 0 && x.own.tokens.sum == 0 && !x.uncertain
 }
 
 func (s *viewShard) sweep(at time.Duration) {
@@ -81,78 +81,78 @@ func (s *viewShard) sweep(at time.Duration) {
 	}
 }
 
-// hear takes in the sums of all replicas.
-func (x *view) hear(at time.Duration, requests, tokens int64) {
+// setTotals takes in the sums of all replicas.
+func (x *replicaView) setTotals(at time.Duration, requests, tokens int64) {
 	x.seen.requests.add(x.seen.at, max(requests-x.seen.requests.sum, 0))
 	x.seen.tokens.add(x.seen.at, max(tokens-x.seen.tokens.sum, 0))
-	x.heard, x.known = at, true
+	x.updatedAt, x.known = at, true
 }
 
-func (v *views) heard(id string, requests, tokens int64) {
-	v.with(id, func(x *view, at time.Duration) { x.hear(at, requests, tokens) })
+func (v *viewSet) setTotals(id string, requests, tokens int64) {
+	v.with(id, func(x *replicaView, at time.Duration) { x.setTotals(at, requests, tokens) })
 }
 
-func (v *views) took(id, epoch string, tokens, requests, used int64) {
-	v.with(id, func(x *view, at time.Duration) {
+func (v *viewSet) recordTake(id, epoch string, tokens, requests, used int64) {
+	v.with(id, func(x *replicaView, at time.Duration) {
 		if x.epoch == "" {
 			x.epoch = epoch
 		}
-		x.hear(at, requests, used)
+		x.setTotals(at, requests, used)
 		x.own.add(tokens)
 		x.running++
 	})
 }
 
-func (v *views) settled(id string, more, requests, used int64) {
-	v.with(id, func(x *view, at time.Duration) {
-		x.hear(at, requests, used)
+func (v *viewSet) recordSettlement(id string, more, requests, used int64) {
+	v.with(id, func(x *replicaView, at time.Duration) {
+		x.setTotals(at, requests, used)
 		x.own.tokens.add(x.own.at, max(more, 0))
 	})
 }
 
-// settleAway counts tokens beyond an estimate that Redis cannot be told of now. Those short of one are not taken back:
+// recordUnreportedSettlement counts tokens beyond an estimate that Redis cannot be told of now. Those short of one are not taken back:
 // the estimate stands until it leaves the window.
-func (v *views) settleAway(id string, more int64) {
-	v.with(id, func(x *view, _ time.Duration) {
-		for _, c := range []*counts{&x.own, &x.away, &x.since} {
+func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
+	v.with(id, func(x *replicaView, _ time.Duration) {
+		for _, c := range []*counts{&x.own, &x.unreported, &x.since} {
 			c.tokens.add(c.at, max(more, 0))
 		}
 	})
 }
 
-// asking notes that a request asks Redis, until the returned function is called.
-func (v *views) asking(id string) func() {
-	v.with(id, func(x *view, _ time.Duration) { x.asking++ })
+// pendingCalls notes that a request asks Redis, until the returned function is called.
+func (v *viewSet) beginCall(id string) func() {
+	v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls++ })
 	return func() {
-		v.with(id, func(x *view, _ time.Duration) { x.asking-- })
+		v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls-- })
 	}
 }
 
-func (v *views) released(id string) {
-	v.with(id, func(x *view, _ time.Duration) { x.running = max(x.running-1, 0) })
+func (v *viewSet) recordRelease(id string) {
+	v.with(id, func(x *replicaView, _ time.Duration) { x.running = max(x.running-1, 0) })
 }
 
-func (v *views) unsure(id string) {
-	v.with(id, func(x *view, _ time.Duration) { x.unsure = true })
+func (v *viewSet) markUncertain(id string) {
+	v.with(id, func(x *replicaView, _ time.Duration) { x.uncertain = true })
 }
 
 // used is the token count of an id, for an error message.
-func (v *views) used(id string) (sum int64) {
-	v.with(id, func(x *view, _ time.Duration) { sum = x.seen.tokens.sum })
+func (v *viewSet) used(id string) (sum int64) {
+	v.with(id, func(x *replicaView, _ time.Duration) { sum = x.seen.tokens.sum })
 	return sum
 }
 
 // report is what Redis is to be told of one id.
 type report struct {
-	id      string
-	running int64 // -1 to leave it alone
-	missed  []any // age in seconds, requests, tokens of each second that Redis does not know
-	epoch   string
-	told    counts // what missed holds
+	id         string
+	running    int64 // -1 to leave it alone
+	missing    []any // age in seconds, requests, tokens of each second that Redis does not know
+	epoch      string
+	unreported counts // what missed holds
 }
 
 // reports lists the ids in use. A Redis that has lost everything is told all that this replica admitted in the last minute.
-func (v *views) reports(epoch string) []report {
+func (v *viewSet) reports(epoch string) []report {
 	var all []report
 	for i := range v.shards {
 		s := &v.shards[i]
@@ -168,32 +168,32 @@ func (v *views) reports(epoch string) []report {
 	return all
 }
 
-func (x *view) report(id, epoch string) report {
+func (x *replicaView) report(id, epoch string) report {
 	one := report{id: id, running: -1, epoch: epoch}
-	source := &x.away
+	source := &x.unreported
 	if x.epoch != epoch && x.epoch != "" {
 		source = &x.own
-		x.unsure = true
+		x.uncertain = true
 	}
-	one.missed = source.ages()
-	one.told = x.away.copy()
-	if x.unsure {
+	one.missing = source.ages()
+	one.unreported = x.unreported.copy()
+	if x.uncertain {
 		one.running = x.running
 	}
 	return one
 }
 
-// told notes that Redis has taken a report in. What was admitted since then is still to be told. Before every replica has
+// unreported notes that Redis has taken a report in. What was admitted since then is still to be told. Before every replica has
 // told, the sums are not the whole and say nothing.
-func (v *views) told(one *report, whole bool, requests, tokens int64) {
-	v.with(one.id, func(x *view, at time.Duration) {
-		x.away.subtract(&one.told)
+func (v *viewSet) confirmReport(one *report, whole bool, requests, tokens int64) {
+	v.with(one.id, func(x *replicaView, at time.Duration) {
+		x.unreported.subtract(&one.unreported)
 		x.epoch = one.epoch
 		if one.running >= 0 {
-			x.unsure = x.running != one.running
+			x.uncertain = x.running != one.running
 		}
 		if whole {
-			x.hear(at, requests, tokens)
+			x.setTotals(at, requests, tokens)
 		}
 	})
 }
