@@ -1,10 +1,8 @@
-// Command fairlead is a model routing gateway. This package turns flags and environment into calls of the app, and
-// what they return into text and an exit code.
+// Command fairlead is a model routing gateway.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,76 +10,74 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // budgets follow zones, also where the machine has no table of them
+	_ "time/tzdata" // budgets use time zones, and the machine may not have the database
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/accounts"
+	"fairlead/internal/cli/configfile"
+	"fairlead/internal/cli/decisions"
+	"fairlead/internal/cli/doctor"
+	"fairlead/internal/cli/keys"
+	"fairlead/internal/cli/models"
+	"fairlead/internal/cli/policies"
+	"fairlead/internal/cli/providers"
+	"fairlead/internal/cli/requests"
+	"fairlead/internal/cli/router"
+	"fairlead/internal/cli/server"
 )
 
-// version and commit are set when a release is built.
+// version and commit are set at build time.
 var (
 	version = "dev"
 	commit  = ""
 )
 
-// Exit codes that scripts rely on.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitProblems    = 3
-	exitInterrupted = 130
-)
-
 func main() {
 	log.SetOutput(io.Discard) // net/http logs bytes of unsolicited provider responses there
-	c := newConsole()
+	c := cli.NewConsole(os.Environ(), version, commit)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ctx, stop := context.WithCancel(context.Background())
-	go heed(signals, stop, func() {
-		fmt.Fprintln(c.err, "interrupted again: ended at once, without waiting for what was under way")
-		os.Exit(exitInterrupted)
+	go handleSignals(signals, stop, func() {
+		fmt.Fprintln(c.Err, "interrupted again: exiting immediately")
+		os.Exit(cli.ExitInterrupted)
 	})
-	os.Exit(run(ctx, c, os.Args[1:]))
+	os.Exit(cli.Run(ctx, c, os.Args[1:], commands()...))
 }
 
-// sameGesture is how long signals count as one: a terminal signals a whole group, and what started us may pass that on.
-const sameGesture = time.Second
+func commands() []cli.Command {
+	return []cli.Command{
+		accounts.New,
+		configfile.NewConfig,
+		configfile.NewInit,
+		decisions.NewBacktest,
+		decisions.NewExplain,
+		decisions.NewVerify,
+		doctor.New,
+		keys.New,
+		models.New,
+		policies.New,
+		providers.New,
+		requests.New,
+		router.New,
+		server.NewHealth,
+		server.NewServe,
+	}
+}
 
-// heed stops with the first signal, and ends at once with one that comes while that takes its time.
-func heed(signals <-chan os.Signal, stop, end func()) {
+// duplicateWindow is how long further signals count as duplicates of the first one: a terminal signals the whole process group,
+// and a parent process may forward the signal too.
+const duplicateWindow = time.Second
+
+// handleSignals calls stop on the first signal and exit on the next one after duplicateWindow.
+func handleSignals(signals <-chan os.Signal, stop, exit func()) {
 	<-signals
 	stop()
 	for first := time.Now(); ; {
 		<-signals
-		if time.Since(first) >= sameGesture {
-			end()
+		if time.Since(first) >= duplicateWindow {
+			exit()
 			return
 		}
 	}
-}
-
-// run executes one command line and returns its exit code.
-func run(ctx context.Context, c *console, args []string) int {
-	root := newRoot(c)                        //nolint:contextcheck // commands get the context when they are run
-	root.SetArgs(append([]string{}, args...)) // nil would mean the process's own
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitDone
-	}
-	if text := errorText(ctx, err); text != "" {
-		fmt.Fprintln(c.err, text)
-	}
-	return exitCode(ctx, err)
-}
-
-func exitCode(ctx context.Context, err error) int {
-	if _, ok := errors.AsType[*problemsError](err); ok {
-		return exitProblems
-	}
-	if _, ok := errors.AsType[*usageError](err); ok {
-		return exitUsage
-	}
-	if ctx.Err() != nil {
-		return exitInterrupted
-	}
-	return exitFailed
 }

@@ -12,29 +12,29 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestASecondSignalEndsAtOnceUnlessItIsTheSameGesture(t *testing.T) {
+func TestSecondSignalExitsImmediatelyUnlessDuplicate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 1)
-		stopped, ended := false, false
-		go heed(signals, func() { stopped = true }, func() { ended = true })
+		stopped, exited := false, false
+		go handleSignals(signals, func() { stopped = true }, func() { exited = true })
 		send := func() {
 			signals <- syscall.SIGTERM
 			synctest.Wait()
 		}
 		synctest.Wait()
 		if stopped {
-			t.Error("stopped without a signal")
+			t.Error("stop was called without a signal")
 		}
 		send()
 		send()
-		if !stopped || ended {
-			t.Errorf("after a signal that came twice: stopped %v, ended %v", stopped, ended)
+		if !stopped || exited {
+			t.Errorf("after a duplicate signal: stopped %v, exited %v", stopped, exited)
 		}
-		time.Sleep(sameGesture)
+		time.Sleep(duplicateWindow)
 		send()
-		if !ended {
-			t.Error("the second signal did not end it")
+		if !exited {
+			t.Error("the second signal did not exit")
 		}
 	})
 }

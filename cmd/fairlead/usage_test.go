@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
 )
 
 func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
@@ -48,11 +51,11 @@ func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			t.Parallel()
-			out, err := newLab(t).run(exitUsage, strings.Fields(c.line)...)
+			out, err := clitest.New(t, commands()...).Run(cli.ExitUsage, strings.Fields(c.line)...)
 			if out != "" {
 				t.Errorf("stdout is not empty: %s", out)
 			}
-			mustContain(t, err, append(c.want, "error: ")...)
+			clitest.MustContain(t, err, append(c.want, "error: ")...)
 		})
 	}
 }
@@ -64,7 +67,7 @@ func TestHelpStartsWithExamples(t *testing.T) {
 		if cmd.Name() == "help" {
 			return
 		}
-		out, _ := newLab(t).run(exitDone, append(path, "--help")...)
+		out, _ := clitest.New(t, commands()...).Run(cli.ExitOK, append(path, "--help")...)
 		example, use := strings.Index(out, "Examples:\n"), strings.Index(out, "Usage:\n")
 		if example < 0 || use < 0 || example > use || !strings.HasSuffix(out, "\n") {
 			t.Errorf("fairlead %s --help:\n%s", strings.Join(path, " "), out)
@@ -73,31 +76,32 @@ func TestHelpStartsWithExamples(t *testing.T) {
 			visit(sub, append(path[:len(path):len(path)], sub.Name()))
 		}
 	}
-	visit(newRoot(newLab(t).console), nil)
+	l := clitest.New(t, commands()...)
+	visit(cli.NewRoot(l.Console, l.Commands...), nil)
 }
 
 func TestHelpOfTheProgram(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	out, err := l.run(exitDone)
-	golden(t, "help.txt", out)
+	l := clitest.New(t, commands()...)
+	out, err := l.Run(cli.ExitOK)
+	clitest.Golden(t, "help.txt", out)
 	if err != "" {
 		t.Errorf("stderr: %s", err)
 	}
-	if again, _ := l.run(exitDone, "help"); again != out {
+	if again, _ := l.Run(cli.ExitOK, "help"); again != out {
 		t.Error("help and no command differ")
 	}
-	if sub, _ := l.run(exitDone, "help", "keys", "create"); !strings.Contains(sub, "--grace") && !strings.Contains(sub, "--expires") {
+	if sub, _ := l.Run(cli.ExitOK, "help", "keys", "create"); !strings.Contains(sub, "--grace") && !strings.Contains(sub, "--expires") {
 		t.Errorf("help keys create: %s", sub)
 	}
 }
 
 func TestUnderscoresInFlagsAreDashes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.seed(served0())
-	out, _ := l.run(exitDone, "requests", "list", "--min_cost", "0.0001", "--json")
-	if len(lines(t, out)) != 1 {
+	l := clitest.New(t, commands()...)
+	l.Seed(clitest.Served())
+	out, _ := l.Run(cli.ExitOK, "requests", "list", "--min_cost", "0.0001", "--json")
+	if len(clitest.Lines(t, out)) != 1 {
 		t.Errorf("--min_cost is not --min-cost: %s", out)
 	}
 }

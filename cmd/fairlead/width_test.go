@@ -6,19 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
 )
 
 // TestListsKeepTheirMainColumnsAtEveryWidth checks that a narrow terminal never hides what a list is for.
 func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 	t.Parallel()
-	l := seeded(t)
-	l.run(exitDone, "keys", "create", "--name", "a key with a rather long name", "--rpm", "60", "--tpm", "90000", "--budget", "$50", "--period", "week", "--expires", "90d")
-	l.run(exitDone, "keys", "revoke", "a key with a rather long name", "--yes")
-	l.run(exitDone, "policies", "apply", l.file("policies.yaml", firstPolicies))
-	l.console.terminal = true
+	l := clitest.New(t, commands()...).Seeded()
+	l.Run(cli.ExitOK, "keys", "create", "--name", "a key with a rather long name", "--rpm", "60", "--tpm", "90000", "--budget", "$50", "--period", "week", "--expires", "90d")
+	l.Run(cli.ExitOK, "keys", "revoke", "a key with a rather long name", "--yes")
+	l.Run(cli.ExitOK, "policies", "apply", l.File("policies.yaml", clitest.FirstPolicies))
+	l.Console.Terminal = true
 	width := 0
-	l.console.width = func() int { return width }
+	l.Console.Width = func() int { return width }
 	for _, c := range []struct {
 		command []string
 		always  []string // titles and cells at 60 columns and more
@@ -32,7 +33,7 @@ func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 		{[]string{"providers", "list"}, []string{"PROVIDER", "MODELS", "STATE", "simulator"}, []string{"CREDENTIALS"}},
 	} {
 		for width = 60; width <= 200; width += 10 {
-			out, stderr := l.run(exitDone, append(slices.Clone(c.command), "--no-color")...)
+			out, stderr := l.Run(cli.ExitOK, append(slices.Clone(c.command), "--no-color")...)
 			want := slices.Clone(c.always)
 			if width >= 80 {
 				want = append(want, c.from80...)
@@ -43,7 +44,7 @@ func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 				}
 			}
 			for line := range strings.Lines(out) {
-				if n := widthOf(strings.TrimSuffix(line, "\n")); n > width {
+				if n := cli.Width(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%s at %d columns: a line of %d: %q", strings.Join(c.command, " "), width, n, line)
 				}
 			}
@@ -57,8 +58,8 @@ func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 // TestEveryListedNameIsAccepted checks that names printed by a list command work in the commands that take one.
 func TestEveryListedNameIsAccepted(t *testing.T) {
 	t.Parallel()
-	l := seeded(t)
-	l.console.env = append(l.console.env, "FAIRLEAD_CONFIG="+l.file("fairlead.yaml", `
+	l := clitest.New(t, commands()...).Seeded()
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG="+l.File("fairlead.yaml", `
 providers:
   - name: house
     base_url: http://127.0.0.1:9/v1
@@ -67,8 +68,8 @@ providers:
       - {name: house-model, input_per_mtok: 1, output_per_mtok: 2, context: 8000}
       - {name: Team/Model:1, input_per_mtok: 1, output_per_mtok: 2, context: 8000}
 `))
-	l.run(exitDone, "keys", "create", "--name", "ci")
-	l.run(exitDone, "policies", "apply", l.file("policies.yaml", "policies:\n  - {name: cheap, objective: cost}\n"))
+	l.Run(cli.ExitOK, "keys", "create", "--name", "ci")
+	l.Run(cli.ExitOK, "policies", "apply", l.File("policies.yaml", "policies:\n  - {name: cheap, objective: cost}\n"))
 	for _, c := range []struct {
 		list  []string
 		field string
@@ -79,58 +80,13 @@ providers:
 		{[]string{"policies", "history"}, "version", []string{"policies", "show"}},
 		{[]string{"keys", "list"}, "id", []string{"keys", "rotate"}},
 	} {
-		out, _ := l.run(exitDone, append(c.list, "--json")...)
-		rows := lines(t, out)
+		out, _ := l.Run(cli.ExitOK, append(c.list, "--json")...)
+		rows := clitest.Lines(t, out)
 		if len(rows) == 0 {
 			t.Errorf("%v lists nothing", c.list)
 		}
 		for _, row := range rows {
-			l.run(exitDone, append(slices.Clone(c.show), fmt.Sprint(row[c.field]))...)
+			l.Run(cli.ExitOK, append(slices.Clone(c.show), fmt.Sprint(row[c.field]))...)
 		}
-	}
-}
-
-func TestEveryModelOfTheCatalogIsFound(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	err := withFleet(t.Context(), l.console, &options{quiet: true}, func(fleet *app.Fleet) error {
-		for _, m := range gather(fleet, modelFlags{all: true}, noon) {
-			if findModel(fleet, m.model.Name) == nil {
-				t.Errorf("%s is listed and not found", m.model.Name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	policies := l.file("policies.yaml", firstPolicies)
-	for name, document := range map[string]string{"empty": "", "comment": "# nothing here\n", "list": "policies: []\n"} {
-		t.Run(name, func(t *testing.T) {
-			l.t = t
-			l.console.asks = false
-			l.run(exitDone, "policies", "apply", policies)
-			empty := l.file(name+".yaml", document)
-
-			_, err := l.run(exitUsage, "policies", "apply", empty)
-			mustContain(t, err, "no-code-outside, nights", "--yes")
-			l.console.asks = true
-			l.console.in = strings.NewReader("n\n")
-			_, err = l.run(exitFailed, "policies", "apply", empty)
-			mustContain(t, err, "nothing was changed")
-			if out, _ := l.run(exitDone, "policies", "show"); out != firstPolicies {
-				t.Errorf("after no:\n%s", out)
-			}
-
-			l.run(exitDone, "policies", "apply", empty, "--yes")
-			if _, err := l.run(exitDone, "policies", "list"); !strings.Contains(err, "no policies") {
-				t.Errorf("after --yes: %s", err)
-			}
-		})
 	}
 }

@@ -22,6 +22,16 @@ var layers = [][]string{
 		"train/features",
 	},
 	{
+		"internal/cli/*",
+	},
+	{
+		"internal/cli/filter",
+		"internal/cli/instance",
+	},
+	{
+		"internal/cli",
+	},
+	{
 		"internal/app",
 		"web",
 	},
@@ -129,11 +139,13 @@ var layers = [][]string{
 
 // beside says which packages of its own line a package may import.
 var beside = map[string][]string{
-	"internal/app":       {"web"},
-	"internal/telemetry": {"internal/requestlog"},
-	"internal/route":     {"internal/provider", "internal/policy"}, // deciding evaluates the policies
-	"internal/wire/*":    {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
-	"internal/catalog":   {},
+	"internal/cli/doctor":   {"internal/cli/keys", "internal/cli/providers", "internal/cli/server"},
+	"internal/cli/requests": {"internal/cli/decisions"},
+	"internal/app":          {"web"},
+	"internal/telemetry":    {"internal/requestlog"},
+	"internal/route":        {"internal/provider", "internal/policy"}, // deciding evaluates the policies
+	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
+	"internal/catalog":      {},
 
 	// The chat format in parts: the client's side, its conversion, and what providers send.
 	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},
@@ -190,6 +202,7 @@ var testOnly = []string{
 	"internal/limit/limittest",
 	"internal/promptcache/prefixtest",
 	"internal/cluster/redistest",
+	"internal/cli/clitest",
 }
 
 // environment readers: everybody else is told what it needs to know.

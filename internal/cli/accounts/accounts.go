@@ -1,0 +1,185 @@
+// Package accounts implements "fairlead admin": accounts, passwords and workspace members.
+package accounts
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/workspaces"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/llm"
+)
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	return cli.Group("admin", "Create and unlock accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
+  fairlead admin reset-password --email you@example.com
+  fairlead admin unlock --email you@example.com
+  fairlead admin remove-member --email you@example.com`,
+		newAdminCreate(c, o), newAdminReset(c, o), newAdminUnlock(c, o), newAdminRemove(c, o))
+}
+
+// accountView is an account as JSON.
+type accountView struct {
+	ID    string `json:"id,omitempty"`
+	Email string `json:"email"`
+	Name  string `json:"name,omitempty"`
+}
+
+func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
+	var email, name string
+	var stdin bool
+	cmd := &cobra.Command{
+		Use: "create --email EMAIL", Short: "Create an account; the first one owns the instance's first workspace", Args: cli.NoArgs,
+		Example: `  fairlead admin create --email you@example.com
+  printf '%s' "$PASSWORD" | fairlead admin create --email you@example.com --password-stdin`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			password, err := c.Password(cmd.Context(), stdin)
+			if err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+				created, err := i.Accounts.CreateAccount(cmd.Context(), email, password, name)
+				if err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, created, "Account %s is created. Sign in at "+instance.BaseURL(i.Config))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address to sign in with")
+	cmd.Flags().StringVar(&name, "name", "", "name of the person (default the part before the @)")
+	passwordFlag(cmd, &stdin)
+	return cmd
+}
+
+func newAdminReset(c *cli.Console, o *cli.Options) *cobra.Command {
+	var email string
+	var stdin bool
+	cmd := &cobra.Command{
+		Use: "reset-password --email EMAIL", Short: "Set a new password and end all sessions of the account", Args: cli.NoArgs,
+		Example: `  fairlead admin reset-password --email you@example.com
+  printf '%s' "$PASSWORD" | fairlead admin reset-password --email you@example.com --password-stdin`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			password, err := c.Password(cmd.Context(), stdin)
+			if err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+				if err := i.Accounts.ResetPassword(cmd.Context(), email, password); err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, account.Account{Email: email}, "The password of %s is changed, and its sessions are ended.")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
+	passwordFlag(cmd, &stdin)
+	return cmd
+}
+
+func newAdminUnlock(c *cli.Console, o *cli.Options) *cobra.Command {
+	var email string
+	cmd := &cobra.Command{
+		Use: "unlock --email EMAIL", Short: "Allow sign-ins to an account again after too many wrong passwords", Args: cli.NoArgs,
+		Example: `  fairlead admin unlock --email you@example.com`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+				if err := i.Accounts.Unlock(cmd.Context(), email); err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, account.Account{Email: email}, "%s can sign in again.")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
+	return cmd
+}
+
+// removedView is a removed member as JSON.
+type removedView struct {
+	Email       string                  `json:"email"`
+	WorkspaceID string                  `json:"workspace_id"`
+	RevokedKeys []workspaces.RevokedKey `json:"revoked_keys"`
+}
+
+func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
+	var email, workspace string
+	var keepKeys bool
+	cmd := &cobra.Command{
+		Use: "remove-member --email EMAIL", Short: "Remove a member from a workspace and revoke the API keys they created", Args: cli.NoArgs,
+		Example: `  fairlead admin remove-member --email you@example.com
+  fairlead admin remove-member --email you@example.com --workspace ws_01J… --keep-keys`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+				w, err := i.Workspace(cmd.Context(), workspace)
+				if err != nil {
+					return accountError(err)
+				}
+				revoked, err := i.RemoveMember(cmd.Context(), w.ID, email, keepKeys)
+				if err != nil {
+					return accountError(err)
+				}
+				return tellRemoved(c, o, removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the member")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default the instance's first workspace)")
+	cmd.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the API keys that the member created")
+	return cmd
+}
+
+func tellRemoved(c *cli.Console, o *cli.Options, view removedView) error {
+	if o.JSON {
+		return c.PrintJSON(view)
+	}
+	c.Infof(o, "%s is removed from workspace %s. %d API keys are revoked.", cli.Clean(view.Email), view.WorkspaceID, len(view.RevokedKeys))
+	for _, key := range view.RevokedKeys {
+		c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
+	}
+	return nil
+}
+
+// passwordFlag never takes the password itself: command lines are seen by others and remembered by shells.
+func passwordFlag(cmd *cobra.Command, stdin *bool) {
+	cmd.Flags().BoolVar(stdin, "password-stdin", false, "read the password from the first line of standard input")
+}
+
+func tellAccount(c *cli.Console, o *cli.Options, a account.Account, format string) error {
+	if o.JSON {
+		return c.PrintJSON(accountView{a.ID, a.Email, a.Name})
+	}
+	c.Infof(o, format, cli.Clean(a.Email))
+	return nil
+}
+
+func accountError(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Kind {
+	case llm.Conflict:
+		return cli.WithFix(err, "sign in, or run  fairlead admin reset-password")
+	case llm.NotFound:
+		return cli.WithFix(err, "check the address, or run  fairlead admin create")
+	default:
+		return cli.AsUsageError(err)
+	}
+}

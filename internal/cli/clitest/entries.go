@@ -1,0 +1,118 @@
+package clitest
+
+import (
+	"fmt"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// RequestID is the n-th id of a test, made at this moment.
+func RequestID(at time.Time, n int) string {
+	floor := id.Floor("req", at)
+	return fmt.Sprintf("%s%04d", floor[:len(floor)-4], n)
+}
+
+func Nano(n int64) *money.Amount { return new(money.Amount(n)) }
+
+// Served is a request as it usually goes: auto, streamed, served by the first choice for less than the baseline.
+func Served() requestlog.Entry {
+	at := Noon.Add(-time.Hour)
+	own := catalog.Price{Input: money.PerMillion(0.1), Output: money.PerMillion(0.4), CacheRead: new(money.PerMillion(0.025)), Source: "vendor page", AsOf: "2026-11-01"}
+	base := catalog.Price{Input: money.PerMillion(2), Output: money.PerMillion(8), CacheRead: new(money.PerMillion(0.5)), Source: "vendor page", AsOf: "2026-11-01"}
+	use := llm.Usage{Input: 1200, CacheRead: 800, Output: 450, Reasoning: 120}
+	ownBill, baseBill := own.Bill(use), base.Bill(use)
+	return requestlog.Entry{
+		ID: RequestID(at, 1), KeyID: "key_1", KeyName: "ci", Time: at,
+		Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 640 * time.Microsecond,
+		Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto", Model: "small-b", Provider: "provider-x", ServedAs: "small-b-2026",
+		DecisionKind: route.Expected,
+		Decision: &route.Decision{
+			Kind: route.Expected,
+			Input: route.Input{
+				Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 2010, MaxOutput: 1000,
+				Choices: 1, Needs: llm.Tools | llm.JSONSchema, Stream: true, Messages: 3,
+			},
+			Candidates: []route.Candidate{
+				{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: Nano(360_000), Latency: 900},
+				{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4, Price: Nano(7_200_000), Latency: 2400},
+				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.MissingCapability, "it cannot do tools"))},
+				{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: new(route.NewExclusion(route.CircuitOpen, "its circuit is open after repeated failures"))},
+			},
+			Baseline: &route.Baseline{Model: "large-a", Source: "default"},
+			RunnerUp: "provider-y/large-a", Margin: 0.0312,
+			Policies: []route.PolicyHit{route.NewPolicyHit("night", "", false, "", "time.hour < 6")},
+			Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"}, Micros: 27,
+		},
+		Attempts: []requestlog.Attempt{{
+			Provider: "provider-x", Model: "small-b", Upstream: "small-b", Start: 300 * time.Microsecond, Connect: 12 * time.Millisecond,
+			Headers: 150 * time.Millisecond, FirstToken: 180 * time.Millisecond, Duration: 411 * time.Millisecond, Status: 200,
+		}},
+		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: use,
+		Cost: &ownBill.Total, Bill: &ownBill, BaselineModel: "large-a", BaselineSource: "default", BaselineCost: &baseBill.Total, BaselineBill: &baseBill,
+		Preview: "=Write a haiku\x1b[2J about the sea", Session: "s-1", EndUser: "u-1", Tags: map[string]string{"team": "search", "stage": "prod"},
+		Client: "openai-python/2.1", IP: "10.0.0.7", BytesIn: 3210, BytesOut: 15004, Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"},
+		BodyState: requestlog.BodyStored,
+		Body:      requestlog.Body{Request: []byte(`{"model":"auto","messages":[{"role":"user","content":"Hi"}]}`), Response: []byte("not \x1b[31mJSON")},
+	}
+}
+
+// FellBack is a request that the second target served, dearer than the baseline and at a provider that costs nothing to ask.
+func FellBack() requestlog.Entry {
+	e := Served()
+	e.ID, e.Time = RequestID(Noon.Add(-30*time.Minute), 2), Noon.Add(-30*time.Minute)
+	e.DecisionKind, e.Stream, e.Policy = route.Fallback, false, "cheap-first"
+	e.Attempts = []requestlog.Attempt{
+		{
+			Provider: "provider-y", Model: "large-a", Start: 200 * time.Microsecond, Connect: 9 * time.Millisecond, Headers: 30 * time.Millisecond,
+			Duration: 31 * time.Millisecond, Status: 429, Class: llm.UpstreamRateLimited, Message: "Rate limit reached for requests", RetryAfter: 20 * time.Second,
+		},
+		e.Attempts[0],
+	}
+	e.Attempts[1].Start, e.Attempts[1].Wait = 1429*time.Millisecond, 1397*time.Millisecond
+	e.Wait = e.Attempts[1].Wait
+	e.BaselineModel, e.BaselineSource, e.BaselineCost, e.BaselineBill = "tiny", "caller", Nano(100_000), nil
+	e.Warnings = []string{"top_k was left out: provider-x does not know it"}
+	e.Usage.Estimated = true
+	e.Latency = 1840 * time.Millisecond
+	return e
+}
+
+// Failed is a request that no provider served.
+func Failed() requestlog.Entry {
+	at := Noon.Add(-10 * time.Minute)
+	return requestlog.Entry{
+		ID: RequestID(at, 3), KeyID: "key_2", KeyName: "batch", Time: at, Latency: 12345 * time.Millisecond, Overhead: time.Millisecond,
+		Endpoint: "chat/completions", Requested: "large-a", Outcome: requestlog.UpstreamError, Status: 502,
+		Decision: &route.Decision{Input: route.Input{Model: "large-a", InputTokens: 12, Messages: 1}, Micros: 9},
+		Attempts: []requestlog.Attempt{
+			{Provider: "provider-y", Model: "large-a", Duration: 12 * time.Second, Class: llm.UpstreamConnect, Message: "connection refused"},
+		},
+		Error:     &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "Every provider of large-a failed.", Origin: llm.FromProvider},
+		BodyState: requestlog.BodyDisabledForKey,
+	}
+}
+
+// Unpriced is a request whose cost nobody knows, and free one that cost nothing.
+func Unpriced() requestlog.Entry {
+	at := Noon.Add(-5 * time.Minute)
+	return requestlog.Entry{
+		ID: RequestID(at, 4), Time: at, Latency: 90 * time.Millisecond, Endpoint: "chat/completions", Requested: "house-model", Model: "house-model",
+		Provider: "local", DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Usage: llm.Usage{Input: 10, Output: 20}, BodyState: requestlog.BodyDisabled,
+	}
+}
+
+func Free() requestlog.Entry {
+	e := Unpriced()
+	at := Noon.Add(-4 * time.Minute)
+	e.ID, e.Time, e.Model, e.Simulated, e.Cost, e.BaselineCost = RequestID(at, 5), at, "sim-small", true, Nano(0), Nano(0)
+	e.BaselineModel, e.BaselineSource = "sim-small", "caller"
+	e.Bill = &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 10}, {Class: "output", Tokens: 20}}}
+	e.KeyName = "a key with a rather long name"
+	return e
+}

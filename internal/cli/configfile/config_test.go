@@ -1,0 +1,172 @@
+package configfile
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+)
+
+func TestCheckConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("listen: 127.0.0.1:9000\nproviders: [{name: openai, api_keys: [sk-0123456789abcdef]}]\n")
+	out, _ := l.Run(cli.ExitOK, "config", "check", path)
+	clitest.MustContain(t, out, path+": fine – 1 provider, listens on 127.0.0.1:9000, data in "+l.Dir)
+
+	write("listn: 127.0.0.1:9000\nsimulator: sometimes\n")
+	out, err := l.Run(cli.ExitProblems, "config", "check", path)
+	clitest.MustContain(t, out, `line 1: unknown field "listn"`, `did you mean "listen"?`, "line 2:", "fix: ", "2 problems")
+	if err != "" {
+		t.Errorf("stderr: %s", err)
+	}
+	out, _ = l.Run(cli.ExitProblems, "config", "check", "--config", path, "--json")
+	rows := clitest.Lines(t, out)
+	if len(rows) != 2 || rows[0]["line"] != 1.0 || rows[0]["suggestion"] != "listen" || rows[0]["code"] != "E1004" {
+		t.Errorf("JSON: %s", out)
+	}
+	out, err = l.Run(cli.ExitFailed, "keys", "list", "--config", path)
+	if out != "" || !strings.Contains(err, `unknown field "listn"`) {
+		t.Errorf("another command with a bad file: %q %q", out, err)
+	}
+	if _, errStat := os.Stat(l.Dir); errStat == nil {
+		t.Error("a bad configuration made a data directory")
+	}
+}
+
+func TestCheckDoubtsABaselineThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	for model, want := range map[string]string{
+		"gpt-4.1": "", "openai/gpt-4.1": "", "house-70b": "",
+		"gtp-4.1": "warning: default_model: no model is called \"gtp-4.1\", so savings are unknown; did you mean \"gpt-4.1\"?\n",
+	} {
+		text := "default_model: " + model + "\nproviders:\n  - {name: openai, api_keys: [sk-0123456789abcdef]}\n  - {name: house, base_url: \"http://127.0.0.1:1/v1\", models: [{name: house-70b}]}\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, told := l.Run(cli.ExitOK, "config", "check", path); told != want {
+			t.Errorf("%s: %q, want %q", model, told, want)
+		}
+	}
+}
+
+func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("providers:\n  - {name: openai, api_keys: [sk-0123456789abcdef], tags: [eu]}\npolicies:\n  - {name: in-europe, allow: {tags: [eu, local]}}\n")
+	out, _ := l.Run(cli.ExitOK, "config", "check", path)
+	clitest.MustContain(t, out, path+": fine")
+
+	write("master_key: short # 0123456789\npolicies:\n  - {name: cheap, pin: gtp-4.1}\n")
+	out, _ = l.Run(cli.ExitProblems, "config", "check", path)
+	clitest.MustContain(t, out, "master_key has 5 characters")
+
+	write("listen: 127.0.0.1:1\npolicies:\n  - name: cheap\n    when: request.tsk == \"code\"\n    allow: {tags: [eu]}\n")
+	out, _ = l.Run(cli.ExitProblems, "config", "check", path)
+	clitest.MustContain(t, out, path+` line 4: policy "cheap": request has no field "tsk"`, "   4 |     when: request.tsk == \"code\"\n     |                   ^^^ did you mean \"task\"?\n",
+		path+` line 5: policy "cheap": `, "2 problems: correct them, then run  fairlead config check --config "+path)
+	out, _ = l.Run(cli.ExitProblems, "config", "check", path, "--json")
+	rows := clitest.Lines(t, out)
+	if len(rows) != 2 || rows[0]["line"] != 4.0 || rows[0]["column"] != 19.0 || rows[0]["path"] != "policies[0].when" || rows[0]["suggestion"] != "task" {
+		t.Errorf("JSON: %s", out)
+	}
+	if _, errStat := os.Stat(l.Dir); errStat == nil {
+		t.Error("checking made a data directory")
+	}
+}
+
+func TestCheckTheCertificateOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	if err := os.WriteFile(path, []byte("tls:\n  cert: /nowhere/cert.pem\n  key: /nowhere/key.pem\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := l.Run(cli.ExitProblems, "config", "check", path)
+	clitest.MustContain(t, out, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
+	_, told := l.Run(cli.ExitFailed, "serve", "--config", path, "--listen", "127.0.0.1:0")
+	clitest.MustContain(t, told, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
+}
+
+func TestPrintConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Configure("listen: 127.0.0.1:9000\nproviders: [{name: openai, api_keys: [sk-0123456789abcdef]}]\n")
+	out, _ := l.Run(cli.ExitOK, "config", "print", "--origin", "--data-dir", "/elsewhere")
+	clitest.MustContain(t, out, "listen: 127.0.0.1:9000", "fairlead.yaml:1", "data_dir: /elsewhere", "# --data-dir", "# default", "…cdef")
+	if strings.Contains(out, "0123456789") {
+		t.Errorf("a secret is shown: %s", out)
+	}
+	out, _ = l.Run(cli.ExitOK, "config", "print", "--json")
+	if view := clitest.Lines(t, out)[0]; view["listen"] != "127.0.0.1:9000" {
+		t.Errorf("JSON: %s", out)
+	}
+	out, _ = l.Run(cli.ExitOK, "config", "print", "--json", "--origin")
+	var got []map[string]any
+	for _, row := range clitest.Lines(t, out) {
+		if path := row["path"]; path == "data_dir" || path == "providers[0].name" || path == "admin_listen" {
+			got = append(got, map[string]any{"path": path, "value": row["value"], "origin": filepath.Base(row["origin"].(string))})
+		}
+	}
+	want := []map[string]any{
+		{"path": "admin_listen", "value": "", "origin": "default"},
+		{"path": "data_dir", "value": l.Dir, "origin": "FAIRLEAD_DATA_DIR"},
+		{"path": "providers[0].name", "value": "openai", "origin": "fairlead.yaml:2"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDocumentsArePrinted(t *testing.T) {
+	t.Parallel()
+	for line, member := range map[string]string{"config schema": "properties", "openapi": "paths", "version --json": "version"} {
+		out, err := newLab(t).Run(cli.ExitOK, strings.Fields(line)...)
+		var document map[string]any
+		if errJSON := json.Unmarshal([]byte(out), &document); errJSON != nil || document[member] == nil || err != "" {
+			t.Errorf("%s: %v %s", line, errJSON, err)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.Run(cli.ExitOK, "version")
+	clitest.MustContain(t, out, "fairlead dev (", "/", "go1")
+	if out, _ := l.Run(cli.ExitOK, "--version"); out != "fairlead dev\n" {
+		t.Errorf("--version: %s", out)
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		out, err := newLab(t).Run(cli.ExitOK, "completion", shell)
+		if len(out) < 1000 || !strings.Contains(out, "fairlead") || err != "" {
+			t.Errorf("%s: %d bytes, %s", shell, len(out), err)
+		}
+	}
+	out, _ := newLab(t).Run(cli.ExitOK, "__complete", "requests", "list", "--decision", "f")
+	clitest.MustContain(t, out, "fallback")
+}

@@ -1,0 +1,88 @@
+package configfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+)
+
+func TestStartingFileIsFineAsItIsAndSwitchedOn(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	out, err := l.Run(cli.ExitOK, "init", path)
+	if out != path+": written\n" {
+		t.Errorf("stdout: %q", out)
+	}
+	clitest.MustContain(t, err, "then run  fairlead config check "+path)
+	if !strings.HasPrefix(starting, "# yaml-language-server: $schema=http://127.0.0.1:8080/config.schema.json\n") {
+		t.Error("editors find no schema in the first line")
+	}
+	out, err = l.Run(cli.ExitOK, "config", "check", path)
+	clitest.MustContain(t, out, path+": fine – 0 providers, listens on 127.0.0.1:8080")
+	if err != "" {
+		t.Errorf("a starting file that is warned about: %s", err)
+	}
+
+	var on strings.Builder
+	for line := range strings.Lines(starting) {
+		if rest, ok := strings.CutPrefix(line, "#"); ok && !strings.HasPrefix(rest, " ") || strings.HasPrefix(line, "#  ") {
+			line = rest
+		}
+		on.WriteString(line)
+	}
+	clitest.MustContain(t, on.String(), "\nlisten: ", "\nproviders:\n  - name: openai\n", "\n  - name: no-collectors\n")
+	if errWrite := os.WriteFile(path, []byte(on.String()), 0o600); errWrite != nil {
+		t.Fatal(errWrite)
+	}
+	l.Console.Env = append(l.Console.Env, "OPENAI_API_KEY=sk-0123456789abcdef", "DATABASE_PASSWORD=secret", "FAIRLEAD_DETECT=")
+	out, err = l.Run(cli.ExitOK, "config", "check", path)
+	clitest.MustContain(t, out, path+": fine – 2 providers")
+	if err != "" {
+		t.Errorf("what can be switched on is warned about: %s", err)
+	}
+}
+
+func TestStartingFileOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	if err := os.WriteFile(path, []byte("listen: 127.0.0.1:9000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{"init", path}, {"init", "--yes", "--config", path}} {
+		out, err := l.Run(cli.ExitFailed, line...)
+		clitest.MustContain(t, err, "error: there is a file "+path+" already", "fix: edit it, or name another")
+		if text, errRead := os.ReadFile(path); errRead != nil || string(text) != "listen: 127.0.0.1:9000\n" || out != "" {
+			t.Errorf("%v: it is now %q, %v; stdout %q", line, text, errRead, out)
+		}
+	}
+	_, err := l.Run(cli.ExitFailed, "init", filepath.Join(filepath.Dir(path), "nowhere", "fairlead.yaml"))
+	clitest.MustContain(t, err, "its directory is not there", "fix: make the directory first")
+}
+
+// The file that is written is the one that a server started in the same way reads.
+func TestStartingFileStandsWhereItIsRead(t *testing.T) {
+	l := newLab(t)
+	t.Chdir(t.TempDir())
+	named := filepath.Join(t.TempDir(), "named.yaml")
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG="+named)
+	out, _ := l.Run(cli.ExitOK, "init", "--json")
+	if got := clitest.Lines(t, out); len(got) != 1 || got[0]["path"] != named {
+		t.Errorf("JSON: %s", out)
+	}
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG=")
+	if out, _ := l.Run(cli.ExitOK, "init", "--quiet"); out != "fairlead.yaml: written\n" {
+		t.Errorf("here: %q", out)
+	}
+	for _, path := range []string{named, "fairlead.yaml"} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != int64(len(starting)) {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"fairlead/internal/admin/api"
+)
+
+// Console is where a command reads and writes.
+type Console struct {
+	In       io.Reader
+	Out      io.Writer // results
+	Err      io.Writer // narration, progress, warnings
+	Terminal bool      // people read out
+	CanAsk   bool      // people can be asked: in and err are terminals
+	progress bool      // people watch err
+	Width    func() int
+	Zone     *time.Location
+	Env      []string
+	Version  string
+	commit   string
+
+	Now    func() time.Time
+	Secret func(context.Context) (string, error) // reads a line that is not shown
+}
+
+func NewConsole(env []string, version, commit string) *Console {
+	out, errs := term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
+	return &Console{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env, Version: version, commit: commit,
+		Terminal: out, progress: errs, CanAsk: errs && term.IsTerminal(int(os.Stdin.Fd())),
+		Width: terminalWidth, Zone: time.Local, Now: time.Now,
+		Secret: func(ctx context.Context) (string, error) { return readSecret(ctx, int(os.Stdin.Fd())) },
+	}
+}
+
+// terminalWidth is how wide the terminal is; 0 where there is none.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// readSecret reads a line without showing it. The terminal shows what is typed again, also when the reading is broken off.
+func readSecret(ctx context.Context, fd int) (string, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("read the terminal's settings: %w", err)
+	}
+	text, err := Awaiting(ctx, func() (string, error) {
+		line, err := term.ReadPassword(fd)
+		return string(line), err
+	})
+	if ctx.Err() != nil {
+		_ = term.Restore(fd, before) // the read that would do it goes on until the process ends
+	}
+	return text, err
+}
+
+// Awaiting runs a read that nothing but its own end can stop, and leaves it alone when ctx ends first: the process is
+// about to end then.
+func Awaiting(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r := <-done:
+		return r.text, r.err
+	}
+}
+
+// maxLine bounds a line that is read.
+const maxLine = 8 << 10
+
+// readLine reads one line without its end.
+func (c *Console) readLine(ctx context.Context) (string, error) {
+	return Awaiting(ctx, func() (string, error) {
+		line, err := bufio.NewReader(io.LimitReader(c.In, maxLine)).ReadString('\n')
+		if errors.Is(err, io.EOF) && line != "" {
+			err = nil // the last line needs no end
+		}
+		if err != nil {
+			return "", fmt.Errorf("read a line: %w", err)
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	})
+}
+
+// Confirm asks a question that must be answered with yes. Without a terminal it returns a usage error unless --yes was given.
+func (c *Console) Confirm(ctx context.Context, o *Options, question string) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	if !c.CanAsk {
+		return false, Usagef("repeat the command with --yes", "cannot ask for confirmation, because this is not a terminal: %s", question)
+	}
+	fmt.Fprintf(c.Err, "%s [y/N] ", question)
+	answer, err := c.readLine(ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}
+
+// Print puts a result out.
+func (c *Console) Print(text string) error {
+	if _, err := io.WriteString(c.Out, text); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// PrintJSON puts one object on a line.
+func (c *Console) PrintJSON(v any) error {
+	line, err := api.Encode(v)
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	return c.Print(string(line) + "\n")
+}
+
+// PrintTable writes a table within the width of the terminal, and reports the columns that do not fit.
+func (c *Console) PrintTable(o *Options, t *Table) error {
+	width := c.Columns()
+	if err := c.Print(strings.Join(t.Lines(width, c.Coloured(o)), "\n") + "\n"); err != nil {
+		return err
+	}
+	if hidden := t.hidden(width); len(hidden) > 0 {
+		c.Infof(o, "hidden at this width: %s; use a wider terminal or --json", strings.Join(hidden, ", "))
+	}
+	return nil
+}
+
+// Columns is how wide results may be; 0 for any width.
+func (c *Console) Columns() int {
+	if !c.Terminal || c.Width == nil {
+		return 0
+	}
+	return c.Width()
+}
+
+// PageWidth returns the width of a page: the terminal's, from narrowest to widest.
+func (c *Console) PageWidth(narrowest, widest int) int {
+	width := c.Columns()
+	if width == 0 {
+		return widest
+	}
+	return max(narrowest, min(width, widest))
+}
+
+// Coloured reports whether results are painted.
+func (c *Console) Coloured(o *Options) bool {
+	return c.Terminal && !o.noColor && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
+}
+
+// Infof tells what is going on, unless nobody wants to know.
+func (c *Console) Infof(o *Options, format string, args ...any) {
+	if !o.Quiet {
+		fmt.Fprintf(c.Err, format+"\n", args...)
+	}
+}
+
+// Getenv looks a variable up; the last of several counts.
+func (c *Console) Getenv(name string) string {
+	value := ""
+	for _, pair := range c.Env {
+		if key, v, found := strings.Cut(pair, "="); found && key == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// FormatTime writes a moment in the zone of the reader; the zero time is a dash.
+func (c *Console) FormatTime(o *Options, t time.Time, layout string) string {
+	if t.IsZero() {
+		return Dash
+	}
+	if o.utc || c.Zone == nil {
+		return t.UTC().Format(layout)
+	}
+	return t.In(c.Zone).Format(layout)
+}
+
+// Password reads one from standard input, or asks for it twice without showing it.
+func (c *Console) Password(ctx context.Context, stdin bool) (string, error) {
+	if stdin {
+		line, err := c.readLine(ctx)
+		if errors.Is(err, io.EOF) {
+			return "", Usagef("pipe the password in:  printf '%s' \"$PASSWORD\" | fairlead …", "standard input is empty")
+		}
+		return line, err
+	}
+	if !c.CanAsk {
+		return "", Usagef("pipe the password in and add --password-stdin", "nobody can be asked for a password, because this is not a terminal")
+	}
+	first, err := c.ask(ctx, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	second, err := c.ask(ctx, "Again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the two passwords differ")
+	}
+	return first, nil
+}
+
+func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(c.Err, prompt)
+	defer fmt.Fprintln(c.Err)
+	text, err := c.Secret(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read a password: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,153 @@
+package decisions
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/config"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// backtestFlags say which requests are decided anew, and by what.
+type backtestFlags struct {
+	since, until string
+	policies     string
+	objective    string
+	limit        int64
+	all, ready   bool
+}
+
+// backtestSpan is how far back a backtest goes when nobody says.
+const backtestSpan = "7d"
+
+func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
+	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
+	var f backtestFlags
+	cmd := &cobra.Command{
+		Use: "backtest", Short: "Decide stored traffic anew, under other policies or another objective, and say what changes", Args: cli.NoArgs,
+		Long: "Decide stored requests for auto anew and compare with what was really chosen: routes, costs for the same tokens, predicted quality.\n" +
+			"Without --policies and --objective it tries what is in force today. It covers cost and routing, and says nothing about the answers beyond\n" +
+			"what the predictor expects. No provider is called. The filters are those of  fairlead requests list.",
+		Example: `  fairlead backtest --since 7d --policies draft.yaml
+  fairlead backtest --since 24h --objective cost --key ci
+  fairlead backtest --from 2026-11-01 --to 2026-11-08 --objective 0.7 --json | jq .versus_logged.cost`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := r.backtestFilter(cmd, f)
+			if err != nil {
+				return err
+			}
+			objective, err := parseObjective(f.objective)
+			if err != nil {
+				return err
+			}
+			if f.limit < 0 {
+				return cli.Usagef("use a number above 0, or leave it out", "--limit: %d is out of range", f.limit)
+			}
+			return r.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				draft, err := r.Draft(from, f.policies)
+				if err != nil {
+					return err
+				}
+				o := from.Backtest(from.Workspace.ID, draft, objective)
+				o.Filter, o.Limit, o.All, o.Ready = filter, f.limit, f.all, f.ready
+				o.Filter.WorkspaceID = from.Workspace.ID
+				if err := instance.ResolveKeys(cmd.Context(), from.Instance, &o.Filter); err != nil {
+					return err
+				}
+				return r.backtest(cmd.Context(), from, o)
+			})
+		},
+	}
+	filter.AddFlags(cmd)
+	cmd.Flags().StringVar(&f.since, "since", "", "how far to go back, such as 24h or 7d, or a time (default "+backtestSpan+")")
+	cmd.Flags().StringVar(&f.until, "until", "", "end at this time, or so long ago (default now)")
+	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to try in place of the workspace's; those of the instance stay")
+	cmd.Flags().StringVar(&f.objective, "objective", "", "cost, quality, speed, or a number from 0 (cheapest) to 1 (best), in place of the requests' own")
+	cmd.Flags().Int64Var(&f.limit, "limit", 0, "most requests to look at, the newest ones (default all)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also requests that named their model, embeddings and moderations")
+	cmd.Flags().BoolVar(&f.ready, "ready", false, "as if every provider had been ready, whatever circuits and limits were recorded")
+	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
+	return cmd
+}
+
+// backtestFilter reads the filters, with --since and --until as other words for --from and --to.
+func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (requestlog.Filter, error) {
+	values := filter.Values(cmd)
+	instead := map[string]string{} // flags that stand for others here
+	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
+		if end.text != "" && len(values[end.name]) > 0 {
+			return requestlog.Filter{}, cli.Usagef("leave one of the two out", "both --%s and --%s are given", end.flag, end.name)
+		}
+		if text := end.text; text != "" || len(values[end.name]) == 0 && end.usual != "" {
+			if text == "" {
+				text = end.usual
+			}
+			values.Set(end.name, ago(text))
+			instead[end.name] = end.flag
+		}
+	}
+	selection, _, err := requestlog.ParseFilter(values, r.Console.Now())
+	if err != nil {
+		return selection, filter.FlagError(err, instead)
+	}
+	if selection.To.IsZero() {
+		selection.To = r.Console.Now() // what comes in meanwhile is not part of it
+	}
+	return selection, nil
+}
+
+// ago makes a span a moment before now; other texts stay as they are.
+func ago(text string) string {
+	if d, err := config.ParseDuration(text); err == nil && d > 0 {
+		return "now-" + text
+	}
+	return text
+}
+
+// parseObjective reads an objective by its name or as a number; nil for none.
+func parseObjective(text string) (*route.Objective, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // requests keep their own
+	}
+	if named, ok := route.NamedObjective(text); ok {
+		return &named, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= 1) {
+		return nil, cli.Usagef("use cost, quality, speed, or a number from 0 (cheapest) to 1 (best)", "--objective: %q is not an objective", text)
+	}
+	return &route.Objective{Name: "number", Tradeoff: n}, nil
+}
+
+func (r *decisionCommands) backtest(ctx context.Context, from instance.Routed, o replay.Options) error {
+	bar := cli.NewProgress(ctx, r.Console, r.Options, from.Instance.Store.Log, o.Filter)
+	if o.Limit > 0 {
+		bar.Total = min(bar.Total, int(o.Limit))
+	}
+	began := r.Console.Now()
+	report, err := replay.Run(ctx, from.Instance.Store.Log, o, func(p replay.Progress) { bar.Add(int(p.Done) - bar.Done) })
+	bar.End()
+	if err != nil {
+		r.Console.Infof(r.Options, "%s decided before it ended", cli.Plural(int(report.Decided), "request"))
+		return err
+	}
+	if took := r.Console.Now().Sub(began); took > 0 && report.Decided > 0 {
+		r.Console.Infof(r.Options, "%s decided in %s, %s/s", cli.Plural(int(report.Decided), "request"), took.Round(time.Millisecond), cli.Count(int64(float64(report.Decided)/took.Seconds())))
+	}
+	if r.Options.JSON {
+		return r.Console.PrintJSON(report)
+	}
+	p := &backtestPage{Page: cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}, at: func(t time.Time) string {
+		return r.Console.FormatTime(r.Options, t, cli.FullTime)
+	}}
+	p.report(report)
+	return r.Console.Print(p.String())
+}

@@ -1,0 +1,197 @@
+package decisions
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/money"
+	"fairlead/internal/replay"
+)
+
+// backtestPage writes the report of a backtest for people.
+type backtestPage struct {
+	cli.Page
+	at func(time.Time) string
+}
+
+// caution stands beside what a backtest says.
+const caution = "Costs are for the tokens that were really used: another model might have written more or less. Quality is what the predictor expects, not what anybody said of an answer."
+
+func (p *backtestPage) report(r *replay.Report) {
+	p.Paragraph(p.headline(r), 0)
+	p.WriteString("\n")
+	p.Field("tried", rulesText(r))
+	for _, s := range r.Skipped {
+		p.Field("not decided", cli.Count(s.Requests)+": "+s.Words)
+	}
+	if r.Decided == 0 {
+		return
+	}
+	p.comparison("Against what was really chosen", &r.Logged)
+	if r.InLive != nil {
+		p.comparison("Against what is in force", r.InLive)
+	}
+	if len(r.Policies) > 0 {
+		p.Section("Policies")
+		p.Table(policyFigures(r.Policies))
+	}
+	p.changes("Largest changes of cost, against what was chosen", r.Logged.ByCost)
+	p.changes("Largest changes of predicted quality, against what was chosen", r.Logged.ByQuality)
+	p.WriteString("\n")
+	p.Paragraph(caution, 0)
+}
+
+func (p *backtestPage) headline(r *replay.Report) string {
+	if r.Considered == 0 {
+		return "No requests match."
+	}
+	text := fmt.Sprintf("%s from %s to %s, %s of them decided anew", cli.Plural(int(r.Considered), "request"), p.at(r.From), p.at(r.To), cli.Count(r.Decided))
+	if r.Limited {
+		text += "; older ones were left out"
+	}
+	return text + "."
+}
+
+func rulesText(r *replay.Report) string {
+	if r.Same {
+		return "what is in force"
+	}
+	text := "policies " + cli.OrDash(r.Draft.Versions.Policy)
+	if r.Draft.Versions.Policy == r.Live.Versions.Policy {
+		text = "the policies in force"
+	}
+	switch o := r.Draft.Objective; {
+	case o == nil:
+		return text
+	case o.Name == "number":
+		return text + ", trade-off " + strconv.FormatFloat(o.Tradeoff, 'g', -1, 64)
+	default:
+		return text + ", objective " + o.Name
+	}
+}
+
+func (p *backtestPage) comparison(title string, c *replay.Comparison) {
+	p.Section(title)
+	total := c.Changed + c.Moved + c.Unchanged + c.Accepted
+	for _, r := range c.Refused {
+		total += r.Requests
+	}
+	p.Field("routes", fmt.Sprintf("%s (%s) go to another model, %s to the same at another provider, %s stay", cli.Count(c.Changed), portion(c.Changed, total), cli.Count(c.Moved), cli.Count(c.Unchanged)))
+	for _, r := range c.Refused {
+		p.Field("refused", strings.TrimSuffix(fmt.Sprintf("%s with %s by policy %s", cli.Count(r.Requests), r.Code, r.Policy), " by policy "))
+	}
+	if c.Accepted > 0 {
+		p.Field("accepted", cli.Count(c.Accepted)+" that were refused")
+	}
+	p.Field("cost", costChange(&c.Cost))
+	p.Field("quality", qualityChange(&c.Quality))
+	if len(c.Routes) > 0 {
+		p.WriteString("\n")
+		p.Table(flows(c.Routes))
+	}
+}
+
+// portion writes a part of a whole in percent.
+func portion(part, whole int64) string {
+	if whole == 0 {
+		return cli.Dash
+	}
+	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
+}
+
+func costChange(c *replay.Costs) string {
+	if c.Priced == 0 {
+		return "unknown"
+	}
+	text := fmt.Sprintf("%s → %s (%s)", cli.Dollars(c.Before), cli.Dollars(c.After), cli.CostChange(c.Before.Sub(c.After), c.Before))
+	if c.Baseline != nil {
+		text += ", baseline " + cli.Dollars(*c.Baseline)
+	}
+	return text + fmt.Sprintf("; known for %s %% of requests", strconv.FormatFloat(100*c.Coverage, 'f', 1, 64))
+}
+
+func qualityChange(q *replay.Quality) string {
+	if q.Requests == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s", chance(q.Before), chance(q.After), q.Change, q.Low, q.High, cli.Plural(int(q.Requests), "request"))
+}
+
+func flows(list []replay.Flow) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "FROM", Soft: true}, {Title: "TO", Soft: true}, {Title: "REQUESTS", Right: true}, {Title: "COST CHANGE", Right: true}, {Title: "PRICED", Right: true},
+	}}
+	for _, f := range list {
+		from, to := f.From, f.To
+		if from == replay.Others {
+			from, to = "others", "others"
+		}
+		t.Row(refusedOr(from), refusedOr(to), cli.Count(f.Requests), moreOrLess(f.Change, f.Priced), cli.Count(f.Priced))
+	}
+	return t
+}
+
+// refusedOr is the model, or that there is none.
+func refusedOr(model string) string {
+	if model == "" {
+		return "refused"
+	}
+	return model
+}
+
+// moreOrLess writes a change with its sign; without anything priced it is unknown.
+func moreOrLess(a money.Amount, priced int64) string {
+	switch {
+	case priced == 0:
+		return cli.Dash
+	case a > 0:
+		return "+" + cli.Dollars(a)
+	}
+	return cli.Dollars(a)
+}
+
+func policyFigures(list []replay.PolicyFigures) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "POLICY", Soft: true}, {Title: "MATCHED", Right: true}, {Title: "DECIDED", Right: true}, {Title: "DENIED", Right: true}, {Title: "SAVED", Right: true},
+	}}
+	for _, f := range list {
+		saved := cli.Dash
+		if f.Priced > 0 {
+			saved = cli.Dollars(f.Saved)
+		}
+		t.Row(f.Name, cli.Count(f.Matched), cli.Count(f.Decided), cli.Count(f.Denied), saved)
+	}
+	return t
+}
+
+func (p *backtestPage) changes(title string, list []replay.Change) {
+	if len(list) == 0 {
+		return
+	}
+	p.Section(title)
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "REQUEST"},
+		{Title: "FROM", Soft: true},
+		{Title: "TO", Soft: true},
+		{Title: "COST", Right: true},
+		{Title: "THEN", Right: true},
+		{Title: "CHANCE", Right: true},
+		{Title: "THEN", Right: true},
+		{Title: "POLICY", Soft: true},
+	}}
+	for i := range list {
+		c := &list[i]
+		t.Row(c.RequestID, c.From, c.To, cli.Cost(c.CostBefore), cli.Cost(c.CostAfter), chanceOr(c.ChanceBefore), chanceOr(c.ChanceAfter), cli.OrDash(c.Policy))
+	}
+	p.Table(t)
+}
+
+func chanceOr(f *float64) string {
+	if f == nil {
+		return cli.Dash
+	}
+	return chance(*f)
+}

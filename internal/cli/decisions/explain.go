@@ -1,0 +1,110 @@
+// Package decisions implements "fairlead explain", "fairlead verify" and "fairlead backtest".
+package decisions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	adminpolicies "fairlead/internal/admin/policies"
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+)
+
+// decisionCommands is what the commands on decisions share.
+type decisionCommands struct{ instance.Commands }
+
+// explainFlags say what is to be explained.
+type explainFlags struct {
+	prompt   string
+	model    string
+	key      string
+	tradeoff string
+	policies string
+}
+
+// maxExplained bounds the request that is read.
+const maxExplained = 32 << 20
+
+func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
+	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use: "explain [FILE]", Short: "Decide on a request without sending it anywhere, and say why", Args: cli.OptionalArg("a file with a request"),
+		Long: "Decide on a chat request as the gateway would, and say why: what was seen, which policies matched, how every candidate does.\n" +
+			"The request is JSON as clients send it, in a file or on standard input (-), or --prompt gives its text. No provider is called. What a running\n" +
+			"server has seen of latencies, failures and warm prompts is not known here: the dashboard's dry run knows it.",
+		Example: `  fairlead explain --prompt "Prove that 17 is prime."
+  fairlead explain request.json --key ci
+  fairlead explain request.json --policies draft.yaml       … under other policies
+  jq .body log.json | fairlead explain - --json | jq .decision.candidates`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body, err := r.explained(cmd, args, f)
+			if err != nil {
+				return err
+			}
+			return r.WithRouting(cmd.Context(), func(from instance.Routed) error { return r.explain(cmd.Context(), from, body, f) })
+		},
+	}
+	cmd.Flags().StringVar(&f.prompt, "prompt", "", "text of the request, instead of a file")
+	cmd.Flags().StringVar(&f.model, "model", "auto", "model that --prompt is for: auto, auto:cost, auto:quality, auto:speed or a name")
+	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the key whose rules apply (default none)")
+	cmd.Flags().StringVar(&f.tradeoff, "tradeoff", "", "from 0 (cheapest) to 1 (best), as the header x-fairlead-tradeoff gives it")
+	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to try in place of the workspace's")
+	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
+	return cmd
+}
+
+// explained is the body of the request.
+func (r *decisionCommands) explained(cmd *cobra.Command, args []string, f explainFlags) ([]byte, error) {
+	switch {
+	case cmd.Flags().Changed("prompt") && len(args) > 0:
+		return nil, cli.Usagef("leave one of the two out", "both a file and --prompt are given")
+	case cmd.Flags().Changed("prompt"):
+		return json.Marshal(map[string]any{"model": f.model, "messages": []map[string]string{{"role": "user", "content": f.prompt}}})
+	case cmd.Flags().Changed("model"):
+		return nil, cli.Usagef("write the model into the request", "--model belongs to --prompt")
+	case len(args) == 0:
+		return nil, cli.Usagef(`run  fairlead explain --prompt "…"  or  fairlead explain -  to read standard input`, "a request is missing")
+	}
+	return r.Read(args[0], maxExplained)
+}
+
+func (r *decisionCommands) explain(ctx context.Context, from instance.Routed, body []byte, f explainFlags) error {
+	q := adminpolicies.ExplainQuery{WorkspaceID: from.Workspace.ID, Body: body, Tradeoff: f.tradeoff}
+	if f.key != "" {
+		key, err := instance.FindKey(ctx, from.Instance, from.Workspace, f.key)
+		if err != nil {
+			return err
+		}
+		q.KeyID = key.ID
+	}
+	var err error
+	if q.Draft, err = r.Draft(from, f.policies); err != nil {
+		return err
+	}
+	decision, err := from.Explain(ctx, q)
+	refusal, refused := errors.AsType[*llm.Error](err)
+	if err != nil && (!refused || decision == nil) {
+		return cli.AsUsageError(err)
+	}
+	if r.Options.JSON {
+		return r.Console.PrintJSON(explanationOf(decision, refusal))
+	}
+	p := &decisionPage{cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}}
+	p.explanation(decision, refusal)
+	return r.Console.Print(p.String())
+}
+
+func explanationOf(d *route.Decision, refusal *llm.Error) adminpolicies.Explanation {
+	answer := adminpolicies.Explanation{Decision: d}
+	if refusal != nil {
+		answer.Refusal = &adminrequests.Failure{Code: refusal.Kind.Code(), Message: refusal.Message, Origin: string(refusal.Kind.Origin())}
+	}
+	return answer
+}

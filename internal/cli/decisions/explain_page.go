@@ -1,0 +1,220 @@
+package decisions
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/route"
+)
+
+// decisionPage writes a decision for people.
+type decisionPage struct{ cli.Page }
+
+// explanation writes a decision in words: what would happen, what was seen, what policies say, and how candidates do.
+func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
+	p.Paragraph(outcome(d, refusal), 0)
+	p.Section("Seen")
+	p.seen(d)
+	if len(d.Policies) > 0 {
+		p.Section("Policies")
+		for i := range d.Policies {
+			p.policy(&d.Policies[i])
+		}
+	}
+	ranked, excluded := 0, 0
+	for i := range d.Candidates {
+		if d.Candidates[i].Excluded == nil {
+			ranked++
+		} else {
+			excluded++
+		}
+	}
+	if ranked > 0 {
+		p.Section("Candidates")
+		p.Table(rankedTable(d))
+	}
+	if excluded > 0 {
+		p.Section("Excluded")
+		p.Table(excludedTable(d))
+	}
+	p.choice(d)
+}
+
+// outcome says in a sentence what would happen.
+func outcome(d *route.Decision, refusal *llm.Error) string {
+	if refusal != nil {
+		text := "Refused (" + refusal.Kind.Code() + "): " + refusal.Message
+		if d.Policy != "" {
+			text += " That is what policy " + d.Policy + " says."
+		}
+		return text
+	}
+	first := &d.Candidates[0]
+	text := fmt.Sprintf("Would go to %s – %s route", first.Target, d.Kind)
+	if d.Policy != "" {
+		text += " by policy " + d.Policy
+	}
+	if d.Explored {
+		text += ", drawn to explore"
+	}
+	if d.Alone != "" {
+		text += "; without policies it would go to " + d.Alone
+	}
+	return fmt.Sprintf("%s. Expected to cost %s.", text, cli.InSentence(cli.Cost(first.Price)))
+}
+
+func (p *decisionPage) seen(d *route.Decision) {
+	in := &d.Input
+	if in.Features.Task != "" {
+		p.Field("task", taskText(&in.Features))
+	}
+	p.Field("features", Features(in))
+	if d.QualityTarget != (route.QualityTarget{}) {
+		p.Field("aim", fmt.Sprintf("a chance of %s for a good answer; the best model has %s", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
+	}
+	if in.Turns > 0 {
+		p.Field("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", cli.Plural(in.Turns, "answer"), in.Last), ", the latest from "))
+	}
+	if d.MaxOutput > 0 {
+		p.Field("bound", "policies allow "+cli.Count(d.MaxOutput)+" tokens of answer")
+	}
+	if d.HideText {
+		p.Field("texts", "policies keep them out of the log")
+	}
+	v := d.Versions
+	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
+}
+
+// taskText says what the prompt asks for, and how sure that is.
+func taskText(s *predict.Features) string {
+	text := string(s.Task)
+	if s.Language != "" {
+		text += ", language " + s.Language
+	}
+	return fmt.Sprintf("%s; %s %% like what the predictor has learned from", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
+}
+
+// policy says what a policy does to the request, or which of its conditions failed.
+func (p *decisionPage) policy(hit *route.PolicyHit) {
+	if hit.Matched {
+		p.Field("matched", strings.TrimSuffix(hit.Name+": "+hit.Effect(), ": "))
+		return
+	}
+	p.Field("skipped", strings.TrimSuffix(hit.Name+": "+hit.Reason(), ": "))
+}
+
+func rankedTable(d *route.Decision) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "RANK", Right: true},
+		{Title: "TARGET", Soft: true},
+		{Title: "CHANCE", Right: true},
+		{Title: "EXPECTED COST", Right: true},
+		{Title: "OUTPUT", Right: true},
+		{Title: "WARM", Right: true},
+		{Title: "ABOUT", Right: true},
+		{Title: "SCORE", Right: true},
+	}}
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		if c.Excluded != nil {
+			continue
+		}
+		look := cli.Plain
+		if c.Rank == 1 {
+			look = cli.Green
+		}
+		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: c.Target, Paint: look}, cli.Cell{Text: chanceSpread(c)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
+			cli.Cell{Text: warmText(c.Cache)}, cli.Cell{Text: Expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
+	}
+	return t
+}
+
+func excludedTable(d *route.Decision) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{{Title: "TARGET", Soft: true}, {Title: "CODE"}, {Title: "REASON"}}}
+	for i := range d.Candidates {
+		if c := &d.Candidates[i]; c.Excluded != nil {
+			t.Row(c.Target, string(c.Excluded.Code), c.Excluded.Reason())
+		}
+	}
+	return t
+}
+
+// chance writes a probability with three digits.
+func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
+
+func chanceSpread(c *route.Candidate) string {
+	if c.Quality == 0 {
+		return cli.Dash
+	}
+	return chance(c.Quality) + " ± " + chance(c.Spread)
+}
+
+func warmText(w route.CacheHit) string {
+	if w.Read == 0 {
+		return cli.Dash
+	}
+	return cli.Count(w.Read)
+}
+
+func (p *decisionPage) choice(d *route.Decision) {
+	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil {
+		return
+	}
+	p.Section("Choice")
+	if d.Baseline != nil {
+		p.Field("baseline", d.Baseline.Model+", "+BaselineSource(d.Baseline.Source))
+	}
+	if d.RunnerUp != "" {
+		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
+	}
+	if d.Stay != nil {
+		p.Field("stays", fmt.Sprintf("with %s because its prompt is warm there: switching to %s would cost %s more", d.Stay.Target, d.Stay.Else, cli.Dollars(d.Stay.Switch)))
+	}
+}
+
+// Features are what the router saw of the request.
+func Features(in *route.Input) string {
+	parts := []string{"model " + cli.OrDash(in.Model)}
+	if route.IsAuto(in.Model) {
+		parts = append(parts, fmt.Sprintf("objective %s (trade-off %s)", in.Objective.Name, strconv.FormatFloat(in.Objective.Tradeoff, 'f', 2, 64)))
+	}
+	parts = append(parts, "about "+cli.Count(in.InputTokens)+" input tokens")
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(in.MaxOutput > 0, "at most %s output tokens", cli.Count(in.MaxOutput))
+	add(in.Messages > 0, "%s", cli.Plural(in.Messages, "message"))
+	add(in.Images > 0, "%s", cli.Plural(in.Images, "image"))
+	add(in.Choices > 1, "%d choices", in.Choices)
+	add(in.Needs != 0, "needs %s", strings.Join(in.Needs.Names(), ", "))
+	add(in.Stream, "streamed")
+	add(in.Dimensions > 0, "%s dimensions", cli.Count(in.Dimensions))
+	add(len(in.Controls.Models) > 0, "fallbacks %s", strings.Join(in.Controls.Models, ", "))
+	add(len(in.AllowedModels) > 0, "the key allows %s", strings.Join(in.AllowedModels, ", "))
+	return strings.Join(parts, "; ")
+}
+
+func Expected(ms int64) string {
+	if ms <= 0 {
+		return cli.Dash
+	}
+	return cli.Count(ms) + " ms"
+}
+
+// BaselineSource says why a model is the baseline.
+func BaselineSource(source string) string {
+	texts := map[string]string{
+		"caller": "the model that the caller named", "header": "the model that a header named", "policy": "the baseline of the policy",
+		"key": "the baseline of the key", "default": "the default model", "priciest": "the priciest candidate",
+	}
+	if text, ok := texts[source]; ok {
+		return text
+	}
+	return "for a reason that is not known"
+}

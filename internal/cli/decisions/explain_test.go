@@ -1,0 +1,144 @@
+package decisions
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/predict"
+	"fairlead/internal/route"
+)
+
+// explained0 is a decision with something of everything.
+func explained0() *route.Decision {
+	d := *clitest.Served().Decision
+	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"
+	d.Input.Features = predict.Features{Task: predict.Code, Language: "en", Known: 0.81}
+	d.Input.Turns, d.Input.Last = 3, "provider-x/small-b"
+	d.QualityTarget = route.QualityTarget{Best: 0.92, Target: 0.874}
+	d.MaxOutput, d.HideText = 500, true
+	d.Candidates = append([]route.Candidate{}, d.Candidates...)
+	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, 350, route.CacheHit{Read: 1800}
+	d.Policies = []route.PolicyHit{
+		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
+		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),
+	}
+	d.Stay = &route.Stay{Target: "provider-x/small-b", Else: "provider-y/large-a", Switch: 4_200_000}
+	d.Versions = route.Versions{Router: "utility-1", Catalog: "c91d73960d7b", Predictor: "p-1", Policy: "57ff86d50bba"}
+	return &d
+}
+
+func TestExplanationInWords(t *testing.T) {
+	t.Parallel()
+	p := &decisionPage{cli.Page{Width: 120}}
+	p.explanation(explained0(), nil)
+	clitest.Golden(t, "explain.txt", p.String())
+}
+
+func TestWhatIsFreeIsExpectedToCostNothing(t *testing.T) {
+	t.Parallel()
+	d := explained0()
+	d.Candidates[0].Price = new(money.Amount)
+	p := &decisionPage{cli.Page{Width: 120}}
+	p.explanation(d, nil)
+	clitest.MustContain(t, p.String(), "Expected to cost nothing.")
+}
+
+func TestExplanationOfARefusal(t *testing.T) {
+	t.Parallel()
+	d := explained0()
+	d.Policy, d.Candidates, d.Baseline, d.RunnerUp, d.Stay = "no-code", nil, nil, "", nil
+	p := &decisionPage{cli.Page{Width: 120}}
+	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
+	text := p.String()
+	clitest.MustContain(t, text, "Refused (POLICY_REJECTED): Code stays inside. That is what policy no-code says.")
+	if strings.Contains(text, "Candidates") || strings.Contains(text, "Choice") {
+		t.Errorf("there is nothing to choose:\n%s", text)
+	}
+}
+
+func TestExplainDecidesWithoutCalling(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "Translate into German: good morning")
+	clitest.MustContain(t, out, "Would go to simulator/", "expected route", "Seen", "Candidates", "RANK", "baseline")
+
+	body := l.File("request.json", `{"model":"auto:quality","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`)
+	out, _ = l.Run(cli.ExitOK, "explain", body, "--json")
+	got := clitest.Lines(t, out)[0]
+	input := got["decision"].(map[string]any)["input"].(map[string]any)
+	if input["model"] != "auto:quality" || input["objective"].(map[string]any)["name"] != "quality" {
+		t.Errorf("%v", input)
+	}
+
+	l.Console.In = strings.NewReader(`{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}`)
+	out, _ = l.Run(cli.ExitOK, "explain", "-")
+	clitest.MustContain(t, out, "Would go to simulator/sim-small", "the model that the caller named")
+}
+
+func TestExplainTriesADraft(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	draft := l.File("draft.yaml", "policies:\n  - name: halt\n    deny: Not today.\n")
+	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft)
+	clitest.MustContain(t, out, "Refused (POLICY_REJECTED): Not today. That is what policy halt says.", "matched     halt: deny")
+
+	out, _ = l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft, "--json")
+	got := clitest.Lines(t, out)[0]
+	if got["refusal"].(map[string]any)["code"] != "POLICY_REJECTED" || got["decision"] == nil {
+		t.Errorf("%v", got)
+	}
+
+	wrong := l.File("wrong.yaml", "policies:\n  - name: halt\n    denny: Not today.\n")
+	out, err := l.Run(cli.ExitProblems, "explain", "--prompt", "hi", "--policies", wrong)
+	clitest.MustContain(t, err, `unknown field "denny"`, `did you mean "deny"?`, "[E2031]")
+	if out != "" {
+		t.Errorf("stdout: %s", out)
+	}
+}
+
+func TestExplainByTheRulesOfAKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Run(cli.ExitOK, "keys", "create", "--name", "ci", "--models", "sim-small")
+	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--key", "ci")
+	clitest.MustContain(t, out, "Would go to simulator/sim-small", "not_allowed_by_key")
+	_, err := l.Run(cli.ExitFailed, "explain", "--prompt", "hi", "--key", "cy")
+	clitest.MustContain(t, err, `there is no key "cy"`, `did you mean "ci"?`)
+}
+
+func TestExplainRefusesABodyThatIsNoneWithOneCode(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for body, want := range map[string]string{"": "the body is empty", "{": "not valid JSON", "[]": "must be a JSON object", "{}": `"model" is missing`} {
+		l.Console.In = strings.NewReader(body)
+		_, err := l.Run(cli.ExitUsage, "explain", "-")
+		clitest.MustContain(t, err, want)
+	}
+}
+
+func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+		code int
+	}{
+		{"nothing", nil, "a request is missing", cli.ExitUsage},
+		{"both", []string{"a.json", "--prompt", "b"}, "both a file and --prompt are given", cli.ExitUsage},
+		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model belongs to --prompt", cli.ExitUsage},
+		{"no such file", []string{"nowhere.json"}, "nowhere.json", cli.ExitFailed},
+		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "asks for an objective that does not exist", cli.ExitUsage},
+		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" is not known`, cli.ExitOK},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := newLab(t).Run(test.code, append([]string{"explain"}, test.args...)...)
+			clitest.MustContain(t, strings.ReplaceAll(out+err, `\"`, `"`), strings.ReplaceAll(test.want, `\"`, `"`))
+		})
+	}
+}

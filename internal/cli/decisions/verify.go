@@ -1,0 +1,94 @@
+package decisions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+)
+
+// verified is a verification as JSON.
+type verified struct {
+	RequestID string `json:"request_id"`
+	replay.Verification
+}
+
+func NewVerify(c *cli.Console, o *cli.Options) *cobra.Command {
+	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
+	cmd := &cobra.Command{
+		Use: "verify ID", Short: "Compute the decision of a logged request again and compare; exit code 3 when it differs", Args: cli.OneArg("the request's id"),
+		Long: "Compute the decision of a logged request again from its record, with the targets, prices, abilities, policies and ratings of that time,\n" +
+			"and compare. Exit code 3 when anything comes out otherwise, or when something that it takes is no longer kept.",
+		Example: `  fairlead verify req_01J…
+  fairlead verify req_01J… --json | jq .differences`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.WithRouting(cmd.Context(), func(from instance.Routed) error { return r.verify(cmd.Context(), from, args[0]) })
+		},
+	}
+	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
+	return cmd
+}
+
+func (r *decisionCommands) verify(ctx context.Context, from instance.Routed, id string) error {
+	e, err := instance.AwaitEntry(ctx, from.Instance.Store.Log, from.Workspace.ID, id)
+	if errors.Is(err, requestlog.ErrNotFound) {
+		return instance.RequestNotFound(id, from.Workspace.ID)
+	}
+	if err != nil {
+		return err
+	}
+	var body requestlog.Body
+	if e.BodyState == requestlog.BodyStored {
+		body, err = from.Instance.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
+		if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+			return err
+		}
+	}
+	v := from.Verify(ctx, &e, body)
+	if err := r.showVerified(&e, v); err != nil || v.Same {
+		return err
+	}
+	return &cli.ProblemsError{Count: max(1, len(v.Differences)+len(v.Missing))}
+}
+
+func (r *decisionCommands) showVerified(e *requestlog.Entry, v replay.Verification) error {
+	if r.Options.JSON {
+		return r.Console.PrintJSON(verified{e.ID, v})
+	}
+	p := &cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}
+	switch {
+	case v.Same:
+		d := e.Decision
+		text := fmt.Sprintf("%s: the decision comes out the same – %s, %s, %s", cli.Clean(e.ID), d.Kind, cli.Plural(len(d.Candidates), "candidate"), cli.PluralPolicies(len(d.Policies)))
+		if v.Sketched {
+			text += ", with what the prompt asks for read from the stored text"
+		}
+		p.Paragraph(text+".", 0)
+	case len(v.Differences) == 0:
+		p.Paragraph(cli.Clean(e.ID)+": the decision cannot be computed again.", 0)
+	default:
+		p.Paragraph(fmt.Sprintf("%s: the decision comes out otherwise – %s.", cli.Clean(e.ID), cli.Plural(len(v.Differences), "difference")), 0)
+	}
+	for _, missing := range v.Missing {
+		p.Field("missing", missing)
+	}
+	if len(v.Differences) > 0 {
+		p.Section("Differences")
+		p.Table(differences(v.Differences))
+	}
+	return r.Console.Print(p.String())
+}
+
+func differences(list []replay.Difference) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{{Title: "WHAT"}, {Title: "LOGGED", Soft: true}, {Title: "RECOMPUTED", Soft: true}}}
+	for _, d := range list {
+		t.Row(d.What, cli.OrDash(d.Logged), cli.OrDash(d.Recomputed))
+	}
+	return t
+}

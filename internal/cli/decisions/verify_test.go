@@ -1,0 +1,72 @@
+package decisions
+
+import (
+	"testing"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+	"fairlead/internal/requestlog"
+)
+
+func TestVerifyComparesADecisionWithItsRecord(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	same := l.StoreDecided(nil, "Write a haiku about the sea.")[0]
+
+	out, _ := l.Run(cli.ExitOK, "verify", same)
+	clitest.MustContain(t, out, same+": the decision comes out the same – expected, 7 candidates, 0 policies", "read from the stored text")
+	out, _ = l.Run(cli.ExitOK, "verify", same, "--json")
+	if got := clitest.Lines(t, out)[0]; got["request_id"] != same || got["same"] != true || got["sketched"] != true {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestVerifyFindsWhatIsOtherwise(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	changed := l.StoreDecided(func(e *requestlog.Entry) {
+		e.Decision.Candidates[0], e.Decision.Candidates[1] = e.Decision.Candidates[1], e.Decision.Candidates[0]
+	}, "Write a haiku about the sea.")[0]
+
+	out, err := l.Run(cli.ExitProblems, "verify", changed)
+	clitest.MustContain(t, out, changed+": the decision comes out otherwise", "WHAT", "plan")
+	if err != "" {
+		t.Errorf("stderr: %s", err)
+	}
+}
+
+func TestVerifyFindsAnotherPrompt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	other := l.StoreDecided(func(e *requestlog.Entry) {
+		e.Body.Request = []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"Solve x^2 = 4 and prove that there are two solutions."}]}`)
+	}, "Write a haiku about the sea.")[0]
+	out, _ := l.Run(cli.ExitProblems, "verify", other)
+	clitest.MustContain(t, out, "sketch of the prompt")
+
+	l = newLab(t)
+	redacted := l.StoreDecided(func(e *requestlog.Entry) {
+		e.Body.Request = []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"Write to [redacted: email]"}]}`)
+	}, "Write to ann@example.com")[0]
+	out, _ = l.Run(cli.ExitOK, "verify", redacted)
+	clitest.MustContain(t, out, "0 policies.")
+}
+
+func TestVerifySaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	old := l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Versions.Snapshot = "gone" }, "hi")[0]
+	out, _ := l.Run(cli.ExitProblems, "verify", old)
+	clitest.MustContain(t, out, "cannot be computed again", "targets, prices and abilities of version gone", "this version is not kept")
+
+	l = newLab(t)
+	refused := l.StoreDecided(func(e *requestlog.Entry) { e.Decision = nil }, "hi")[0]
+	out, _ = l.Run(cli.ExitProblems, "verify", refused)
+	clitest.MustContain(t, out, "refused before a decision was made")
+}
+
+func TestVerifyOfAnUnknownRequest(t *testing.T) {
+	t.Parallel()
+	_, err := newLab(t).Run(cli.ExitFailed, "verify", "req_nobody")
+	clitest.MustContain(t, err, `there is no request "req_nobody"`, "fix: see  fairlead requests list")
+}

@@ -1,0 +1,220 @@
+// Package doctor implements "fairlead doctor", which checks an installation.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/cli/server"
+	"fairlead/internal/config"
+)
+
+// checkTime bounds a check: one that hangs must not hide what the others find.
+const checkTime = 20 * time.Second
+
+// The results of a check.
+const (
+	fine   = "ok"
+	doubt  = "warn" // it works, but not for long or not for everything
+	broken = "fail"
+)
+
+// finding is what a check has found, as JSON too.
+type finding struct {
+	Check   string `json:"check"`
+	Result  string `json:"result"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// doctor is one examination.
+type doctor struct {
+	console  *cli.Console
+	options  *cli.Options
+	public   *url.URL      // where clients find the server; nil when nobody says
+	patience time.Duration // with the first words of a stream
+	loaded   *config.Loaded
+}
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check everything that a server needs, and say how to mend it; exit code 3 on a failure", Args: cli.NoArgs,
+		Long: `Check everything that a server needs, whether one runs or not: configuration, port, certificate, data directory and free space,
+database, Redis, the providers, clock, prices, keys and dashboard. Each line says ok, warn or fail, and how to mend it.
+With --url it also asks for a stream at the address that clients use, to see whether a proxy holds it back; the key for that,
+with the scope read, is taken from FAIRLEAD_API_KEY. Exit code 3 when something fails.`,
+		Example: `  fairlead doctor
+  fairlead doctor --json | jq -c 'select(.result != "ok")'
+  FAIRLEAD_API_KEY=fl_… fairlead doctor --url https://models.example.com`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &doctor{console: c, options: o, patience: streamTime}
+			if address != "" {
+				u, err := server.ParseAddress(address)
+				if err != nil {
+					return err
+				}
+				d.public = u
+			}
+			found := d.examine(cmd.Context())
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			return d.show(found)
+		},
+	}
+	cmd.Flags().StringVar(&address, "url", "", "address that clients use, to see whether streams arrive there as they are written")
+	return cmd
+}
+
+// examine makes all checks at a time and returns what they found in their order.
+func (d *doctor) examine(ctx context.Context) []finding {
+	found := d.configuration(ctx)
+	checks := []struct {
+		name string
+		run  func(context.Context) []finding
+	}{
+		{"port", d.ports},
+		{"certificate", d.certificate},
+		{"data", d.data},
+		{"redis", d.redis},
+		{"providers", d.state},
+		{"dashboard", d.dashboard},
+		{"stream", d.stream},
+	}
+	results := make([][]finding, len(checks))
+	var wait sync.WaitGroup
+	for i, check := range checks {
+		wait.Go(func() { results[i] = bounded(ctx, check.name, check.run) })
+	}
+	wait.Wait()
+	for _, some := range results {
+		found = append(found, some...)
+	}
+	return found
+}
+
+// bounded makes one check and leaves it alone when it does not end: the process is about to.
+func bounded(ctx context.Context, name string, check func(context.Context) []finding) []finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	done := make(chan []finding, 1)
+	go func() { done <- check(ctx) }()
+	select {
+	case found := <-done:
+		return found
+	case <-time.After(checkTime + time.Second): // what heeds the context has said so by now
+		return []finding{{name, broken, fmt.Sprintf("the check did not end within %s", cli.Duration(checkTime)), "see whether a disk or a network that it needs hangs"}}
+	}
+}
+
+// configuration reads the configuration; what is wrong in it has its default for the other checks.
+func (d *doctor) configuration(ctx context.Context) []finding {
+	const check = "config"
+	loaded, err := instance.LoadConfig(d.console, d.options, d.options.Flags())
+	if d.loaded = loaded; err != nil {
+		d.loaded = &config.Loaded{Config: config.Readable(instance.ConfigSources(d.console, d.options, d.options.Flags()))}
+	}
+	var found []finding
+	warning := ""
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, checkTime)
+		defer cancel()
+		warning, err = app.Check(ctx, loaded, d.console.Getenv)
+		for _, text := range loaded.Warnings {
+			found = append(found, finding{check, doubt, text, "correct or remove it"})
+		}
+	}
+	if warning != "" {
+		found = append(found, finding{check, doubt, warning, "correct it; fairlead models list  shows the models in use"})
+	}
+	if problems, ok := errors.AsType[*config.Problems](err); ok {
+		for _, p := range problems.List {
+			found = append(found, finding{check, broken, p.String(), p.Fix})
+		}
+		return found
+	}
+	if err != nil {
+		return append(found, finding{check, broken, err.Error(), "see  fairlead config check"})
+	}
+	if len(found) > 0 {
+		return found
+	}
+	if loaded.Path == "" {
+		return []finding{{check, fine, "no file, defaults and environment", ""}}
+	}
+	return []finding{{check, fine, loaded.Path, ""}}
+}
+
+// show writes what was found; failures make the command one that found problems.
+func (d *doctor) show(found []finding) error {
+	failed, doubted := 0, 0
+	for _, f := range found {
+		switch f.Result {
+		case broken:
+			failed++
+		case doubt:
+			doubted++
+		}
+		if d.options.JSON {
+			if err := d.console.PrintJSON(f); err != nil {
+				return err
+			}
+		}
+	}
+	if !d.options.JSON {
+		if err := d.console.PrintTable(d.options, findings(found, d.console.Columns())); err != nil {
+			return err
+		}
+	}
+	if failed+doubted > 0 {
+		d.console.Infof(d.options, "%s, %s", cli.Plural(failed, "failure"), cli.Plural(doubted, "warning"))
+	}
+	if failed > 0 {
+		return &cli.ProblemsError{Count: failed}
+	}
+	return nil
+}
+
+// findings is a table in which nothing is cut off: what is too long for the terminal goes on below.
+func findings(found []finding, width int) *cli.Table {
+	paints := map[string]cli.Paint{fine: cli.Green, doubt: cli.Yellow, broken: cli.Red}
+	t := &cli.Table{Columns: []cli.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "FOUND"}}}
+	names := cli.Width("CHECK")
+	for _, f := range found {
+		names = max(names, cli.Width(cli.Clean(f.Check)))
+	}
+	room := width - names - cli.Width("RESULT") - 2*cli.ColumnGap
+	for _, f := range found {
+		for i, line := range fold(f.Message, width, room) {
+			if i == 0 {
+				t.Add(cli.Cell{Text: f.Check, Paint: cli.Bold}, cli.Cell{Text: f.Result, Paint: paints[f.Result]}, cli.Cell{Text: line})
+				continue
+			}
+			t.Row("", "", line)
+		}
+		if f.Fix != "" {
+			for _, line := range fold("fix: "+f.Fix, width, room) {
+				t.Row("", "", line)
+			}
+		}
+	}
+	return t
+}
+
+// fold breaks a text into lines for a terminal; elsewhere it stays one.
+func fold(text string, width, room int) []string {
+	if width == 0 || cli.Width(text) <= room {
+		return []string{text}
+	}
+	return cli.Wrap(cli.Clean(text), max(room, 2*cli.MinSoftWidth))
+}

@@ -1,0 +1,301 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead/internal/account"
+	adminproviders "fairlead/internal/admin/providers"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/keys"
+	"fairlead/internal/cli/providers"
+	"fairlead/internal/store"
+	"fairlead/internal/vault"
+)
+
+const (
+	storeTime = 8 * time.Second // leaves the providers theirs
+	keySoon   = 7 * 24 * time.Hour
+	clockOff  = 30 * time.Second // beyond what a slow answer explains
+	clockBad  = 5 * time.Minute  // from which signed calls are refused
+	mostNamed = 3                // of a list that may be long
+)
+
+// state checks the database and what is known with its help, or without it as far as that goes.
+func (d *doctor) state(ctx context.Context) []finding {
+	instance, found := d.database(ctx)
+	if instance != nil {
+		defer func() { _ = instance.Close() }() // everything was read
+	}
+	fleet, err := d.fleet(ctx, instance)
+	if err != nil {
+		found = append(found, finding{"providers", broken, err.Error(), "see  fairlead config check"})
+	} else {
+		defer fleet.Close()
+		found = append(found, d.providers(ctx, fleet)...)
+		found = append(found, prices(fleet.Providers())...)
+	}
+	if instance != nil {
+		found = append(found, d.keys(ctx, instance))
+	}
+	return found
+}
+
+// database opens the instance, unless that would make one.
+func (d *doctor) database(ctx context.Context) (*app.Instance, []finding) {
+	const check = "database"
+	c := d.loaded.Config
+	shown := store.Redact(c.Store)
+	_, errDir := os.Stat(c.DataDir)
+	if c.Store == "sqlite" {
+		shown = filepath.Join(c.DataDir, "fairlead.db")
+		if _, errDir = os.Stat(shown); errors.Is(errDir, fs.ErrNotExist) {
+			return nil, []finding{{check, fine, shown + " is not there yet; the first start makes it", ""}}
+		}
+		if !hasMasterKey(c) {
+			return nil, []finding{unopened(check, shown, fmt.Errorf("its master key is gone: %w", vault.ErrOtherKey))}
+		}
+	}
+	whole := errDir == nil && hasMasterKey(c)
+	began := time.Now()
+	instance, err := d.open(ctx, whole)
+	if err != nil {
+		return nil, []finding{unopened(check, shown, err)}
+	}
+	return instance, []finding{{check, fine, fmt.Sprintf("%s answers in %s", shown, cli.Duration(time.Since(began))), ""}}
+}
+
+// open opens the instance as a whole, or only sees whether its database answers. It is left alone when it hangs.
+func (d *doctor) open(ctx context.Context, whole bool) (*app.Instance, error) {
+	type result struct {
+		instance *app.Instance
+		err      error
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() {
+		if whole {
+			instance, err := app.OpenInstance(ctx, d.loaded)
+			done <- result{instance, err}
+			return
+		}
+		done <- result{nil, store.Reach(ctx, d.loaded.Config.Store, d.loaded.Config.DataDir)}
+	}()
+	select {
+	case r := <-done:
+		return r.instance, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("it does not answer within %s: %w", cli.Duration(storeTime), ctx.Err())
+	}
+}
+
+// unopened says what to do about a database that does not open.
+func unopened(check, shown string, err error) finding {
+	fix := cli.FixText(err)
+	switch {
+	case fix != "":
+	case store.Unreachable(err):
+		fix = "start it, or correct store in the configuration: address, password and firewall"
+	default:
+		fix = "put a backup back, or correct store in the configuration"
+	}
+	return finding{check, broken, fmt.Sprintf("%s does not open: %v", shown, err), fix}
+}
+
+// fleet assembles the providers with what the database knows of them, or without it.
+func (d *doctor) fleet(ctx context.Context, instance *app.Instance) (*app.Fleet, error) {
+	if instance != nil {
+		fleet, err := instance.Fleet(ctx, d.console.Getenv, d.console.Version, slog.New(slog.DiscardHandler))
+		if err == nil {
+			return fleet, nil
+		}
+	}
+	return app.Preview(ctx, d.loaded.Config, d.console.Getenv)
+}
+
+// providers tests each that is switched on, all at a time, and compares the clocks of those that answered.
+func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
+	list := slices.DeleteFunc(fleet.Providers(), func(p adminproviders.ProviderState) bool { return !p.Enabled })
+	if len(list) == 0 {
+		return []finding{{"providers", broken, "there are none, so no request can be served", "set OPENAI_API_KEY, or add one to the configuration"}}
+	}
+	found, offs := make([]finding, len(list)), make([]time.Duration, len(list))
+	told := make([]bool, len(list))
+	var wait sync.WaitGroup
+	for i := range list {
+		wait.Go(func() {
+			result, err := fleet.Test(ctx, list[i].Name)
+			if err != nil {
+				result.Error = err.Error()
+			}
+			if told[i] = !result.Clock.IsZero(); told[i] {
+				offs[i] = result.Clock.Sub(d.console.Now())
+			}
+			found[i] = provided(&list[i], result)
+		})
+	}
+	wait.Wait()
+	return append(found, clock(list, offs, told))
+}
+
+// provided judges the test of a provider.
+func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) finding {
+	check := "provider " + p.Name
+	switch {
+	case p.Simulated:
+		return finding{check, doubt, "answers are SIMULATED: no network, no cost", "set OPENAI_API_KEY or another provider's variable, or add one to the configuration"}
+	case r.Untested:
+		return finding{check, doubt, r.Error, "test it with a request that costs little"}
+	case r.Status == http.StatusTooManyRequests:
+		return finding{check, doubt, "it limits our calls at the moment: " + r.Error, "wait, or raise the limit at the provider"}
+	case !r.OK:
+		text := r.Error
+		if r.Status > 0 {
+			text = fmt.Sprintf("it answers %d: %s", r.Status, text)
+		}
+		return finding{check, broken, text, remedy(p, r)}
+	case len(p.Targets) == 0:
+		return finding{check, doubt, "it answers, but no model of it is known", "name its models in the configuration:  providers[].models"}
+	}
+	text := fmt.Sprintf("answers in %s", cli.Duration(r.Latency))
+	if len(p.Credentials) > 0 {
+		text += ", the key is accepted"
+	}
+	text += ", lists " + cli.Plural(len(r.Models), "model")
+	if len(r.Models) > 0 && !offersListed(p, r.Models) {
+		return finding{check, doubt, text + ", and none that is configured", "correct the names of its models in the configuration:  name,  or upstream where it differs"}
+	}
+	return finding{check, fine, text, ""}
+}
+
+// offersListed reports whether one of the provider's targets at least is in its list, which may be the first page of many.
+func offersListed(p *adminproviders.ProviderState, listed []string) bool {
+	return slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
+		return slices.Contains(listed, t.Target.Upstream) || slices.Contains(listed, t.Target.Model.Name)
+	})
+}
+
+// remedy says what to do about a provider that fails.
+func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) string {
+	_, isDNS := errors.AsType[*net.DNSError](r.Cause)
+	_, isTLS := errors.AsType[*tls.CertificateVerificationError](r.Cause)
+	switch {
+	case (r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden) && len(p.Credentials) == 0:
+		return "give it a key: in its variable, in the configuration (api_keys) or on the dashboard's page of providers"
+	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
+		return "replace the key " + providers.Credentials(p.Credentials[:1]) + " by one that is valid and may list models"
+	case r.Status == http.StatusNotFound:
+		return "correct base_url, which goes up to and with /v1; it is " + p.BaseURL
+	case r.Status > 0:
+		return "see the provider's own page on its state; requests go to other providers meanwhile"
+	case isDNS:
+		return "correct the host in base_url, or this machine's DNS"
+	case isTLS:
+		return "correct the host in base_url, or add its authority to this machine's certificates"
+	}
+	return "see whether a firewall or a proxy is in the way, and whether base_url is right"
+}
+
+// clock compares this machine's with the provider's that differs most.
+func clock(list []adminproviders.ProviderState, offs []time.Duration, told []bool) finding {
+	const check = "clock"
+	worst := -1
+	for i := range offs {
+		if told[i] && (worst < 0 || offs[i].Abs() > offs[worst].Abs()) {
+			worst = i
+		}
+	}
+	if worst < 0 {
+		return finding{check, fine, "no provider has told the time to compare it with", ""}
+	}
+	off := offs[worst].Abs()
+	if off <= clockOff {
+		return finding{check, fine, fmt.Sprintf("as that of %s, to %s", list[worst].Name, cli.Duration(clockOff)), ""}
+	}
+	way := "behind"
+	if offs[worst] < 0 {
+		way = "ahead of"
+	}
+	f := finding{check, doubt, fmt.Sprintf("it is %s %s that of %s", cli.Duration(off), way, list[worst].Name), "keep it by NTP:  timedatectl set-ntp true"}
+	if off > clockBad {
+		f.Result, f.Message = broken, f.Message+"; signed calls and logins are refused"
+	}
+	return f
+}
+
+// prices finds the targets that nobody knows the price of.
+func prices(providers []adminproviders.ProviderState) []finding {
+	const check = "prices"
+	var missing []string
+	all := 0
+	for _, p := range providers {
+		for _, t := range p.Targets {
+			if p.Simulated || !p.Enabled {
+				continue
+			}
+			all++
+			if t.Target.Price == nil {
+				missing = append(missing, t.Target.ID())
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		return nil
+	case len(missing) == 0:
+		return []finding{{check, fine, "known for " + cli.Plural(all, "model"), ""}}
+	}
+	return []finding{{
+		check, doubt, fmt.Sprintf("unknown for %d of %s, so requests go elsewhere: %s", len(missing), cli.Plural(all, "model"), named(missing)),
+		"set them:  fairlead models price " + missing[0] + " --input 0.4 --output 1.6,  or take over a list:  fairlead models import",
+	}}
+}
+
+// named is the first of a list, and how many more there are.
+func named(list []string) string {
+	if len(list) <= mostNamed {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), len(list)-mostNamed)
+}
+
+// keys finds those of all workspaces that end soon.
+func (d *doctor) keys(ctx context.Context, instance *app.Instance) finding {
+	const check = "keys"
+	now := d.console.Now()
+	var ending []string
+	active := 0
+	err := instance.Store.Accounts.ChangedKeys(ctx, -1, func(k *account.Key) error {
+		if keys.State(k, now) != "active" {
+			return nil
+		}
+		active++
+		if !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < keySoon {
+			ending = append(ending, fmt.Sprintf("%s on %s", k.Name, d.console.FormatTime(d.options, k.ExpiresAt, time.DateTime)))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return finding{check, broken, "read the keys: " + err.Error(), "see the line on the database"}
+	case active == 0:
+		return finding{check, doubt, "there is none, so nobody can send requests", "make one:  fairlead keys create --name ci"}
+	case len(ending) > 0:
+		return finding{check, doubt, fmt.Sprintf("%d of %d end within 7 days: %s", len(ending), active, named(ending)), "give them a later end in the dashboard, or make new ones:  fairlead keys create"}
+	}
+	return finding{check, fine, cli.Plural(active, "key") + ", none ends within 7 days", ""}
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/server"
+)
+
+// streamTime is how long the first words of a stream may take to arrive.
+const streamTime = 5 * time.Second
+
+// stream asks the address that clients use for the live feed of requests, which says hello at once and then stays open: what does
+// not arrive is held back on the way.
+func (d *doctor) stream(ctx context.Context) []finding {
+	if d.public == nil {
+		return nil
+	}
+	f := d.askStream(ctx)
+	f.Check = "stream"
+	return []finding{f}
+}
+
+func (d *doctor) askStream(ctx context.Context) finding {
+	const give = "set FAIRLEAD_API_KEY to a key of this gateway with the scope read:  fairlead keys create --name doctor --scopes read --expires 1h"
+	secret := d.console.Getenv("FAIRLEAD_API_KEY")
+	if secret == "" {
+		return finding{Result: doubt, Message: "not tested: it takes a key", Fix: give}
+	}
+	if _, _, err := server.AskReady(ctx, d.public, false); err != nil {
+		return finding{Result: broken, Message: err.Error(), Fix: "correct --url, or the proxy that answers there"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.public.JoinPath("/api/v1/requests/tail").String()+"?rows=none", nil)
+	if err != nil {
+		return finding{Result: broken, Message: err.Error(), Fix: "correct --url"}
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	began := time.Now()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return d.heldBack(ctx, err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return finding{Result: doubt, Message: fmt.Sprintf("not tested: the key is refused with status %d", resp.StatusCode), Fix: give}
+	case resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		return finding{Result: broken, Message: fmt.Sprintf("status %d and no stream at %s", resp.StatusCode, d.public.Redacted()), Fix: "let the proxy pass on /api and /proxy as they are"}
+	}
+	if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
+		return d.heldBack(ctx, err)
+	}
+	return finding{Result: fine, Message: fmt.Sprintf("the beginning of one arrives after %s, while it goes on", cli.Duration(time.Since(began)))}
+}
+
+// heldBack tells a stream that is held back from one that breaks.
+func (d *doctor) heldBack(ctx context.Context, err error) finding {
+	if ctx.Err() == nil {
+		return finding{Result: broken, Message: fmt.Sprintf("the stream breaks: %v", server.UnwrapNet(err)), Fix: "see the log of the proxy in front of the gateway"}
+	}
+	return finding{
+		Result: broken, Message: fmt.Sprintf("other answers arrive, but nothing of a stream within %s: a proxy holds it back", cli.Duration(d.patience)),
+		Fix: "switch its buffering and compression of text/event-stream off, such as  proxy_buffering off;  in nginx",
+	}
+}

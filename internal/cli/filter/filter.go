@@ -1,0 +1,92 @@
+// Package filter defines the flags that select requests.
+package filter
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// switches are filters that mean true when they stand alone.
+var switches = []string{"stream", "simulated", "unpriced"}
+
+// fixed are the values of filters that have only a few.
+var fixed = map[string][]string{
+	"decision": {"expected", "fallback", "policy"},
+	"outcome":  {"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "interrupted", "gateway_error"},
+	"preset":   requestlog.Presets(),
+	"sort":     {"time", "cost", "latency"},
+	"source":   {requestlog.SourceKey, requestlog.SourcePlayground, "all"},
+}
+
+// AddFlags adds the filters of the admin API as flags of the same names, and the given ones of a page.
+func AddFlags(cmd *cobra.Command, page ...[2]string) {
+	for field := range reflect.TypeFor[adminrequests.Filters]().Fields() {
+		filterFlag(cmd, field.Tag.Get("query"), strings.TrimSuffix(field.Tag.Get("doc"), "."))
+	}
+	for _, p := range page {
+		filterFlag(cmd, p[0], p[1])
+	}
+}
+
+func filterFlag(cmd *cobra.Command, name, doc string) {
+	flag := strings.ReplaceAll(name, "_", "-")
+	cmd.Flags().Var(new(texts), flag, doc)
+	if slices.Contains(switches, name) {
+		cmd.Flag(flag).NoOptDefVal = "true"
+	}
+	if values := fixed[name]; values != nil {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// texts is a flag that may be given several times.
+type texts []string
+
+func (t *texts) String() string     { return strings.Join(*t, ",") }
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+func (t *texts) Type() string       { return "text" }
+
+// Parse reads the filter flags as the API reads the parameters of an address.
+func Parse(cmd *cobra.Command, now time.Time) (requestlog.Filter, requestlog.Page, error) {
+	filter, page, err := requestlog.ParseFilter(Values(cmd), now)
+	return filter, page, FlagError(err, nil)
+}
+
+// Values returns the filter flags that were given, by the names of the API's parameters.
+func Values(cmd *cobra.Command) url.Values {
+	values := url.Values{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if given, ok := f.Value.(*texts); ok {
+			values[strings.ReplaceAll(f.Name, "-", "_")] = *given
+		}
+	})
+	return values
+}
+
+// FlagError is an error about a parameter of the API as one about the flag that stands for it: that of its name, unless others says another.
+func FlagError(err error, others map[string]string) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	why, ok := strings.CutPrefix(e.Message, "Parameter "+e.Param+": ")
+	if !ok {
+		return cli.AsUsageError(err)
+	}
+	flag := cmp.Or(others[e.Param], strings.ReplaceAll(e.Param, "_", "-"))
+	return &cli.UsageError{Err: fmt.Errorf("--%s: %s", flag, strings.TrimSuffix(why, "."))}
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"fairlead/internal/money"
+)
+
+// Dash stands for a number that nobody knows: it is never shown as nought.
+const Dash = "—"
+
+// Layouts of times for people: a column of a list, and one moment on its own.
+const (
+	RowTime  = "Jan 02 15:04:05"
+	FullTime = "2006-01-02 15:04:05 MST"
+)
+
+// Dollars writes an amount as people read it.
+func Dollars(a money.Amount) string { return a.Display() }
+
+// Amount writes an amount that may be unknown.
+func Amount(a *money.Amount) string {
+	if a == nil {
+		return Dash
+	}
+	return Dollars(*a)
+}
+
+// Cost writes what a model cost: nothing at all is free, which is another thing than unknown.
+func Cost(a *money.Amount) string {
+	if a != nil && *a == 0 {
+		return "free"
+	}
+	return Amount(a)
+}
+
+// InSentence is paid or rate inside a sentence: what is free costs nothing.
+func InSentence(text string) string {
+	if text == "free" {
+		return "nothing"
+	}
+	return text
+}
+
+// Rate writes a price per million tokens.
+func Rate(r *money.Rate) string {
+	switch {
+	case r == nil:
+		return Dash
+	case *r == 0:
+		return "free"
+	}
+	return Dollars(money.Amount(*r)) // both count nano-dollars
+}
+
+// Count writes a whole number with thousands separators.
+func Count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// Plural writes a number with its noun: "1 model", "1,200 models".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(int64(n)) + " " + noun + "s"
+}
+
+// Duration writes a duration as people read latencies: 850 µs, 412 ms, 1,840 ms, 62.5 s, 3 m 5 s.
+func Duration(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return Count(max(1, d.Microseconds())) + " µs"
+	case d < 10*time.Second:
+		return Count(d.Round(time.Millisecond).Milliseconds()) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	whole := d.Round(time.Second)
+	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
+}
+
+// DurationOrDash is lasted, or a dash for what did not come to that.
+func DurationOrDash(d time.Duration) string {
+	if d <= 0 {
+		return Dash
+	}
+	return Duration(d)
+}
+
+// CostChange writes how much less (or more) than the baseline something cost: -67 %.
+func CostChange(saved, baseline money.Amount) string {
+	if baseline <= 0 {
+		return Dash
+	}
+	percent := -100 * saved.Dollars() / baseline.Dollars()
+	rounded := math.Round(percent)
+	switch {
+	case rounded == 0:
+		return "0 %"
+	case rounded > 0:
+		return "+" + Count(int64(rounded)) + " %"
+	}
+	return Count(int64(rounded)) + " %"
+}
+
+// Score writes a part of a score.
+func Score(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
+
+// Tokens writes a size of a context window: 128K, 1M, 8,192.
+func Tokens(n int64) string {
+	switch {
+	case n <= 0:
+		return Dash
+	case n >= 1_000_000:
+		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
+	case n >= 10_000:
+		return strconv.FormatInt((n+500)/1000, 10) + "K"
+	}
+	return Count(n)
+}
+
+// OrDash is the text, or a dash when there is none.
+func OrDash(text string) string {
+	if text == "" {
+		return Dash
+	}
+	return text
+}
+
+// Clean makes text from outside fit for one line of a terminal: whoever sent it must not be able to move the cursor.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unsafe(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// CleanLines is clean for text of several lines.
+func CleanLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unsafe(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// unsafe reports whether a terminal would do something else with a character than show it.
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// Wrap breaks a text between words so that no line is wider than width; a longer word stays whole.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line, used := "", 0
+	for word := range strings.FieldsSeq(text) {
+		w := Width(word)
+		if line != "" && used+1+w > width {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if line != "" {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+w
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// PluralPolicies counts policies.
+func PluralPolicies(n int) string {
+	if n == 1 {
+		return "1 policy"
+	}
+	return Count(int64(n)) + " policies"
+}

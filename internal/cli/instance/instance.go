@@ -1,0 +1,234 @@
+// Package instance loads the configuration and opens the data of the instance that a command works on.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/config"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/spelling"
+)
+
+// WorkspaceHelp is the help of the flag that chooses a workspace.
+const WorkspaceHelp = "id of the workspace (default: the instance's first one)"
+
+const (
+	// SpoolDelay is how long an entry may be on its way from a running server to the store.
+	SpoolDelay = 2 * time.Second
+	spoolRetry = 100 * time.Millisecond
+)
+
+// LoadConfig reads the configuration as this command line has it.
+func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*config.Loaded, error) {
+	loaded, err := config.Load(ConfigSources(c, o, flags))
+	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return loaded, err
+}
+
+// ConfigSources are where the configuration of this command line comes from.
+func ConfigSources(c *cli.Console, o *cli.Options, flags map[string]string) config.Options {
+	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: app.VendorNames(), Missing: app.MissingAddress}
+}
+
+// onlyFlags reports whether nothing but this command line is wrong.
+func onlyFlags(problems *config.Problems) bool {
+	return !slices.ContainsFunc(problems.List, func(p config.Problem) bool { return !strings.HasPrefix(p.Source, "--") })
+}
+
+// openInstance opens the data of the instance that the configuration names.
+func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*app.Instance, error) {
+	loaded, err := LoadConfig(c, o, o.Flags())
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range loaded.Warnings {
+		c.Infof(o, "warning: %s", cli.Clean(warning))
+	}
+	instance, err := app.OpenInstance(ctx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	if instance.New {
+		c.Infof(o, "made a new data directory: %s", loaded.Config.DataDir)
+	}
+	return instance, nil
+}
+
+// OwnURL is where a server with this configuration is found on the machine itself. Whether the configuration is in
+// order is the matter of another command: a server that runs has refused what is not, and goes on.
+func OwnURL(c *cli.Console, o *cli.Options) string {
+	loaded, err := LoadConfig(c, o, o.Flags())
+	if err != nil {
+		c.Infof(o, "warning: the configuration has problems; see  fairlead config check")
+		return ListenURL(config.Readable(ConfigSources(c, o, o.Flags())))
+	}
+	return ListenURL(loaded.Config)
+}
+
+// ListenURL is the address to open on the machine itself: a wildcard becomes loopback.
+func ListenURL(c config.Config) string {
+	scheme := "http"
+	if c.TLS.Cert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return scheme + "://" + c.Listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// BaseURL is where clients find the gateway.
+func BaseURL(c config.Config) string {
+	if c.PublicURL != "" {
+		return strings.TrimSuffix(c.PublicURL, "/")
+	}
+	return ListenURL(c)
+}
+
+// With opens the instance for as long as do runs.
+func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*app.Instance) error) (err error) {
+	instance, err := openInstance(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, instance.Close()) }()
+	return do(instance)
+}
+
+// WithWorkspace opens the instance for as long as do runs.
+func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id string, do func(*app.Instance, account.Workspace) error) (err error) {
+	instance, err := openInstance(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, instance.Close()) }()
+	workspace, err := instance.Workspace(ctx, id)
+	if err != nil {
+		return err
+	}
+	return do(instance, workspace)
+}
+
+// WithProviders opens the instance and assembles its providers for as long as do runs.
+func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*app.Fleet) error) (err error) {
+	instance, err := openInstance(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, instance.Close()) }()
+	log := slog.New(slog.NewTextHandler(c.Err, nil))
+	if o.Quiet {
+		log = slog.New(slog.DiscardHandler)
+	}
+	fleet, err := instance.Fleet(ctx, c.Getenv, c.Version, log)
+	if err != nil {
+		return err
+	}
+	defer fleet.Close()
+	return do(fleet)
+}
+
+// FindKey finds a key by its id or its name. Of several keys with one name the one that is still valid is meant.
+func FindKey(ctx context.Context, i *app.Instance, w account.Workspace, text string) (account.Key, error) {
+	keys, err := i.Accounts.Keys(ctx, w.ID)
+	if err != nil {
+		return account.Key{}, err
+	}
+	var valid, over []account.Key
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.Name)
+		switch {
+		case key.ID == text:
+			return key, nil
+		case key.Name == text && key.RevokedAt.IsZero():
+			valid = append(valid, key)
+		case key.Name == text:
+			over = append(over, key)
+		}
+	}
+	if len(valid) == 0 {
+		valid = over
+	}
+	switch len(valid) {
+	case 0:
+		return account.Key{}, noSuchKey(text, names)
+	case 1:
+		return valid[0], nil
+	}
+	var ids []string
+	for _, key := range valid {
+		ids = append(ids, key.ID)
+	}
+	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys are called %q", len(valid), cli.Clean(text)), "name one by its id: %s", cli.JoinOr(ids))
+}
+
+func noSuchKey(text string, names []string) error {
+	err := fmt.Errorf("there is no key %q", cli.Clean(text))
+	if near := spelling.Closest(text, names); near != "" {
+		return cli.WithFix(err, "did you mean %q? See  fairlead keys list", cli.Clean(near))
+	}
+	return cli.WithFix(err, "see  fairlead keys list")
+}
+
+// ResolveKeys lets --key name keys as people do. What is no key's name stays as it is: a deleted key has entries still.
+func ResolveKeys(ctx context.Context, i *app.Instance, f *requestlog.Filter) error {
+	if len(f.Key) == 0 {
+		return nil
+	}
+	keys, err := i.Accounts.Keys(ctx, f.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, text := range f.Key {
+		found := false
+		for _, key := range keys {
+			if key.Name == text {
+				ids, found = append(ids, key.ID), true
+			}
+		}
+		if !found {
+			ids = append(ids, text)
+		}
+	}
+	f.Key = ids
+	return nil
+}
+
+// AwaitEntry reads an entry, which may still be on its way to the store when the request has just ended.
+func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id string) (requestlog.Entry, error) {
+	for waited := time.Duration(0); ; waited += spoolRetry {
+		e, err := store.Entry(ctx, workspaceID, id)
+		if !errors.Is(err, requestlog.ErrNotFound) || waited >= SpoolDelay {
+			return e, err
+		}
+		select {
+		case <-ctx.Done():
+			return e, ctx.Err()
+		case <-time.After(spoolRetry):
+		}
+	}
+}
+
+func RequestNotFound(id, workspaceID string) error {
+	return cli.WithFix(fmt.Errorf("there is no request %q in workspace %s", cli.Clean(id), workspaceID),
+		"see  fairlead requests list,  or name another --workspace or --data-dir")
+}

@@ -1,0 +1,98 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/policy"
+)
+
+// Commands is what the commands share that decide as the gateway would.
+type Commands struct {
+	Console   *cli.Console
+	Options   *cli.Options
+	Workspace string
+}
+
+// Routed is an instance with a workspace, and what its requests are decided by.
+type Routed struct {
+	*app.Routing
+	Instance  *app.Instance
+	Workspace account.Workspace
+}
+
+// WithRouting opens the instance for as long as do runs.
+func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error {
+	return WithWorkspace(ctx, r.Console, r.Options, r.Workspace, func(i *app.Instance, w account.Workspace) error {
+		log := slog.New(slog.NewTextHandler(r.Console.Err, nil))
+		if r.Options.Quiet {
+			log = slog.New(slog.DiscardHandler)
+		}
+		routing, err := i.Routing(ctx, r.Console.Getenv, r.Console.Version, log)
+		if err != nil {
+			return err
+		}
+		return do(Routed{routing, i, w})
+	})
+}
+
+// Draft reads policies that are to be tried; nil when no file is named. Problems are shown.
+func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // no draft is what is in force
+	}
+	source, err := r.Read(path, policy.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	set, problems := from.Draft(source)
+	if len(problems) > 0 {
+		return nil, r.ShowPolicyProblems(r.Console.Err, path, source, problems)
+	}
+	return set, nil
+}
+
+// Read reads a file, or standard input for a dash. It reads no more than one byte above most.
+func (r *Commands) Read(path string, most int64) ([]byte, error) {
+	in := r.Console.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, cli.WithFix(err, "name a file that exists, or - for standard input")
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s has more than %s bytes", cli.Clean(path), cli.Count(most))
+	}
+	return text, nil
+}
+
+// ShowPolicyProblems writes what is wrong with policies, and returns that problems were found.
+func (r *Commands) ShowPolicyProblems(w io.Writer, path string, source []byte, problems []policy.Problem) error {
+	found := &cli.ProblemsError{Count: len(problems)}
+	if r.Options.JSON {
+		for _, p := range problems {
+			if err := r.Console.PrintJSON(p); err != nil {
+				return err
+			}
+		}
+		return found
+	}
+	if _, err := io.WriteString(w, policy.Pretty(path, source, problems)); err != nil {
+		return errors.Join(fmt.Errorf("write the problems: %w", err), found)
+	}
+	return found
+}

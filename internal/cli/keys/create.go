@@ -1,0 +1,165 @@
+package keys
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/config"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// keyFlags are the settings of a new key as the command line has them.
+type keyFlags struct {
+	name     string
+	scopes   []string
+	models   []string
+	limits   account.Limits
+	budget   string
+	period   string
+	warn     int
+	expires  string
+	noBodies bool
+	tags     []string
+}
+
+func (k *keyCommands) newCreate() *cobra.Command {
+	var f keyFlags
+	cmd := &cobra.Command{
+		Use: "create --name NAME", Short: "Create an API key and show it once", Args: cli.NoArgs,
+		Long: "Create an API key and show it once. It works at once, also in a server that is running.",
+		Example: `  fairlead keys create --name ci
+  fairlead keys create --name batch --models 'gpt-4.1*' --budget 50 --period month --warn 80 --expires 90d
+  KEY=$(fairlead keys create --name ci --quiet)
+  fairlead keys create --name ci --json | jq -r .key`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "name", "--name ci"); err != nil {
+				return err
+			}
+			if f.budget == "" && (cmd.Flags().Changed("period") || cmd.Flags().Changed("warn")) {
+				return cli.Usagef("add  --budget 50", "--period and --warn belong to a budget")
+			}
+			draft, err := f.draft(k.console.Now())
+			if err != nil {
+				return err
+			}
+			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+				return k.create(cmd.Context(), i, w, draft)
+			})
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *keyFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "name of the key")
+	flags.StringSliceVar(&f.scopes, "scopes", []string{"inference"}, "what it is for: inference, read, manage")
+	flags.StringSliceVar(&f.models, "models", nil, "models it may use, such as gpt-4.1 or gpt-4.1* (default all)")
+	flags.Int64Var(&f.limits.RequestsPerMinute, "rpm", 0, "most requests a minute; 0 for no limit")
+	flags.Int64Var(&f.limits.TokensPerMinute, "tpm", 0, "most tokens a minute; 0 for no limit")
+	flags.Int64Var(&f.limits.Concurrent, "concurrent", 0, "most requests at a time; 0 for no limit")
+	flags.StringVar(&f.budget, "budget", "", "most dollars to spend per period (default no budget)")
+	flags.StringVar(&f.period, "period", "month", "period of the budget: day, week, month, total")
+	flags.IntVar(&f.warn, "warn", 0, "warn when this many percent of the budget are spent; 0 for no warning")
+	flags.StringVar(&f.expires, "expires", "", "when it ends: 90d, or a day such as 2027-01-31 (default never)")
+	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store the text of its requests and answers")
+	flags.StringSliceVar(&f.tags, "tags", nil, "labels for its requests: team=search,stage=prod")
+	_ = cmd.RegisterFlagCompletionFunc("scopes", cobra.FixedCompletions([]string{"inference", "read", "manage"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"day", "week", "month", "total"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *keyFlags) draft(now time.Time) (account.KeyDraft, error) {
+	d := account.KeyDraft{Name: f.name, AllowedModels: f.models, Limits: f.limits}
+	for _, scope := range f.scopes {
+		d.Scopes = append(d.Scopes, account.Scope(scope))
+	}
+	if f.noBodies {
+		d.LogBodies = new(bool)
+	}
+	var err error
+	if d.Tags, err = parseTags(f.tags); err != nil {
+		return d, err
+	}
+	if d.ExpiresAt, err = parseEnd(f.expires, now); err != nil {
+		return d, err
+	}
+	if f.budget == "" {
+		return d, nil
+	}
+	limit, err := money.Parse(strings.TrimPrefix(f.budget, "$"))
+	if err != nil {
+		return d, cli.Usagef("write it in dollars: --budget 50 or --budget 0.5", "--budget: %q is not an amount", f.budget)
+	}
+	d.Budget = &account.Budget{Amount: limit, Period: account.Period(f.period), WarnPercent: f.warn}
+	return d, nil
+}
+
+func parseTags(texts []string) (map[string]string, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	tags := map[string]string{}
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, cli.Usagef("write it as name=value", "--tags: %q is not a tag", text)
+		}
+		tags[name] = value
+	}
+	return tags, nil
+}
+
+// parseEnd reads when something ends: a span from now on, or a moment; empty is never.
+func parseEnd(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if span, err := config.ParseDuration(text); err == nil {
+		return now.Add(span), nil
+	}
+	end, err := requestlog.ParseTime(text, now)
+	if err != nil {
+		return time.Time{}, cli.Usagef("write it as 90d, 2027-01-31 or 2027-01-31T12:00:00Z", "--expires: %q is neither a duration nor a time", text)
+	}
+	return end, nil
+}
+
+func (k *keyCommands) create(ctx context.Context, i *app.Instance, w account.Workspace, draft account.KeyDraft) error {
+	key, text, err := i.Accounts.CreateKey(ctx, account.CommandLine(w.ID), draft)
+	if err != nil {
+		return cli.AsUsageError(err)
+	}
+	if k.options.JSON {
+		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
+	}
+	k.console.Infof(k.options, "Key %q (%s), shown this once:\n", cli.Clean(key.Name), key.ID)
+	if err := k.console.Print(text + "\n"); err != nil {
+		return err
+	}
+	if slices.Contains(key.Scopes, account.Inference) {
+		k.console.Infof(k.options, "\nTry it:\n%s", curl(i.Config, text))
+	}
+	return nil
+}
+
+// curl is a request that works as it stands.
+func curl(c config.Config, key string) string {
+	body, err := json.Marshal(map[string]any{"model": "auto", "messages": []any{map[string]any{"role": "user", "content": "Hello"}}})
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("  curl %s/proxy/v1/chat/completions \\\n    -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '%s'",
+		instance.BaseURL(c), key, body)
+}

@@ -1,0 +1,190 @@
+// Package keys implements "fairlead keys".
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/config"
+)
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	cmd := cli.Group("keys", "Create, list, rotate and revoke API keys", `  fairlead keys create --name ci
+  fairlead keys list
+  fairlead keys rotate ci --grace 24h
+  fairlead keys revoke ci`)
+	k := &keyCommands{console: c, options: o}
+	cmd.PersistentFlags().StringVar(&k.workspace, "workspace", "", instance.WorkspaceHelp)
+	cmd.AddCommand(k.newCreate(), k.newList(), k.newRotate(), k.newRevoke())
+	return cmd
+}
+
+// keyCommands is what the commands on keys share.
+type keyCommands struct {
+	console   *cli.Console
+	options   *cli.Options
+	workspace string
+}
+
+// with opens the instance and hands it over together with the workspace.
+func (k *keyCommands) with(ctx context.Context, do func(*app.Instance, account.Workspace) error) error {
+	return instance.WithWorkspace(ctx, k.console, k.options, k.workspace, do)
+}
+
+func (k *keyCommands) newList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the API keys, newest first", Args: cli.NoArgs,
+		Example: `  fairlead keys list
+  fairlead keys list --json | jq -r 'select(.state == "active") | .name'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+				keys, err := i.Accounts.Keys(cmd.Context(), w.ID)
+				if err != nil {
+					return err
+				}
+				return k.list(keys)
+			})
+		},
+	}
+}
+
+func (k *keyCommands) list(keys []account.Key) error {
+	now := k.console.Now()
+	if k.options.JSON {
+		for i := range keys {
+			if err := k.console.PrintJSON(viewKey(&keys[i], now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(keys) == 0 {
+		k.console.Infof(k.options, "no keys yet; make one with  fairlead keys create --name ci")
+		return nil
+	}
+	return k.console.PrintTable(k.options, k.table(keys, now))
+}
+
+func (k *keyCommands) newRotate() *cobra.Command {
+	var grace, afterUse string
+	cmd := &cobra.Command{
+		Use: "rotate NAME|ID", Short: "Give a key a new secret; the old one ends at once, or after a grace", Args: cli.OneArg("the key's name or id"),
+		Example: `  fairlead keys rotate ci
+  fairlead keys rotate ci --grace 24h              the old secret works for another day
+  fairlead keys rotate ci --grace-after-use 1h     … until an hour after the new one is first used`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g, err := parseGrace(grace, afterUse)
+			if err != nil {
+				return err
+			}
+			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+				return k.rotate(cmd.Context(), i, w, args[0], g)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&grace, "grace", "", "how long the old secret stays valid, such as 24h or 7d")
+	cmd.Flags().StringVar(&afterUse, "grace-after-use", "", "how long the old secret stays valid once the new one was used")
+	return cmd
+}
+
+func parseGrace(grace, afterUse string) (g account.Grace, err error) {
+	if g.For, err = parseSpan("grace", grace); err != nil {
+		return g, err
+	}
+	g.AfterUse, err = parseSpan("grace-after-use", afterUse)
+	return g, err
+}
+
+// parseSpan reads a duration such as 90d; empty is none.
+func parseSpan(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := config.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, cli.Usagef("write it as 1h, 24h or 7d", "--%s: %q is not a duration", flag, text)
+	}
+	return d, nil
+}
+
+func (k *keyCommands) rotate(ctx context.Context, i *app.Instance, w account.Workspace, name string, g account.Grace) error {
+	key, err := instance.FindKey(ctx, i, w, name)
+	if err != nil {
+		return err
+	}
+	key, text, err := i.Accounts.RotateKey(ctx, account.CommandLine(w.ID), key.ID, g)
+	if err != nil {
+		return cli.AsUsageError(err)
+	}
+	if k.options.JSON {
+		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
+	}
+	k.console.Infof(k.options, "New secret of key %q (%s), shown this once:\n", cli.Clean(key.Name), key.ID)
+	if err := k.console.Print(text + "\n"); err != nil {
+		return err
+	}
+	k.console.Infof(k.options, "\n%s", graceText(g))
+	return nil
+}
+
+func graceText(g account.Grace) string {
+	var ends []string
+	if g.For > 0 {
+		ends = append(ends, "in "+config.FormatDuration(g.For))
+	}
+	if g.AfterUse > 0 {
+		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the new one is first used")
+	}
+	if len(ends) == 0 {
+		return "The old secret is no longer valid."
+	}
+	return "The old secret ends " + strings.Join(ends, ", or ") + "."
+}
+
+func (k *keyCommands) newRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke NAME|ID", Short: "End a key for good", Args: cli.OneArg("the key's name or id"),
+		Example: `  fairlead keys revoke ci
+  fairlead keys revoke key_01J… --yes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+				return k.revoke(cmd.Context(), i, w, args[0])
+			})
+		},
+	}
+}
+
+func (k *keyCommands) revoke(ctx context.Context, i *app.Instance, w account.Workspace, name string) error {
+	key, err := instance.FindKey(ctx, i, w, name)
+	if err != nil {
+		return err
+	}
+	used := "never used"
+	if !key.LastUsedAt.IsZero() {
+		used = "last used " + k.console.FormatTime(k.options, key.LastUsedAt, cli.FullTime)
+	}
+	sure, err := k.console.Confirm(ctx, k.options, fmt.Sprintf("Revoke key %s (%s, %s) for good?", cli.Clean(key.Name), key.ID, used))
+	if err != nil {
+		return err
+	}
+	if !sure {
+		return errors.New("nothing was revoked")
+	}
+	if key, err = i.Accounts.RevokeKey(ctx, account.CommandLine(w.ID), key.ID); err != nil {
+		return err
+	}
+	if k.options.JSON {
+		return k.console.PrintJSON(viewKey(&key, k.console.Now()))
+	}
+	k.console.Infof(k.options, "Key %q (%s) is revoked. A running server refuses it within a few seconds.", cli.Clean(key.Name), key.ID)
+	return nil
+}

@@ -1,0 +1,169 @@
+package keys
+
+import (
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/cli"
+)
+
+// keyView is a key as JSON. Names are those of the admin API.
+type keyView struct {
+	ID            string            `json:"id"`
+	Key           string            `json:"key,omitempty"` // the secret, right after it was made
+	Name          string            `json:"name"`
+	WorkspaceID   string            `json:"workspace_id"`
+	State         string            `json:"state"`
+	Scopes        []account.Scope   `json:"scopes"`
+	AllowedModels []string          `json:"allowed_models"`
+	Limits        account.Limits    `json:"limits"`
+	Budget        *account.Budget   `json:"budget,omitempty"`
+	LogBodies     *bool             `json:"log_bodies"`
+	Tags          map[string]string `json:"tags"`
+	Secrets       []secretView      `json:"secrets"` // the current one last
+	CreatedBy     *string           `json:"created_by"`
+	CreatedAt     *time.Time        `json:"created_at"`
+	ExpiresAt     *time.Time        `json:"expires_at"`
+	RevokedAt     *time.Time        `json:"revoked_at"`
+	LastUsedAt    *time.Time        `json:"last_used_at"`
+	LastUsedBy    *string           `json:"last_used_by"`
+}
+
+// secretView is what may be shown of a secret.
+type secretView struct {
+	Start     string     `json:"start"`
+	End       string     `json:"end"`
+	CreatedAt *time.Time `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
+	UsedAt    *time.Time `json:"used_at"`
+}
+
+func viewKey(k *account.Key, now time.Time) keyView {
+	v := keyView{
+		ID: k.ID, Name: k.Name, WorkspaceID: k.WorkspaceID, State: State(k, now), Scopes: k.Scopes, AllowedModels: k.AllowedModels,
+		Limits: k.Limits, Budget: k.Budget, LogBodies: k.LogBodies, Tags: k.Tags, CreatedBy: textOrNil(k.CreatedBy),
+		CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
+		LastUsedAt: moment(k.LastUsedAt), LastUsedBy: textOrNil(k.LastUsedBy),
+	}
+	for _, s := range k.Secrets {
+		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
+			v.Secrets = append(v.Secrets, secretView{s.Start, s.End, moment(s.CreatedAt), moment(s.ExpiresAt), moment(s.UsedAt)})
+		}
+	}
+	return v
+}
+
+// newKeyView is a key with the secret that was just made for it.
+func newKeyView(k *account.Key, secret string, now time.Time) keyView {
+	v := viewKey(k, now)
+	v.Key = secret
+	return v
+}
+
+func State(k *account.Key, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+		return "expired"
+	}
+	return "active"
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+func (k *keyCommands) table(keys []account.Key, now time.Time) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "NAME", Soft: true},
+		{Title: "ID", Hide: 1},
+		{Title: "KEY"},
+		{Title: "SCOPES", Hide: 5},
+		{Title: "LIMITS", Soft: true, Hide: 6},
+		{Title: "BUDGET", Right: true, Hide: 3},
+		{Title: "LAST USED", Hide: 2},
+		{Title: "EXPIRES", Hide: 4},
+		{Title: "STATE"},
+	}}
+	for i := range keys {
+		key := &keys[i]
+		state := State(key, now)
+		t.Add(cli.Cell{Text: key.Name, Paint: cli.Bold}, cli.Cell{Text: key.ID}, cli.Cell{Text: secretText(key)}, cli.Cell{Text: scopesText(key.Scopes)},
+			cli.Cell{Text: limitsText(key.Limits)}, cli.Cell{Text: budgetText(key.Budget)},
+			cli.Cell{Text: k.moment(key.LastUsedAt, "never")}, cli.Cell{Text: k.moment(key.ExpiresAt, "never")},
+			cli.Cell{Text: state, Paint: statePaint(state)})
+	}
+	return t
+}
+
+func (k *keyCommands) moment(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return k.console.FormatTime(k.options, t, "2006-01-02 15:04")
+}
+
+func statePaint(state string) cli.Paint {
+	switch state {
+	case "active":
+		return cli.Green
+	case "revoked":
+		return cli.Red
+	}
+	return cli.Yellow
+}
+
+// secretText shows the ends of the current secret.
+func secretText(k *account.Key) string {
+	if len(k.Secrets) == 0 {
+		return cli.Dash
+	}
+	s := k.Secrets[len(k.Secrets)-1]
+	return s.Start + "…" + s.End
+}
+
+func scopesText(scopes []account.Scope) string {
+	texts := make([]string, len(scopes))
+	for i, s := range scopes {
+		texts[i] = string(s)
+	}
+	return strings.Join(texts, ",")
+}
+
+func limitsText(l account.Limits) string {
+	var parts []string
+	for _, one := range []struct {
+		n    int64
+		unit string
+	}{{l.RequestsPerMinute, " req/min"}, {l.TokensPerMinute, " tok/min"}, {l.Concurrent, " at once"}} {
+		if one.n > 0 {
+			parts = append(parts, cli.Count(one.n)+one.unit)
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func budgetText(b *account.Budget) string {
+	switch {
+	case b == nil:
+		return "none"
+	case b.Period == account.Total:
+		return cli.Dollars(b.Amount) + " in all"
+	}
+	return cli.Dollars(b.Amount) + "/" + string(b.Period)
+}

@@ -1,0 +1,208 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/catalog"
+	"fairlead/internal/catalog/importer"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/money"
+)
+
+// largestList bounds a price list that is read from a file.
+const largestList = 64 << 20
+
+// importFlags say which list is read and what of it is accepted.
+type importFlags struct {
+	from      string
+	jumps     bool
+	newModels bool
+	dryRun    bool
+}
+
+func newModelsImport(c *cli.Console, o *cli.Options) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use: "import [FILE|URL]", Short: "Take prices over from a list that others publish, and show what they change",
+		Args: cli.OptionalArg("a file or an address"),
+		Long: `Take prices over from a list that others publish, and show what they change. Without a file or address the list is read
+where it is published. A price that becomes five times as high or low is refused, and so are prices of zero: lists have
+slips by powers of ten. Prices that were set by hand stay. A server that is running takes the new prices up at once.`,
+		Example: `  fairlead models import --from models.dev --dry-run
+  fairlead models import --from litellm model_prices_and_context_window.json
+  curl -s https://models.dev/api.json | fairlead models import --from models.dev -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(importer.Sources(), f.from) {
+				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "--from %q is no known list", cli.Clean(f.from))
+			}
+			where := importer.Address(f.from)
+			if len(args) > 0 {
+				where = args[0]
+			}
+			return f.run(cmd.Context(), c, o, where)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", importer.ModelsDev, "which list it is: "+strings.Join(importer.Sources(), " or "))
+	flags.BoolVar(&f.jumps, "yes-jumps", false, "accept prices that become five times as high or low, too")
+	flags.BoolVar(&f.newModels, "new-models", false, "take over models that the catalog does not know, too")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "store nothing")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(importer.Sources(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, where string) error {
+	text, err := readList(ctx, c, o, where)
+	if err != nil {
+		return err
+	}
+	rows, err := importer.Read(f.from, text)
+	if err != nil {
+		return cli.WithFix(err, "name the list that it is with  --from %s", strings.Join(importer.Sources(), "  or  --from "))
+	}
+	return instance.With(ctx, c, o, func(i *app.Instance) error {
+		choice := importer.Options{At: c.Now().UTC(), Jumps: f.jumps, NewModels: f.newModels}
+		diff, err := i.ImportPrices(ctx, f.from, rows, choice, f.dryRun)
+		if err != nil {
+			return err
+		}
+		return f.show(c, o, diff)
+	})
+}
+
+// readList reads a list from a file, from the network, or from standard input.
+func readList(ctx context.Context, c *cli.Console, o *cli.Options, where string) (text []byte, err error) {
+	switch {
+	case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
+		err = instance.WithProviders(ctx, c, o, func(fleet *app.Fleet) error {
+			text, err = fleet.FetchList(ctx, where, c.Version)
+			return err
+		})
+		return text, err
+	case where == "-":
+		text, err = io.ReadAll(io.LimitReader(c.In, largestList))
+	default:
+		text, err = readFile(where)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the price list: %w", err)
+	}
+	return text, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, largestList))
+}
+
+// changeView is a change as JSON.
+type changeView struct {
+	State     importer.State `json:"state"`
+	Provider  string         `json:"provider"`
+	Model     string         `json:"model"`
+	OldInput  *money.Amount  `json:"old_input_per_mtok_usd"`
+	NewInput  *money.Amount  `json:"new_input_per_mtok_usd"`
+	OldOutput *money.Amount  `json:"old_output_per_mtok_usd"`
+	NewOutput *money.Amount  `json:"new_output_per_mtok_usd"`
+	Factor    *float64       `json:"factor"`
+	Reason    string         `json:"reason,omitempty"`
+}
+
+func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) error {
+	if o.JSON {
+		for _, change := range diff.Changes {
+			if err := c.PrintJSON(viewChange(change)); err != nil {
+				return err
+			}
+		}
+	} else if len(diff.Changes) > 0 {
+		if err := c.PrintTable(o, changes(diff)); err != nil {
+			return err
+		}
+	}
+	stored := "stored"
+	if f.dryRun {
+		stored = "would be stored"
+	}
+	c.Infof(o, "%s: %d new and %d changed %s, %d refused, %d kept as set by hand, %s unchanged, %s in the list that the catalog does not know",
+		diff.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Refused), diff.Count(importer.Kept),
+		cli.Count(int64(diff.Unchanged)), cli.Count(int64(diff.Unknown)))
+	return nil
+}
+
+func changes(diff importer.Diff) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "STATE"},
+		{Title: "PROVIDER"},
+		{Title: "MODEL", Soft: true},
+		{Title: "IN", Right: true},
+		{Title: "OUT", Right: true},
+		{Title: "FACTOR", Right: true},
+		{Title: "WHY", Soft: true},
+	}}
+	for _, change := range diff.Changes {
+		state := cli.Cell{Text: string(change.State), Paint: cli.Green}
+		if change.State == importer.Refused || change.State == importer.Kept {
+			state.Paint = cli.Yellow
+		}
+		times := cli.Dash
+		if change.Factor > 0 {
+			times = strconv.FormatFloat(change.Factor, 'g', 3, 64) + "×"
+		}
+		t.Add(state, cli.Cell{Text: change.Provider}, cli.Cell{Text: change.Model},
+			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Input })},
+			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Output })}, cli.Cell{Text: times}, cli.Cell{Text: why(change)})
+	}
+	return t
+}
+
+// why is the reason, or what changes where neither input nor output does.
+func why(change importer.Change) string {
+	if change.Reason != "" || change.Old == nil || change.New == nil {
+		return change.Reason
+	}
+	if change.Old.Input == change.New.Input && change.Old.Output == change.New.Output {
+		return "other rates"
+	}
+	return ""
+}
+
+// arrow shows a rate before and after.
+func arrow(change importer.Change, of func(*catalog.Price) *money.Rate) string {
+	before, after := cli.Dash, cli.Dash
+	if change.Old != nil {
+		before = cli.Rate(of(change.Old))
+	}
+	if change.New != nil {
+		after = cli.Rate(of(change.New))
+	}
+	if before == after {
+		return after
+	}
+	return before + " → " + after
+}
+
+func viewChange(change importer.Change) changeView {
+	v := changeView{State: change.State, Provider: change.Provider, Model: change.Model, Factor: known(change.Factor), Reason: change.Reason}
+	if change.Old != nil {
+		v.OldInput, v.OldOutput = rateAmount(&change.Old.Input), rateAmount(&change.Old.Output)
+	}
+	if change.New != nil {
+		v.NewInput, v.NewOutput = rateAmount(&change.New.Input), rateAmount(&change.New.Output)
+	}
+	return v
+}

@@ -1,0 +1,214 @@
+// Package models implements "fairlead models".
+package models
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/catalog"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/llm"
+)
+
+// modelFlags choose models.
+type modelFlags struct {
+	all      bool
+	provider string
+	kind     string
+}
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	return cli.Group("models", "List models with prices and abilities, and keep prices current", `  fairlead models list
+  fairlead models list --all --kind embedding
+  fairlead models show gpt-4.1
+  fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
+}
+
+func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {
+	var f modelFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the models on offer here, with prices per million tokens", Args: cli.NoArgs,
+		Example: `  fairlead models list
+  fairlead models list --provider openai
+  fairlead models list --all --json | jq -r 'select(.abilities | index("vision")) | .name'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains([]string{"", "chat", "embedding"}, f.kind) {
+				return cli.Usagef("use  --kind chat  or  --kind embedding", "unknown kind %q", f.kind)
+			}
+			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error {
+				return listModels(c, o, f, gather(fleet, f, c.Now()))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "also models of the catalog that no provider here offers")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "only models of this provider")
+	cmd.Flags().StringVar(&f.kind, "kind", "", "only chat or embedding models")
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"chat", "embedding"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// offered is a model with those who offer it.
+type offered struct {
+	model   *catalog.Model
+	targets []modelTarget
+}
+
+type modelTarget struct {
+	provider string
+	upstream string
+	price    *catalog.Price
+	here     bool   // a configured provider offers it
+	needs    string // what it takes more than a key
+	unpriced string // why there is no price, where that is known
+}
+
+// gather collects the models by name, with the prices of a moment.
+func gather(fleet *app.Fleet, f modelFlags, now time.Time) []offered {
+	byName := map[string]*offered{}
+	add := func(m *catalog.Model, t modelTarget) {
+		if (f.provider != "" && t.provider != f.provider) || !ofKind(m, f.kind) {
+			return
+		}
+		o := byName[m.Name]
+		if o == nil {
+			o = &offered{model: m}
+			byName[m.Name] = o
+		}
+		if t.price != nil {
+			t.price = t.price.At(now)
+		}
+		if !slices.ContainsFunc(o.targets, func(x modelTarget) bool { return x.provider == t.provider }) {
+			o.targets = append(o.targets, t)
+		}
+	}
+	for _, t := range fleet.Targets() {
+		add(t.Model, modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
+	}
+	if f.all {
+		addCatalog(fleet.Catalog(), add)
+	}
+	var list []offered
+	for _, o := range byName {
+		list = append(list, *o)
+	}
+	slices.SortFunc(list, func(x, y offered) int { return cmp.Compare(x.model.Name, y.model.Name) })
+	return list
+}
+
+func addCatalog(known *catalog.Catalog, add func(*catalog.Model, modelTarget)) {
+	for _, name := range known.Providers() {
+		for _, offer := range known.Offers(name) {
+			if m := known.At(offer); m != nil {
+				add(m, modelTarget{provider: name, upstream: offer.Upstream, price: offer.Price})
+			}
+		}
+	}
+}
+
+func ofKind(m *catalog.Model, kind string) bool {
+	switch kind {
+	case "chat":
+		return m.Op == llm.Chat
+	case "embedding":
+		return m.Op == llm.Embed
+	}
+	return true
+}
+
+func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) error {
+	if o.JSON {
+		for i := range models {
+			if err := c.PrintJSON(viewModel(&models[i], c.Now())); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(models) == 0 {
+		c.Infof(o, "no models match%s", map[bool]string{false: "; --all lists those of the catalog too"}[f.all])
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "MODEL"},
+		{Title: "PROVIDERS", Soft: true, Hide: 2},
+		{Title: "CONTEXT", Right: true, Hide: 1},
+		{Title: "IN", Right: true},
+		{Title: "OUT", Right: true},
+		{Title: "CACHED", Right: true, Hide: 4},
+		{Title: "QUALITY", Right: true, Hide: 3},
+		{Title: "ABILITIES", Soft: true, Hide: 5},
+	}}
+	for i := range models {
+		m := &models[i]
+		p := m.cheapest()
+		t.Row(m.model.Name, m.providersText(), cli.Tokens(m.model.Context), priceIn(p), priceOut(p, m.model.Op), priceCached(p),
+			qualityText(m.model.Quality), cli.OrDash(strings.Join(m.model.Abilities.Names(), ",")))
+	}
+	return c.PrintTable(o, t)
+}
+
+// cheapest is the card that the list shows: the cheapest of the providers here, else of all; nil when none is known.
+func (m *offered) cheapest() *catalog.Price {
+	var best *catalog.Price
+	here := false
+	usual := llm.Usage{Input: 1_000_000, Output: 250_000}
+	for _, t := range m.targets {
+		if t.price == nil || (here && !t.here) {
+			continue
+		}
+		if best == nil || (t.here && !here) || t.price.Cost(usual) < best.Cost(usual) {
+			best, here = t.price, t.here
+		}
+	}
+	return best
+}
+
+func (m *offered) providersText() string {
+	var here, others []string
+	for _, t := range m.targets {
+		if t.here {
+			here = append(here, t.provider)
+		} else {
+			others = append(others, t.provider)
+		}
+	}
+	if len(others) == 0 {
+		return strings.Join(here, ",")
+	}
+	return strings.TrimSpace(strings.Join(here, ",") + " (" + strings.Join(others, ",") + ")")
+}
+
+func priceIn(p *catalog.Price) string {
+	if p == nil {
+		return cli.Dash
+	}
+	return cli.Rate(&p.Input)
+}
+
+func priceOut(p *catalog.Price, op llm.Op) string {
+	if p == nil || op == llm.Embed {
+		return cli.Dash
+	}
+	return cli.Rate(&p.Output)
+}
+
+func priceCached(p *catalog.Price) string {
+	if p == nil {
+		return cli.Dash
+	}
+	return cli.Rate(p.CacheRead)
+}
+
+func qualityText(q float64) string {
+	if q <= 0 {
+		return cli.Dash
+	}
+	return strconv.FormatFloat(q, 'f', 2, 64)
+}

@@ -1,0 +1,239 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/catalog"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/spelling"
+)
+
+// priceFlags are a price as the command line has it, in dollars per million tokens.
+type priceFlags struct {
+	input, output           string
+	cacheRead, cacheWrite   string
+	cacheWriteLong          string
+	audioInput, audioOutput string
+	perRequest              string
+	from                    string
+	remove                  bool
+}
+
+func newModelsPrice(c *cli.Console, o *cli.Options) *cobra.Command {
+	var f priceFlags
+	cmd := &cobra.Command{
+		Use: "price PROVIDER/MODEL --input N --output N", Short: "Set the price of a model at a provider, or take it back",
+		Args: cli.OneArg("the target, such as openai/gpt-4.1"),
+		Long: `Set the price of a model at a provider, in dollars per million tokens, or take it back. It is kept in the data directory
+with what was asked before, so that older requests explain themselves. A server that is running takes it up at once.
+Prices in the configuration file win over it.`,
+		Example: `  fairlead models price openai/gpt-4.1 --input 1.8 --output 7.2 --cache-read 0.45
+  fairlead models price openai/gpt-4.1 --input 2 --output 8 --from 2027-01-01
+  fairlead models price openai/gpt-4.1 --remove`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			provider, model, found := strings.Cut(args[0], "/")
+			if !found || provider == "" || model == "" {
+				return cli.Usagef("write it as in  fairlead models price openai/gpt-4.1", "%q is not PROVIDER/MODEL", cli.Clean(args[0]))
+			}
+			if f.remove && (f.input != "" || f.output != "") {
+				return cli.Usagef("leave --remove or the rates out", "--remove and a price exclude each other")
+			}
+			at, err := f.moment(c.Now())
+			if err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+				if f.remove {
+					return removePrice(cmd.Context(), c, o, i, provider, model, at)
+				}
+				return f.set(cmd.Context(), c, o, i, provider, model, at)
+			})
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *priceFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.input, "input", "", "dollars per million input tokens")
+	flags.StringVar(&f.output, "output", "", "dollars per million output tokens")
+	flags.StringVar(&f.cacheRead, "cache-read", "", "of those read from a cache (default as --input)")
+	flags.StringVar(&f.cacheWrite, "cache-write", "", "of those written to a cache (default as --input)")
+	flags.StringVar(&f.cacheWriteLong, "cache-write-1h", "", "of those written to a cache for an hour (default as --cache-write)")
+	flags.StringVar(&f.audioInput, "audio-input", "", "of input that is sound (default as --input)")
+	flags.StringVar(&f.audioOutput, "audio-output", "", "of output that is sound (default as --output)")
+	flags.StringVar(&f.perRequest, "per-request", "", "dollars for each request (default none)")
+	flags.StringVar(&f.from, "from", "", "when it begins to hold: a day such as 2027-01-01, past or to come (default now)")
+	flags.BoolVar(&f.remove, "remove", false, "take the price back: that of the program holds again")
+}
+
+func (f *priceFlags) moment(now time.Time) (time.Time, error) {
+	if f.from == "" {
+		return now.UTC().Truncate(time.Second), nil
+	}
+	at, err := requestlog.ParseTime(f.from, now)
+	if err != nil {
+		return at, cli.Usagef("write a day such as 2027-01-01", "--from %q is no time", cli.Clean(f.from))
+	}
+	return at, nil
+}
+
+func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+	if err := knownProvider(i, provider); err != nil {
+		return err
+	}
+	prices, err := i.Prices()
+	if err != nil {
+		return err
+	}
+	if m, ok := prices.Model(model); ok {
+		if _, exact := prices.Offer(provider, model); !exact {
+			model = m.Name
+		}
+	}
+	price, err := f.price(prices, provider, model)
+	if err != nil {
+		return err
+	}
+	if err := i.SetPrice(ctx, catalog.Listing{Provider: provider, Model: model, Price: price}, at); err != nil {
+		return err
+	}
+	return priceSet(c, o, i, provider, model, at)
+}
+
+// knownProvider refuses the name of a provider that cannot be: its price would never count.
+func knownProvider(i *app.Instance, name string) error {
+	names := append(app.VendorNames(), mockprovider.Provider)
+	for _, p := range i.Config.Providers {
+		names = append(names, p.Name)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	fix := "see  fairlead providers list"
+	if near := spelling.Closest(name, names); near != "" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	return cli.Usagef(fix, "there is no provider %q", cli.Clean(name))
+}
+
+// price reads the rates. What is not given stays as it is where a price is known already, and input and output do too.
+func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*catalog.Price, error) {
+	p := &catalog.Price{}
+	offer, known := prices.Offer(provider, model)
+	m, _ := prices.Model(model)
+	embeds := m != nil && m.Op == llm.Embed
+	if known && offer.Price != nil {
+		p.Input, p.Output, p.PerRequest = offer.Price.Input, offer.Price.Output, offer.Price.PerRequest
+	} else if f.input == "" || (f.output == "" && !embeds) {
+		return nil, cli.Usagef("add  --input 0.4 --output 1.6", "%s at %s has no price yet, so both rates are needed", cli.Clean(model), cli.Clean(provider))
+	}
+	if f.input == "" && f.output == "" {
+		return nil, cli.Usagef("add  --input 0.4 --output 1.6,  or  --remove", "a price needs --input or --output")
+	}
+	p.Source = catalog.OverrideSource
+	for _, one := range []struct {
+		flag, text string
+		to         *money.Rate
+	}{{"input", f.input, &p.Input}, {"output", f.output, &p.Output}} {
+		if r, err := parseRate(one.flag, one.text); err != nil {
+			return nil, err
+		} else if r != nil {
+			*one.to = *r
+		}
+	}
+	for _, one := range []struct {
+		flag, text string
+		to         **money.Rate
+	}{
+		{"cache-read", f.cacheRead, &p.CacheRead},
+		{"cache-write", f.cacheWrite, &p.CacheWrite},
+		{"cache-write-1h", f.cacheWriteLong, &p.CacheWriteLong},
+		{"audio-input", f.audioInput, &p.AudioInput},
+		{"audio-output", f.audioOutput, &p.AudioOutput},
+	} {
+		r, err := parseRate(one.flag, one.text)
+		if err != nil {
+			return nil, err
+		}
+		*one.to = r
+	}
+	fee, err := parseRate("per-request", f.perRequest)
+	if fee != nil {
+		p.PerRequest = money.Amount(*fee) // both count nano-dollars
+	}
+	return p, err
+}
+
+func parseRate(flag, text string) (*money.Rate, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // not given is no error
+	}
+	a, err := money.Parse(strings.TrimPrefix(text, "$"))
+	if err != nil || a < 0 || a > 1_000_000*money.Dollar {
+		return nil, cli.Usagef("write dollars such as 0.4", "--%s %q is no price", flag, cli.Clean(text))
+	}
+	return new(money.Rate(a)), nil
+}
+
+func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+	err := i.RemovePrice(ctx, provider, model, at)
+	if errors.Is(err, app.ErrNoPrice) {
+		return cli.WithFix(fmt.Errorf("no price of %s/%s was imported or set by hand", cli.Clean(provider), cli.Clean(model)), "see  fairlead models show %s", cli.Clean(model))
+	}
+	if err != nil {
+		return err
+	}
+	return priceSet(c, o, i, provider, model, at)
+}
+
+// priceSet shows the price that holds afterwards.
+func priceSet(c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+	prices, err := i.Prices()
+	if err != nil {
+		return err
+	}
+	offer, _ := prices.Offer(provider, model)
+	view := struct {
+		Provider string     `json:"provider"`
+		Model    string     `json:"model"`
+		From     time.Time  `json:"from"`
+		Price    *priceView `json:"price"`
+	}{provider, model, at, nil}
+	if offer.Price != nil {
+		view.Price = viewPrice(offer.Price, laterOf(c.Now(), at))
+	}
+	if o.JSON {
+		return c.PrintJSON(view)
+	}
+	if offer.Price == nil {
+		return c.Print(provider + "/" + model + " has no price now\n")
+	}
+	card := offer.Price.During(laterOf(c.Now(), at))
+	text := fmt.Sprintf("%s/%s costs %s in, %s out per million tokens (%s)", cli.Clean(provider), cli.Clean(model), cli.InSentence(cli.Rate(&card.Input)), cli.InSentence(cli.Rate(&card.Output)), card.Source)
+	if at.After(c.Now()) {
+		text += " from " + dayOr(at)
+	}
+	return c.Print(text + "\n")
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

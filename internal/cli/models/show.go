@@ -1,0 +1,251 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/catalog"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/llm"
+)
+
+func newModelsShow(c *cli.Console, o *cli.Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a model: what it can do, what every provider asks for it, and what they asked before",
+		Args: cli.OneArg("the model's name"),
+		Example: `  fairlead models show gpt-5.6-sol
+  fairlead models show deepseek-v4-pro --json | jq '.targets[].price'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error { return showModel(c, o, fleet, args[0]) })
+		},
+	}
+}
+
+func showModel(c *cli.Console, o *cli.Options, fleet *app.Fleet, name string) error {
+	m := findModel(fleet, name)
+	if m == nil {
+		fix := "see  fairlead models list --all"
+		if near := fleet.Catalog().Suggest(name, 3); len(near) > 0 {
+			fix = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return cli.WithFix(fmt.Errorf("there is no model %q", cli.Clean(name)), "%s", fix)
+	}
+	one := offered{model: m, targets: targetsOf(fleet, m.Name)}
+	if o.JSON {
+		return c.PrintJSON(viewModel(&one, c.Now()))
+	}
+	const wide = 200 // where nobody's screen ends a line
+	p := &modelPage{Page: cli.Page{Width: max(cmp.Or(c.Columns(), wide), 60), Coloured: c.Coloured(o)}, now: c.Now()}
+	p.show(&one)
+	return c.Print(p.String())
+}
+
+// findModel returns a model of the catalog, or one that only the configuration of a provider declares; nil when there is neither.
+func findModel(fleet *app.Fleet, name string) *catalog.Model {
+	if m, ok := fleet.Catalog().Model(name); ok {
+		return m
+	}
+	for _, t := range fleet.Targets() {
+		if t.Model.Name == name {
+			return t.Model
+		}
+	}
+	return nil
+}
+
+// targetsOf lists who offers a model: those of this instance, then those of the catalog.
+func targetsOf(fleet *app.Fleet, model string) []modelTarget {
+	var list []modelTarget
+	add := func(t modelTarget) {
+		if !slices.ContainsFunc(list, func(x modelTarget) bool { return x.provider == t.provider }) {
+			list = append(list, t)
+		}
+	}
+	for _, t := range fleet.Targets() {
+		if t.Model.Name == model {
+			add(modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
+		}
+	}
+	for _, offer := range fleet.Catalog().AllOffers() {
+		if offer.Model == model {
+			add(modelTarget{provider: offer.Provider, upstream: offer.Upstream, price: offer.Price, needs: offer.Needs, unpriced: offer.Unpriced})
+		}
+	}
+	return list
+}
+
+// modelPage writes one model for people.
+type modelPage struct {
+	cli.Page
+	now time.Time
+}
+
+func (p *modelPage) show(o *offered) {
+	m := o.model
+	p.WriteString(cli.Painted(cli.Clean(m.Name), cli.Bold, p.Coloured) + "  " + cli.Clean(cli.OrDash(m.Vendor)) + ", " + string(m.Op) + "\n\n")
+	p.Field("context", tokensText(m.Context)+", at most "+tokensText(m.MaxOutput)+" in an answer")
+	p.Field("abilities", cli.OrDash(strings.Join(m.Abilities.Names(), ", ")))
+	if m.Op == llm.Chat {
+		p.Field("quality", strings.TrimSuffix(qualityText(m.Quality)+" ("+m.QualitySource+")", " ()"))
+	}
+	if len(m.Dimensions) > 0 {
+		p.Field("dimensions", strings.Trim(fmt.Sprint(m.Dimensions), "[]"))
+	}
+	if len(m.Aliases) > 0 {
+		p.Field("aliases", strings.Join(m.Aliases, ", "))
+	}
+	if m.Deprecated {
+		p.Field("state", "deprecated by its vendor")
+	}
+	p.Section("Prices now, per million tokens")
+	p.Table(p.prices(o))
+	if notes := p.notes(o); len(notes.Rows) > 0 {
+		p.Section("What changes them")
+		p.Table(notes)
+	}
+	if history := p.history(o); len(history.Rows) > 0 {
+		p.Section("History")
+		p.Table(history)
+	}
+}
+
+func tokensText(n int64) string {
+	if n <= 0 {
+		return "unknown"
+	}
+	return cli.Count(n) + " tokens"
+}
+
+func (p *modelPage) prices(o *offered) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "PROVIDER"},
+		{Title: "IN", Right: true},
+		{Title: "OUT", Right: true},
+		{Title: "CACHED", Right: true},
+		{Title: "CACHE WRITE", Right: true},
+		{Title: "1 H", Right: true},
+		{Title: "CARD"},
+		{Title: "SOURCE", Soft: true},
+		{Title: "AS OF"},
+		{Title: "HERE"},
+	}}
+	for _, one := range o.targets {
+		here := ""
+		switch {
+		case one.here:
+			here = "yes"
+		case one.needs != "":
+			here = "needs " + one.needs
+		}
+		if one.price == nil {
+			t.Row(one.provider, cli.Dash, cli.Dash, cli.Dash, cli.Dash, cli.Dash, cli.Dash, cli.OrDash(one.unpriced), cli.Dash, here)
+			continue
+		}
+		card := one.price.At(p.now)
+		t.Row(one.provider, priceIn(card), priceOut(card, o.model.Op), cli.Rate(card.CacheRead), cli.Rate(card.CacheWrite), cli.Rate(card.CacheWriteLong),
+			card.Bill(llm.Usage{}).Card, card.Source, cli.OrDash(card.AsOf), here)
+	}
+	return t
+}
+
+// notes say which other cards a price has.
+func (p *modelPage) notes(o *offered) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "WHEN"}, {Title: "IN", Right: true}, {Title: "OUT", Right: true}}}
+	for _, one := range o.targets {
+		if one.price == nil {
+			continue
+		}
+		card := one.price.During(p.now)
+		for _, tier := range card.Tiers {
+			t.Row(one.provider, "prompts above "+cli.Count(tier.Above)+" tokens", cli.Rate(&tier.Input), cli.Rate(&tier.Output))
+		}
+		if card.AudioInput != nil || card.AudioOutput != nil {
+			t.Row(one.provider, "sound", cli.Rate(card.AudioInput), cli.Rate(card.AudioOutput))
+		}
+		for _, s := range card.Services {
+			t.Row(one.provider, "service tier "+s.Name, times(s.Factor), times(s.Factor))
+		}
+		for _, h := range card.Hours {
+			t.Row(one.provider, h.Name+" "+windows(h.Windows), times(h.Factor), times(h.Factor))
+		}
+		if card.PerRequest > 0 {
+			t.Row(one.provider, "each request "+cli.Dollars(card.PerRequest))
+		}
+	}
+	return t
+}
+
+func times(factor int64) string {
+	return "×" + strconv.FormatFloat(float64(factor)/1000, 'f', -1, 64)
+}
+
+// windows writes times of the week, in UTC.
+func windows(list []catalog.Window) string {
+	var texts []string
+	day := ""
+	for _, w := range list {
+		days := w.First.String()[:3] + "–" + w.Last.String()[:3]
+		text := fmt.Sprintf("%02d:%02d–%02d:%02d", w.Start/60, w.Start%60, w.End/60, w.End%60)
+		if days != day {
+			text = days + " " + text
+		}
+		day = days
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ") + " UTC"
+}
+
+func (p *modelPage) history(o *offered) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "PROVIDER"},
+		{Title: "FROM"},
+		{Title: "UNTIL"},
+		{Title: "IN", Right: true},
+		{Title: "OUT", Right: true},
+		{Title: "CACHED", Right: true},
+		{Title: "WHAT"},
+		{Title: "SOURCE", Soft: true},
+	}}
+	for _, one := range o.targets {
+		if one.price == nil || len(one.price.Periods) == 0 {
+			continue
+		}
+		for _, period := range one.price.History() {
+			card := period.Price
+			t.Row(one.provider, dayOr(period.From), dayOr(period.Until), priceIn(&card), priceOut(&card, o.model.Op), cli.Rate(card.CacheRead),
+				p.what(period), strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
+		}
+	}
+	return t
+}
+
+func (p *modelPage) what(period catalog.Period) string {
+	switch {
+	case period.Name != "":
+		return period.Name
+	case period.Until.IsZero():
+		return "list price"
+	case period.Until.After(p.now):
+		return "list price until then"
+	}
+	return "former price"
+}
+
+// dayOr is a day, or a dash for an open end. Until is the first moment that a price no longer holds.
+func dayOr(t time.Time) string {
+	if t.IsZero() {
+		return cli.Dash
+	}
+	if t = t.UTC(); t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format("2006-01-02 15:04 UTC")
+}

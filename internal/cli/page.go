@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Page is a text in sections for people.
+type Page struct {
+	strings.Builder
+	Width    int
+	Coloured bool
+}
+
+// Section begins a part with its title.
+func (p *Page) Section(title string) { p.WriteString("\n" + Painted(title, Bold, p.Coloured) + "\n") }
+
+// Paragraph writes a sentence within the width.
+func (p *Page) Paragraph(text string, indent int) {
+	for _, line := range Wrap(Clean(text), p.Width-indent) {
+		p.WriteString(strings.Repeat(" ", indent) + line + "\n")
+	}
+}
+
+// Field writes a name and what is to be said of it, its further lines below the first.
+func (p *Page) Field(name, text string) {
+	const room = 12
+	for i, line := range Wrap(Clean(text), p.Width-room-2) {
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(p, "  %s%s%s\n", Painted(name, Faint, p.Coloured), strings.Repeat(" ", max(0, room-Width(name))), line)
+	}
+}
+
+func (p *Page) Table(t *Table) {
+	t.indent = 2
+	p.WriteString(strings.Join(t.Lines(p.Width, p.Coloured), "\n") + "\n")
+}

@@ -1,0 +1,170 @@
+// Package policies implements "fairlead policies".
+package policies
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/policy"
+)
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	cmd := cli.Group("policies", "List, check, compare, apply and roll back policies", `  fairlead policies list
+  fairlead policies validate policies.yaml
+  fairlead policies diff policies.yaml             what applying the file would change
+  fairlead policies apply policies.yaml --note "no code to outside"
+  fairlead policies rollback 3`)
+	p := &policyCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&p.Workspace, "workspace", "", instance.WorkspaceHelp)
+	cmd.AddCommand(p.newList(), p.newShow(), p.newValidate(), p.newDiff(), p.newApply(), p.newHistory(), p.newRollback())
+	return cmd
+}
+
+// policyCommands is what the commands on policies share.
+type policyCommands struct{ instance.Commands }
+
+// policyView is a policy in force as JSON.
+type policyView struct {
+	Source string `json:"source"` // instance or workspace
+	policy.Policy
+	Active bool `json:"active"`
+}
+
+func (p *policyCommands) newList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the policies in force, in the order in which they are evaluated", Args: cli.NoArgs,
+		Example: `  fairlead policies list
+  fairlead policies list --json | jq -r 'select(.deny) | .name'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.list(from) })
+		},
+	}
+}
+
+func (p *policyCommands) list(from instance.Routed) error {
+	var all []policyView
+	for _, part := range []struct {
+		source string
+		set    *policy.Set
+	}{{"instance", from.Rules.Instance()}, {"workspace", from.Rules.Own(from.Workspace.ID)}} {
+		for _, one := range part.set.Policies() {
+			all = append(all, policyView{part.source, one, one.Active()})
+		}
+	}
+	for _, problem := range from.Rules.Problems(from.Workspace.ID) {
+		p.Console.Infof(p.Options, "warning: not wholly in force: %s", cli.Clean(problem.String()))
+	}
+	if p.Options.JSON {
+		for i := range all {
+			if err := p.Console.PrintJSON(all[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		p.Console.Infof(p.Options, "no policies; write some and run  fairlead policies apply FILE")
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "#", Right: true}, {Title: "POLICY"}, {Title: "FROM", Hide: 1}, {Title: "STATE"}, {Title: "EFFECT", Soft: true}, {Title: "WHEN", Soft: true, Hide: 2},
+	}}
+	for i := range all {
+		one := &all[i]
+		state := cli.Cell{Text: "on", Paint: cli.Green}
+		if !one.Active {
+			state = cli.Cell{Text: "off", Paint: cli.Faint}
+		}
+		when := one.When
+		if when == "" {
+			when = "always"
+		}
+		t.Add(cli.Cell{Text: fmt.Sprint(i + 1)}, cli.Cell{Text: one.Name}, cli.Cell{Text: one.Source}, state, cli.Cell{Text: effects(&one.Policy)}, cli.Cell{Text: strings.Join(strings.Fields(when), " ")})
+	}
+	return p.Console.PrintTable(p.Options, t)
+}
+
+// effects says in words what a policy does.
+func effects(p *policy.Policy) string {
+	var parts []string
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(p.Deny != "", "deny: %s", p.Deny)
+	add(p.Pin != "", "pin %s", p.Pin)
+	add(p.Allow != nil, "allow %s", p.Allow)
+	add(p.Exclude != nil, "exclude %s", p.Exclude)
+	add(len(p.Prefer) > 0, "prefer %s", strings.Join(p.Prefer, ", "))
+	add(p.Objective != "", "objective %s", p.Objective)
+	add(p.MaxCost > 0, "at most %s", cli.Dollars(p.MaxCost))
+	add(p.MaxOutput > 0, "at most %s output tokens", cli.Count(p.MaxOutput))
+	add(p.Baseline != "", "baseline %s", p.Baseline)
+	add(p.LogBodies != nil, "no bodies in the log")
+	return strings.Join(parts, "; ")
+}
+
+func (p *policyCommands) newShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [VERSION]", Short: "Print the workspace's policies as YAML, the newest version or an earlier one", Args: cli.OptionalArg("the number of a version"),
+		Example: `  fairlead policies show > policies.yaml
+  fairlead policies show 3`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number := int64(0)
+			if len(args) == 1 {
+				var err error
+				if number, err = parseVersion(args[0]); err != nil {
+					return err
+				}
+			}
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.show(cmd.Context(), from, number) })
+		},
+	}
+}
+
+func (p *policyCommands) show(ctx context.Context, from instance.Routed, number int64) error {
+	v, err := p.version(ctx, from, number)
+	if err != nil {
+		return err
+	}
+	if p.Options.JSON {
+		return p.Console.PrintJSON(savedOf(&v))
+	}
+	if v.Number == 0 {
+		p.Console.Infof(p.Options, "the workspace has no policies of its own yet")
+		return nil
+	}
+	return p.Console.Print(strings.TrimRight(cli.CleanLines(v.Source), "\n") + "\n")
+}
+
+func (p *policyCommands) newValidate() *cobra.Command {
+	return &cobra.Command{
+		Use: "validate FILE", Short: "Look for problems in a file of policies; exit code 3 when there are any", Args: cli.OneArg("the path of a file"),
+		Example: `  fairlead policies validate policies.yaml
+  fairlead policies validate policies.yaml --json | jq -r .message`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.validate(from, args[0]) })
+		},
+	}
+}
+
+func (p *policyCommands) validate(from instance.Routed, path string) error {
+	source, err := p.Read(path, policy.MaxBytes)
+	if err != nil {
+		return err
+	}
+	set, problems := policy.Parse("workspace", source, from.Rules.World())
+	if len(problems) > 0 {
+		return p.ShowPolicyProblems(p.Console.Out, path, source, problems)
+	}
+	if p.Options.JSON {
+		return nil // one object per problem, and there are none
+	}
+	return p.Console.Print(fmt.Sprintf("%s: fine – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
+}

@@ -1,0 +1,171 @@
+package policies
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	secondPolicies = `policies:
+  - name: nights
+    when: time.hour < 6
+    objective: cost
+    max_cost_usd: "0.02"
+    prefer: [sim-small, sim-nano]
+`
+)
+
+func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first, second := l.File("first.yaml", clitest.FirstPolicies), l.File("second.yaml", secondPolicies)
+
+	_, err := l.Run(cli.ExitOK, "policies", "list")
+	clitest.MustContain(t, err, "no policies; write some")
+	_, err = l.Run(cli.ExitOK, "policies", "apply", first, "--note", "begin")
+	clitest.MustContain(t, err, "Version 1 is in force; a running server takes it up within a few seconds.")
+	out, _ := l.Run(cli.ExitOK, "policies", "list")
+	clitest.Golden(t, "policies.txt", out)
+	out, _ = l.Run(cli.ExitOK, "policies", "show")
+	if out != clitest.FirstPolicies {
+		t.Errorf("shown is\n%s", out)
+	}
+
+	_, err = l.Run(cli.ExitOK, "policies", "apply", first)
+	clitest.MustContain(t, err, "Version 1 says the same already")
+	out, _ = l.Run(cli.ExitOK, "policies", "diff", second)
+	clitest.MustContain(t, out, "-  - name: no-code-outside", "+    objective: cost")
+	_, err = l.Run(cli.ExitOK, "policies", "apply", second)
+	clitest.MustContain(t, err, "Version 2 is in force", "fairlead policies rollback 1")
+	out, _ = l.Run(cli.ExitOK, "policies", "diff")
+	clitest.MustContain(t, out, "-  - name: no-code-outside", "+    objective: cost")
+	forwards, _ := l.Run(cli.ExitOK, "policies", "diff", "1", "2")
+	backwards, _ := l.Run(cli.ExitOK, "policies", "diff", "2", "1")
+	if forwards != out || backwards == out || !strings.Contains(backwards, "-    objective: cost") {
+		t.Errorf("forwards\n%s\nbackwards\n%s", forwards, backwards)
+	}
+
+	_, err = l.Run(cli.ExitOK, "policies", "rollback", "1")
+	clitest.MustContain(t, err, "Version 3 is in force")
+	out, _ = l.Run(cli.ExitOK, "policies", "show")
+	if out != clitest.FirstPolicies {
+		t.Errorf("shown is\n%s", out)
+	}
+	out, _ = l.Run(cli.ExitOK, "policies", "history", "--json")
+	history := clitest.Lines(t, out)
+	if len(history) != 3 || history[0]["version"] != 3.0 || history[0]["note"] != "back to version 1" || history[2]["note"] != "begin" || history[2]["saved_by"] != "command line" {
+		t.Errorf("%v", history)
+	}
+	out, _ = l.Run(cli.ExitOK, "policies", "history")
+	clitest.MustContain(t, out, "VERSION", "back to version 1", "command line")
+}
+
+func TestAppliedPoliciesAreNotedAndDecide(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Run(cli.ExitOK, "policies", "apply", l.File("pin.yaml", "policies:\n  - {name: best, pin: sim-flagship}\n"))
+
+	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--model", "auto:cost")
+	clitest.MustContain(t, out, "Would go to simulator/sim-flagship – policy route by policy best; without policies it would go to simulator/sim-nano")
+
+	ids := l.StoreDecided(func(e *requestlog.Entry) {}, "hi")
+	out, _ = l.Run(cli.ExitOK, "verify", ids[0])
+	clitest.MustContain(t, out, "policy, 1 candidate, 1 policy")
+	i, w := l.Open()
+	events, err := i.Accounts.Audit(t.Context(), w.ID, "", 10)
+	if err != nil || len(events) == 0 || events[0].Action != "policies.save" {
+		t.Errorf("%v, %v", events, err)
+	}
+}
+
+func TestSomebodyElseWasFaster(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first, second := l.File("first.yaml", clitest.FirstPolicies), l.File("second.yaml", secondPolicies)
+	l.Run(cli.ExitOK, "policies", "apply", first)
+	_, err := l.Run(cli.ExitFailed, "policies", "apply", second, "--based-on", "0")
+	clitest.MustContain(t, err, "the policies were changed in the meantime: the newest version is 1", "--based-on 1")
+	l.Run(cli.ExitOK, "policies", "apply", second, "--based-on", "1")
+}
+
+func TestProblemsOfPoliciesAreShownWithTheirLine(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := l.File("wrong.yaml", `policies:
+  - name: cheap-first
+    when: request.tokns < 100
+    objektive: cost
+  - name: nothing
+    pin: sim-smal
+`)
+	out, _ := l.Run(cli.ExitProblems, "policies", "validate", path)
+	clitest.Golden(t, "policies_problems.txt", strings.ReplaceAll(out, path, "policies.yaml"))
+	out, err := l.Run(cli.ExitProblems, "policies", "apply", path)
+	if out != "" || !strings.Contains(err, "[E2031]") {
+		t.Errorf("out %s, err %s", out, err)
+	}
+	out, _ = l.Run(cli.ExitProblems, "policies", "validate", path, "--json")
+	if got := clitest.Lines(t, out); len(got) != 3 || got[0]["line"] != 3.0 || got[0]["code"] != "E2041" {
+		t.Errorf("%v", got)
+	}
+	out, _ = l.Run(cli.ExitOK, "policies", "validate", l.File("right.yaml", clitest.FirstPolicies))
+	clitest.MustContain(t, out, "right.yaml: fine – 2 policies")
+}
+
+func TestVersionsThatAreNot(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for _, test := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"show 7", cli.ExitFailed, "there is no version 7"},
+		{"show x", cli.ExitUsage, `"x" is not the number of a version`},
+		{"rollback 7", cli.ExitFailed, "there is no version 7"},
+		{"rollback 0", cli.ExitUsage, `"0" is not the number of a version`},
+		{"diff 0", cli.ExitUsage, `"0" is not the number of a version`},
+		{"diff nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
+		{"diff 1 2 3", cli.ExitUsage, `unexpected "3"`},
+		{"apply nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
+		{"history", cli.ExitOK, "no policies of its own yet"},
+		{"show", cli.ExitOK, "no policies of its own yet"},
+		{"diff", cli.ExitOK, "nothing differs"},
+	} {
+		_, err := l.Run(test.code, append([]string{"policies"}, strings.Fields(test.line)...)...)
+		clitest.MustContain(t, err, test.want)
+	}
+}
+
+func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	policies := l.File("policies.yaml", clitest.FirstPolicies)
+	for name, document := range map[string]string{"empty": "", "comment": "# nothing here\n", "list": "policies: []\n"} {
+		t.Run(name, func(t *testing.T) {
+			l.T = t
+			l.Console.CanAsk = false
+			l.Run(cli.ExitOK, "policies", "apply", policies)
+			empty := l.File(name+".yaml", document)
+
+			_, err := l.Run(cli.ExitUsage, "policies", "apply", empty)
+			clitest.MustContain(t, err, "no-code-outside, nights", "--yes")
+			l.Console.CanAsk = true
+			l.Console.In = strings.NewReader("n\n")
+			_, err = l.Run(cli.ExitFailed, "policies", "apply", empty)
+			clitest.MustContain(t, err, "nothing was changed")
+			if out, _ := l.Run(cli.ExitOK, "policies", "show"); out != clitest.FirstPolicies {
+				t.Errorf("after no:\n%s", out)
+			}
+
+			l.Run(cli.ExitOK, "policies", "apply", empty, "--yes")
+			if _, err := l.Run(cli.ExitOK, "policies", "list"); !strings.Contains(err, "no policies") {
+				t.Errorf("after --yes: %s", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
+)
+
+// savedView is a version of policies as JSON.
+type savedView struct {
+	Version int64     `json:"version"`
+	Hash    string    `json:"hash"`
+	SavedAt time.Time `json:"saved_at,omitzero"`
+	SavedBy string    `json:"saved_by"`
+	Note    string    `json:"note"`
+	Source  string    `json:"source,omitempty"`
+}
+
+func savedOf(v *policystore.Version) savedView {
+	return savedView{Version: v.Number, Hash: v.Hash, SavedAt: v.CreatedAt, SavedBy: v.CreatedBy, Note: v.Note, Source: v.Source}
+}
+
+func parseVersion(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, cli.Usagef("see  fairlead policies history", "%q is not the number of a version", text)
+	}
+	return n, nil
+}
+
+// version returns a version of the workspace's policies; the newest for 0, which has the number 0 while there is none.
+func (p *policyCommands) version(ctx context.Context, from instance.Routed, number int64) (policystore.Version, error) {
+	if number == 0 {
+		return from.Newest(ctx, from.Workspace.ID)
+	}
+	v, err := from.Rules.Version(ctx, from.Workspace.ID, number)
+	if errors.Is(err, policystore.ErrNotFound) {
+		return v, cli.WithFix(fmt.Errorf("there is no version %d of the policies in workspace %s", number, from.Workspace.ID), "see  fairlead policies history")
+	}
+	return v, err
+}
+
+func (p *policyCommands) newHistory() *cobra.Command {
+	return &cobra.Command{
+		Use: "history", Short: "List the versions of the workspace's policies, newest first", Args: cli.NoArgs,
+		Example: `  fairlead policies history
+  fairlead policies history --json | jq -r .note`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				versions, err := from.Rules.Versions(cmd.Context(), from.Workspace.ID)
+				if err != nil {
+					return err
+				}
+				return p.history(versions)
+			})
+		},
+	}
+}
+
+func (p *policyCommands) history(versions []policystore.Version) error {
+	if p.Options.JSON {
+		for i := range versions {
+			if err := p.Console.PrintJSON(savedOf(&versions[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(versions) == 0 {
+		p.Console.Infof(p.Options, "the workspace has no policies of its own yet")
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{{Title: "VERSION", Right: true}, {Title: "SAVED"}, {Title: "BY", Soft: true, Hide: 1}, {Title: "HASH", Hide: 2}, {Title: "NOTE", Soft: true}}}
+	for i, v := range versions {
+		number := cli.Cell{Text: strconv.FormatInt(v.Number, 10)}
+		if i == 0 {
+			number.Paint = cli.Green // in force
+		}
+		t.Add(number, cli.Cell{Text: p.Console.FormatTime(p.Options, v.CreatedAt, cli.FullTime)}, cli.Cell{Text: cli.OrDash(v.CreatedBy)}, cli.Cell{Text: cli.OrDash(v.Hash)}, cli.Cell{Text: cli.OrDash(v.Note)})
+	}
+	return p.Console.PrintTable(p.Options, t)
+}
+
+func (p *policyCommands) newDiff() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff [FROM] [TO]", Short: "Compare two versions of the workspace's policies, or a version with a file",
+		Long: "Compare versions of the workspace's policies and files, line by line. FROM and TO are numbers of versions or paths of files. Without TO the\n" +
+			"newest version is compared with FROM; without both, the newest with the one before.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) <= 2 {
+				return nil
+			}
+			return cli.Usagef("run  "+cmd.UseLine(), "unexpected %q: two things are compared", args[2])
+		},
+		Example: `  fairlead policies diff                           what the last change was
+  fairlead policies diff policies.yaml             what applying the file would change
+  fairlead policies diff 2 5`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.diff(cmd.Context(), from, args) })
+		},
+	}
+}
+
+func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []string) error {
+	newest, err := p.version(ctx, from, 0)
+	if err != nil {
+		return err
+	}
+	before, after := []byte(nil), []byte(newest.Source)
+	switch len(args) {
+	case 0:
+		if newest.Number > 1 {
+			var previous policystore.Version
+			previous, err = p.version(ctx, from, newest.Number-1)
+			before = []byte(previous.Source)
+		}
+	case 1:
+		before, err = p.text(ctx, from, args[0])
+		if _, number := strconv.ParseInt(args[0], 10, 64); number != nil {
+			before, after = after, before // a file is what might become of the newest
+		}
+	case 2:
+		if before, err = p.text(ctx, from, args[0]); err == nil {
+			after, err = p.text(ctx, from, args[1])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	text := policy.Diff(before, after)
+	if p.Options.JSON {
+		return p.Console.PrintJSON(map[string]any{"same": text == "", "diff": text})
+	}
+	if text == "" {
+		p.Console.Infof(p.Options, "nothing differs")
+		return nil
+	}
+	return p.Console.Print(cli.CleanLines(text))
+}
+
+// text is a version's, by its number, or a file's.
+func (p *policyCommands) text(ctx context.Context, from instance.Routed, name string) ([]byte, error) {
+	number, err := strconv.ParseInt(name, 10, 64)
+	if err != nil {
+		return p.Read(name, policy.MaxBytes)
+	}
+	if number < 1 {
+		return nil, cli.Usagef("see  fairlead policies history", "%q is not the number of a version", name)
+	}
+	v, err := p.version(ctx, from, number)
+	return []byte(v.Source), err
+}
+
+func (p *policyCommands) newApply() *cobra.Command {
+	var note string
+	var basedOn int64
+	cmd := &cobra.Command{
+		Use: "apply FILE", Short: "Make a file the newest version of the workspace's policies", Args: cli.OneArg("the path of a file"),
+		Long: "Make a file the newest version of the workspace's policies. It is checked first; exit code 3 when it has problems. A running server takes it up\n" +
+			"within a few seconds. With --based-on it is refused when somebody has saved another version since.",
+		Example: `  fairlead policies apply policies.yaml --note "no code to outside"
+  fairlead policies show | sed s/small-a/small-b/ | fairlead policies apply - --based-on 4`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				if !cmd.Flags().Changed("based-on") {
+					newest, err := p.version(cmd.Context(), from, 0)
+					if err != nil {
+						return err
+					}
+					basedOn = newest.Number
+				}
+				return p.apply(cmd.Context(), from, args[0], basedOn, note)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "why they are changed")
+	cmd.Flags().Int64Var(&basedOn, "based-on", 0, "number of the version that was edited, 0 for none (default the newest)")
+	return cmd
+}
+
+func (p *policyCommands) apply(ctx context.Context, from instance.Routed, path string, basedOn int64, note string) error {
+	source, err := p.Read(path, policy.MaxBytes)
+	if err != nil {
+		return err
+	}
+	before, err := p.version(ctx, from, 0)
+	if err != nil {
+		return err
+	}
+	if err := p.confirmEmptying(ctx, from, source); err != nil {
+		return err
+	}
+	saved, problems, err := from.Apply(ctx, from.Workspace.ID, string(source), basedOn, note)
+	if len(problems) > 0 {
+		return p.ShowPolicyProblems(p.Console.Err, path, source, problems)
+	}
+	return p.saved(before, saved, err)
+}
+
+// confirmEmptying asks before a document without policies replaces one that has some. It ignores a document with problems, which
+// is rejected later. It returns an error unless the answer is yes.
+func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Routed, source []byte) error {
+	current := from.Rules.Own(from.Workspace.ID).Policies()
+	set, problems := policy.Parse("workspace", source, from.Rules.World())
+	if len(current) == 0 || len(problems) > 0 || len(set.Policies()) > 0 {
+		return nil
+	}
+	names := make([]string, len(current))
+	for i := range current {
+		names[i] = cli.Clean(current[i].Name)
+	}
+	sure, err := p.Console.Confirm(ctx, p.Options, fmt.Sprintf("The document has no policies. Remove %s of workspace %s (%s)?", cli.PluralPolicies(len(current)), from.Workspace.ID, strings.Join(names, ", ")))
+	if err == nil && !sure {
+		err = errors.New("nothing was changed")
+	}
+	return err
+}
+
+// saved tells what is in force now.
+func (p *policyCommands) saved(before, saved policystore.Version, err error) error {
+	if errors.Is(err, policystore.ErrConflict) {
+		return cli.WithFix(fmt.Errorf("the policies were changed in the meantime: the newest version is %d", before.Number),
+			"compare with  fairlead policies diff,  then apply again with --based-on %d", before.Number)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Options.JSON {
+		return p.Console.PrintJSON(savedOf(&saved))
+	}
+	if saved.Number == before.Number {
+		p.Console.Infof(p.Options, "Version %d says the same already; nothing is changed.", saved.Number)
+		return nil
+	}
+	p.Console.Infof(p.Options, "Version %d is in force; a running server takes it up within a few seconds.", saved.Number)
+	if before.Number > 0 {
+		p.Console.Infof(p.Options, "To go back:  fairlead policies rollback %d", before.Number)
+	}
+	return nil
+}
+
+func (p *policyCommands) newRollback() *cobra.Command {
+	return &cobra.Command{
+		Use: "rollback VERSION", Short: "Save an earlier version of the workspace's policies as the newest", Args: cli.OneArg("the number of a version"),
+		Example: `  fairlead policies history
+  fairlead policies rollback 3`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := parseVersion(args[0])
+			if err != nil {
+				return err
+			}
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.rollback(cmd.Context(), from, number) })
+		},
+	}
+}
+
+func (p *policyCommands) rollback(ctx context.Context, from instance.Routed, number int64) error {
+	old, err := p.version(ctx, from, number)
+	if err != nil {
+		return err
+	}
+	before, err := p.version(ctx, from, 0)
+	if err != nil {
+		return err
+	}
+	saved, problems, err := from.RollBack(ctx, from.Workspace.ID, number)
+	if len(problems) > 0 {
+		return p.ShowPolicyProblems(p.Console.Err, fmt.Sprintf("version-%d.yaml", number), []byte(old.Source), problems)
+	}
+	return p.saved(before, saved, err)
+}

@@ -1,0 +1,222 @@
+// Package providers implements "fairlead providers".
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	adminproviders "fairlead/internal/admin/providers"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/spelling"
+)
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	return cli.Group("providers", "List and test providers", `  fairlead providers list
+  fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o))
+}
+
+// providerView is a provider as JSON. Names are those of the admin API.
+type providerView struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title"`
+	Source      string           `json:"source"`
+	BaseURL     string           `json:"base_url"`
+	Simulated   bool             `json:"simulated"`
+	Enabled     bool             `json:"enabled"`
+	Credentials []credentialView `json:"credentials"`
+	Models      []string         `json:"models"`
+}
+
+type credentialView struct {
+	ID     string `json:"id"`
+	Hint   string `json:"hint"`
+	Source string `json:"source"`
+}
+
+func newProvidersList(c *cli.Console, o *cli.Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the providers that requests can be sent to", Args: cli.NoArgs,
+		Example: `  fairlead providers list
+  OPENAI_API_KEY=sk-… fairlead providers list`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error { return listProviders(c, o, fleet.Providers()) })
+		},
+	}
+}
+
+func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.ProviderState) error {
+	if o.JSON {
+		for i := range providers {
+			if err := c.PrintJSON(viewProvider(&providers[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(providers) == 0 {
+		c.Infof(o, "no providers; set OPENAI_API_KEY, or add one to the configuration")
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "PROVIDER"}, {Title: "SOURCE", Hide: 2}, {Title: "BASE URL", Soft: true, Hide: 3}, {Title: "CREDENTIALS", Soft: true, Hide: 1}, {Title: "MODELS", Right: true}, {Title: "STATE"},
+	}}
+	for i := range providers {
+		p := &providers[i]
+		state := cli.Cell{Text: "on", Paint: cli.Green}
+		switch {
+		case !p.Enabled:
+			state = cli.Cell{Text: "off", Paint: cli.Yellow}
+		case p.Simulated:
+			state = cli.Cell{Text: "SIMULATED", Paint: cli.Yellow}
+		}
+		t.Add(cli.Cell{Text: p.Name, Paint: cli.Bold}, cli.Cell{Text: cli.OrDash(p.Source)}, cli.Cell{Text: cli.OrDash(p.BaseURL)}, cli.Cell{Text: Credentials(p.Credentials)},
+			cli.Cell{Text: cli.Count(int64(len(p.Targets)))}, state)
+	}
+	return c.PrintTable(o, t)
+}
+
+func Credentials(credentials []adminproviders.CredentialState) string {
+	if len(credentials) == 0 {
+		return "none"
+	}
+	texts := make([]string, len(credentials))
+	for i, c := range credentials {
+		texts[i] = strings.TrimPrefix(c.Source, "env ") + " " + c.Hint
+	}
+	return strings.Join(texts, ", ")
+}
+
+func viewProvider(p *adminproviders.ProviderState) providerView {
+	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
+	for _, c := range p.Credentials {
+		v.Credentials = append(v.Credentials, credentialView{c.ID, c.Hint, c.Source})
+	}
+	for _, t := range p.Targets {
+		v.Models = append(v.Models, t.Target.Model.Name)
+	}
+	return v
+}
+
+// testView is the result of a test as JSON.
+type testView struct {
+	Name      string   `json:"name"`
+	OK        bool     `json:"ok"`
+	Tested    bool     `json:"tested"`
+	LatencyMS int64    `json:"latency_ms"`
+	Status    int      `json:"status"`
+	Models    []string `json:"models"`
+	Error     string   `json:"error,omitempty"`
+}
+
+func newProvidersTest(c *cli.Console, o *cli.Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "test [NAME]", Short: "Make one cheap call to each provider, or to one", Args: cli.OptionalArg("a provider's name"),
+		Long: "Make one cheap call to each provider, or to one: its latency, the models it says it has, and what is wrong. Exit code 3 when one fails.\n" +
+			"One that lists no models, such as Amazon Bedrock, is not tested: every call to it costs something.",
+		Example: `  fairlead providers test
+  fairlead providers test openai`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error {
+				chosen, err := choose(fleet.Providers(), args)
+				if err != nil {
+					return err
+				}
+				return testProviders(cmd.Context(), c, o, fleet, chosen)
+			})
+		},
+	}
+}
+
+// choose returns the names of the providers that are on, or the one that was named.
+func choose(providers []adminproviders.ProviderState, args []string) ([]string, error) {
+	var on, known []string
+	for _, p := range providers {
+		known = append(known, p.Name)
+		if p.Enabled {
+			on = append(on, p.Name)
+		}
+	}
+	if len(args) == 0 {
+		if len(on) == 0 {
+			return nil, cli.WithFix(errors.New("there are no providers to test"), "set OPENAI_API_KEY, or add one to the configuration")
+		}
+		return on, nil
+	}
+	for i := range providers {
+		switch p := &providers[i]; {
+		case p.Name == args[0] && p.Enabled:
+			return args, nil
+		case p.Name == args[0]:
+			return nil, cli.WithFix(fmt.Errorf("provider %q is switched off", p.Name), "switch it on in the dashboard or in the configuration")
+		}
+	}
+	err := fmt.Errorf("there is no provider %q", cli.Clean(args[0]))
+	if near := spelling.Closest(args[0], known); near != "" {
+		return nil, cli.WithFix(err, "did you mean %q? See  fairlead providers list", near)
+	}
+	return nil, cli.WithFix(err, "see  fairlead providers list")
+}
+
+type tester interface {
+	Test(ctx context.Context, name string) (adminproviders.ProbeResult, error)
+}
+
+func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, fleet tester, names []string) error {
+	failed := 0
+	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "RESULT"}, {Title: "LATENCY", Right: true, Hide: 2}, {Title: "MODELS", Right: true, Hide: 1}, {Title: "ERROR", Soft: true}}}
+	for _, name := range names {
+		result, err := fleet.Test(ctx, name)
+		if errors.Is(err, account.ErrNotFound) {
+			err = fmt.Errorf("provider %q is gone", name)
+		}
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !result.OK && !result.Untested {
+			failed++
+		}
+		if o.JSON {
+			view := testView{name, result.OK, !result.Untested, result.Latency.Milliseconds(), result.Status, result.Models, result.Error}
+			if err := c.PrintJSON(view); err != nil {
+				return err
+			}
+			continue
+		}
+		addResult(t, name, result)
+	}
+	if !o.JSON {
+		if err := c.PrintTable(o, t); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		c.Infof(o, "%d of %s failed", failed, cli.Plural(len(names), "provider"))
+		return &cli.ProblemsError{Count: failed}
+	}
+	return nil
+}
+
+func addResult(t *cli.Table, name string, r adminproviders.ProbeResult) {
+	result, found := cli.Cell{Text: "ok", Paint: cli.Green}, cli.Count(int64(len(r.Models)))
+	text := r.Error
+	switch {
+	case r.Untested:
+		result, found = cli.Cell{Text: "not tested", Paint: cli.Yellow}, cli.Dash
+	case !r.OK:
+		result, found = cli.Cell{Text: "failed", Paint: cli.Red}, cli.Dash
+		if r.Status > 0 {
+			text = fmt.Sprintf("%d: %s", r.Status, text)
+		}
+	}
+	t.Add(cli.Cell{Text: name, Paint: cli.Bold}, result, cli.Cell{Text: cli.DurationOrDash(r.Latency)}, cli.Cell{Text: found}, cli.Cell{Text: text})
+}

@@ -1,0 +1,101 @@
+package providers
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+)
+
+func TestListProviders(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).WithProviders()
+	out, _ := l.Run(cli.ExitOK, "providers", "list")
+	rows := clitest.Squeeze(out)
+	for i, want := range []string{
+		`^PROVIDER  SOURCE  BASE URL  CREDENTIALS  MODELS  STATE$`,
+		`^good  file  http://127\.0\.0\.1:\d+/v1  file …cdef  2  on$`,
+		`^bad  file  http://127\.0\.0\.1:\d+/v1  file …9999  2  on$`,
+		`^resting  file  http://127\.0\.0\.1:\d+/v1  none  0  off$`,
+	} {
+		if i >= len(rows) || !regexp.MustCompile(want).MatchString(rows[i]) {
+			t.Errorf("row %d does not match %s:\n%s", i, want, out)
+		}
+	}
+	out, _ = l.Run(cli.ExitOK, "providers", "list", "--json")
+	if strings.Contains(out, "sk-0123456789abcdef") || len(clitest.Lines(t, out)) != 3 {
+		t.Errorf("JSON: %s", out)
+	}
+}
+
+func TestProvidersOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.Run(cli.ExitOK, "providers", "list", "--json")
+	if rows := clitest.Lines(t, out); len(rows) != 1 || rows[0]["simulated"] != true {
+		t.Errorf("without any: %s", out)
+	}
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_DETECT=true", "MISTRAL_API_KEY=abcdefghijklmnopf3Qa")
+	out, _ = l.Run(cli.ExitOK, "providers", "list")
+	clitest.MustContain(t, out, "mistral", "env", "MISTRAL_API_KEY …f3Qa")
+	if strings.Contains(out, "abcdefgh") {
+		t.Errorf("a secret is shown: %s", out)
+	}
+}
+
+func TestTestProviders(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).WithProviders()
+	out, err := l.Run(cli.ExitProblems, "providers", "test")
+	rows := clitest.Squeeze(out)
+	for i, want := range []string{`^PROVIDER  RESULT  LATENCY  MODELS  ERROR$`, `^good  ok  .*s  2$`, `^bad  failed  .*s  —  401: .*$`} {
+		if i >= len(rows) || !regexp.MustCompile(want).MatchString(rows[i]) {
+			t.Errorf("row %d does not match %s:\n%s", i, want, out)
+		}
+	}
+	clitest.MustContain(t, err, "1 of 2 providers failed")
+	if strings.Contains(out+err, "sk-9999999999999999") {
+		t.Error("the secret is shown")
+	}
+	out, _ = l.Run(cli.ExitOK, "providers", "test", "good", "--json")
+	if diff := cmp.Diff([]any{"one", "two"}, clitest.Lines(t, out)[0]["models"]); diff != "" {
+		t.Error(diff)
+	}
+	_, err = l.Run(cli.ExitFailed, "providers", "test", "god")
+	clitest.MustContain(t, err, `there is no provider "god"`, `did you mean "good"?`)
+	_, err = l.Run(cli.ExitFailed, "providers", "test", "resting")
+	clitest.MustContain(t, err, `provider "resting" is switched off`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.RunContext(ctx, cli.ExitInterrupted, "providers", "test")
+}
+
+// There is no call to Bedrock that costs nothing: that is not its failure.
+func TestAProviderThatListsNoModelsIsNotTested(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Configure("providers: [{name: bedrock, options: {region: eu-central-1}, api_keys: [bedrock-0123456789abcdef]}]\n")
+	out, err := l.Run(cli.ExitOK, "providers", "test")
+	if rows := clitest.Squeeze(out); len(rows) != 2 || !regexp.MustCompile(`^bedrock  not tested  —  —  .* lists no models`).MatchString(rows[1]) || strings.Contains(err, "failed") {
+		t.Errorf("%s%s", out, err)
+	}
+	out, _ = l.Run(cli.ExitOK, "providers", "test", "bedrock", "--json")
+	if row := clitest.Lines(t, out)[0]; row["tested"] != false || row["ok"] != false {
+		t.Errorf("JSON: %s", out)
+	}
+}
+
+func TestNoProvidersToTest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Configure("simulator: \"off\"\n")
+	_, err := l.Run(cli.ExitFailed, "providers", "test")
+	clitest.MustContain(t, err, "there are no providers to test", "fix: set OPENAI_API_KEY")
+	_, err = l.Run(cli.ExitOK, "providers", "list")
+	clitest.MustContain(t, err, "no providers")
+}

@@ -1,0 +1,149 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/requestlog"
+)
+
+// exportFlags say what an export is to be.
+type exportFlags struct {
+	format  string
+	columns string
+	output  string
+}
+
+func (r *requestCommands) newExport() *cobra.Command {
+	var e exportFlags
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write matching requests as CSV or JSON lines, newest first", Args: cli.NoArgs,
+		Long: "Write matching requests as CSV or JSON lines, newest first. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.\n" +
+			"Columns: " + strings.Join(adminrequests.Columns(), ", ") + ".",
+		Example: `  fairlead requests export --from now-7d --output requests.csv
+  fairlead requests export --format jsonl --decision fallback | jq -r .model
+  fairlead requests export --columns id,time,model,cost_usd,saved_usd`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.options.JSON && !cmd.Flags().Changed("format") {
+				e.format = "jsonl"
+			}
+			if !slices.Contains([]string{"csv", "jsonl"}, e.format) {
+				return cli.Usagef("use  --format csv  or  --format jsonl", "unknown format %q", e.format)
+			}
+			return r.selecting(cmd, func(s selected) error {
+				if s.filter.To.IsZero() {
+					s.filter.To = r.console.Now() // what arrives meanwhile is not part of it
+				}
+				return r.export(cmd.Context(), s.store, s.filter, e)
+			})
+		},
+	}
+	filter.AddFlags(cmd)
+	cmd.Flags().StringVar(&e.format, "format", "csv", "csv or jsonl")
+	cmd.Flags().StringVar(&e.columns, "columns", "", "columns in order, joined by commas (default the usual ones)")
+	cmd.Flags().StringVar(&e.output, "output", "", "file to write, only when all went well (default standard output)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f requestlog.Filter, e exportFlags) error {
+	out, err := newOutput(r.console.Out, e.output)
+	if err != nil {
+		return err
+	}
+	sheet, err := adminrequests.NewSheet(out, e.format, e.columns)
+	if err != nil {
+		return errors.Join(cli.AsUsageError(err), out.discard())
+	}
+	p := cli.NewProgress(ctx, r.console, r.options, store, f)
+	err = writePages(ctx, store, f, sheet, p.Add)
+	p.End()
+	if err != nil {
+		r.console.Infof(r.options, "%s written before it ended", cli.Plural(p.Done, "request"))
+		return errors.Join(err, out.discard())
+	}
+	if err := out.keep(); err != nil {
+		return err
+	}
+	if e.output != "" {
+		r.console.Infof(r.options, "%s written to %s", cli.Plural(p.Done, "request"), e.output)
+	}
+	return nil
+}
+
+// writePages writes page after page; each is read only when the one before has gone out.
+func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *adminrequests.Sheet, wrote func(int)) error {
+	if err := sheet.Begin(); err != nil {
+		return err
+	}
+	for before := ""; ; {
+		page, err := store.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
+		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		if err != nil && !partial {
+			return err
+		}
+		for i := range page {
+			if err := sheet.Write(&page[i]); err != nil {
+				return err
+			}
+		}
+		if err := sheet.Flush(); err != nil {
+			return err
+		}
+		wrote(len(page))
+		switch {
+		case partial: // the search goes on from where its time was up
+			before = unfinished.Before
+		case len(page) < requestlog.MaxLimit:
+			return nil
+		default:
+			before = page[len(page)-1].ID
+		}
+	}
+}
+
+// output is where an export goes. A file gets its name only when it is complete, so that a part is not taken for the
+// whole.
+type output struct {
+	io.Writer
+	file *os.File
+	name string
+}
+
+func newOutput(standard io.Writer, name string) (*output, error) {
+	if name == "" || name == "-" {
+		return &output{Writer: standard}, nil
+	}
+	file, err := os.OpenFile(name+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create the file: %w", err)
+	}
+	return &output{Writer: file, file: file, name: name}, nil
+}
+
+func (o *output) keep() error {
+	if o.file == nil {
+		return nil
+	}
+	if err := o.file.Close(); err != nil {
+		return fmt.Errorf("close the file: %w", err)
+	}
+	return os.Rename(o.file.Name(), o.name)
+}
+
+func (o *output) discard() error {
+	if o.file == nil {
+		return nil
+	}
+	return errors.Join(o.file.Close(), os.Remove(o.file.Name()))
+}

@@ -1,0 +1,169 @@
+package requests
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/requestlog"
+)
+
+func (r *requestCommands) newList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List requests, newest first", Args: cli.NoArgs,
+		Long: "List requests, newest first. The filters are those of the dashboard and the API; several values are joined by commas.",
+		Example: `  fairlead requests list
+  fairlead requests list --decision fallback --from now-24h
+  fairlead requests list --preset expensive --limit 10
+  fairlead requests list --model gpt-4.1,gpt-4.1-mini --min-latency 2s --json | jq -r .id`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return r.selecting(cmd, func(s selected) error {
+				entries, err := s.store.Entries(cmd.Context(), s.filter, s.page)
+				if err != nil {
+					return err
+				}
+				return r.list(entries, s.page)
+			})
+		},
+	}
+	filter.AddFlags(cmd, [2]string{"limit", "Most requests to list, up to 200; 50 when absent"},
+		[2]string{"sort", "time, cost or latency: the newest, dearest or slowest first"},
+		[2]string{"before", "Id of a request: list older ones"})
+	return cmd
+}
+
+func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page) error {
+	if r.options.JSON {
+		return r.writeRows(entries)
+	}
+	if len(entries) == 0 {
+		r.console.Infof(r.options, "no requests match")
+		return nil
+	}
+	t := r.table()
+	for i := range entries {
+		r.addRow(t, &entries[i])
+	}
+	if err := r.console.PrintTable(r.options, t); err != nil {
+		return err
+	}
+	limit := page.Limit
+	if limit == 0 {
+		limit = 50
+	}
+	if len(entries) == limit && (page.Sort == "" || page.Sort == "time") {
+		r.console.Infof(r.options, "for older ones add  --before %s", entries[len(entries)-1].ID)
+	}
+	return nil
+}
+
+func (r *requestCommands) writeRows(entries []requestlog.Entry) error {
+	for i := range entries {
+		if err := r.console.PrintJSON(adminrequests.RowOf(&entries[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *requestCommands) table() *cli.Table {
+	return &cli.Table{Columns: []cli.Column{
+		{Title: "ID"},
+		{Title: "TIME", Hide: 2},
+		{Title: "OUTCOME", Soft: true},
+		{Title: "DECISION", Soft: true, Hide: 4},
+		{Title: "MODEL", Soft: true, Hide: 1},
+		{Title: "PROVIDER", Soft: true, Hide: 7},
+		{Title: "COST", Right: true},
+		{Title: "VS BASE", Right: true, Hide: 3},
+		{Title: "LATENCY", Right: true},
+		{Title: "IN", Right: true, Hide: 6},
+		{Title: "OUT", Right: true, Hide: 5},
+		{Title: "REQUESTED", Soft: true, Hide: 9},
+		{Title: "KEY", Soft: true, Hide: 8},
+	}}
+}
+
+func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
+	t.Add(cli.Cell{Text: e.ID}, cli.Cell{Text: r.rowTime(e.Time)}, outcomeCell(e), decisionCell(e),
+		cli.Cell{Text: cli.OrDash(e.Model)}, cli.Cell{Text: providerText(e)}, cli.Cell{Text: costText(e)}, cli.Cell{Text: versusBaseline(e)},
+		cli.Cell{Text: cli.DurationOrDash(e.Latency)}, cli.Cell{Text: cli.Count(e.Usage.Prompt())}, cli.Cell{Text: cli.Count(e.Usage.Output)},
+		cli.Cell{Text: cli.OrDash(e.Requested)}, cli.Cell{Text: cli.OrDash(e.KeyName)})
+}
+
+// rowTime returns when a request came: in a narrow terminal, as ls does, the time of day for today and the date for older ones.
+func (r *requestCommands) rowTime(t time.Time) string {
+	const date = "Jan 02"
+	at := func(t time.Time, layout string) string { return r.console.FormatTime(r.options, t, layout) }
+	switch width := r.console.Columns(); {
+	case width == 0 || width >= wideEnough:
+		return at(t, cli.RowTime)
+	case at(t, date) == at(r.console.Now(), date) && r.console.Now().Sub(t) < 24*time.Hour:
+		return at(t, time.TimeOnly)
+	default:
+		return at(t, date)
+	}
+}
+
+// wideEnough is the terminal width from which rows show date and time.
+const wideEnough = 90
+
+func outcomeCell(e *requestlog.Entry) cli.Cell {
+	text := string(e.Outcome)
+	if e.Status > 0 {
+		text = strconv.Itoa(e.Status) + " " + text
+	}
+	return cli.Cell{Text: text, Paint: outcomePaint(e.Outcome)}
+}
+
+func outcomePaint(o requestlog.Outcome) cli.Paint {
+	switch o {
+	case requestlog.OK:
+		return cli.Green
+	case requestlog.UpstreamError, requestlog.GatewayError, requestlog.Partial, requestlog.Interrupted:
+		return cli.Red
+	default:
+		return cli.Yellow
+	}
+}
+
+func decisionCell(e *requestlog.Entry) cli.Cell {
+	text := string(e.DecisionKind)
+	if e.Policy != "" {
+		text = strings.TrimSpace(text + " (" + e.Policy + ")")
+	}
+	if e.DecisionKind == "fallback" {
+		return cli.Cell{Text: cli.OrDash(text), Paint: cli.Yellow}
+	}
+	return cli.Cell{Text: cli.OrDash(text)}
+}
+
+// providerText says of simulated answers that they are.
+func providerText(e *requestlog.Entry) string {
+	if e.Simulated && e.Provider != "" {
+		return e.Provider + " SIMULATED"
+	}
+	return cli.OrDash(e.Provider)
+}
+
+// costText is what a request cost. One that no model served cost nothing, which is another thing than a free model.
+func costText(e *requestlog.Entry) string {
+	if e.Model == "" {
+		return cli.Amount(e.Cost)
+	}
+	return cli.Cost(e.Cost)
+}
+
+// versusBaseline is how much less or more than the baseline the request cost.
+func versusBaseline(e *requestlog.Entry) string {
+	saved, ok := e.Saved()
+	if !ok {
+		return cli.Dash
+	}
+	return cli.CostChange(saved, *e.BaselineCost)
+}

@@ -1,0 +1,17 @@
+package requests
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"fairlead/internal/cli/clitest"
+	"fairlead/internal/cli/keys"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newLab(t *testing.T) *clitest.Lab {
+	t.Helper()
+	return clitest.New(t, New, keys.New)
+}

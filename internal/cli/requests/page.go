@@ -1,0 +1,216 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/decisions"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// entryPage writes a request for people.
+type entryPage struct{ cli.Page }
+
+// entry writes a whole request: the verdict, the decision, the attempts, the money, the rest.
+func (p *entryPage) entry(e *requestlog.Entry, when string) {
+	kind := e.Endpoint
+	if e.Stream {
+		kind += ", streamed"
+	}
+	p.WriteString(cli.Painted(cli.Clean(e.ID), cli.Bold, p.Coloured) + "  " + when + "  " + cli.Clean(kind) + "\n\n")
+	p.Paragraph(verdict(e), 0)
+	for _, warning := range e.Warnings {
+		p.Paragraph("Warning: "+warning, 0)
+	}
+	if e.Decision != nil {
+		p.decision(e, e.Decision)
+	}
+	if len(e.Attempts) > 0 {
+		p.attempts(e)
+	}
+	if e.Model != "" {
+		p.money(e)
+	}
+	if e.Error != nil {
+		p.Section("Error")
+		p.Field(strings.ToLower(string(e.Error.Origin)), e.Error.Code)
+		p.Field("message", cli.OrDash(e.Error.Message))
+	}
+	p.metadata(e)
+}
+
+func (p *entryPage) decision(e *requestlog.Entry, d *route.Decision) {
+	p.Section("Decision")
+	how := string(e.DecisionKind)
+	if how == "" {
+		how = "none served"
+	}
+	if e.Policy != "" {
+		how += ", policy " + e.Policy
+	}
+	p.Field("kind", fmt.Sprintf("%s (took %s µs, router %s, catalog %s)", how, cli.Count(d.Micros), cli.OrDash(d.Versions.Router), cli.OrDash(d.Versions.Catalog)))
+	p.Field("features", decisions.Features(&d.Input))
+	for _, hit := range d.Policies {
+		p.Field("policy", policyText(hit))
+	}
+	if d.Baseline != nil {
+		p.Field("baseline", d.Baseline.Model+", "+decisions.BaselineSource(d.Baseline.Source))
+	}
+	if d.RunnerUp != "" {
+		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
+	}
+	if len(d.Candidates) > 0 {
+		p.Section("Candidates")
+		p.Table(candidates(e, d))
+	}
+}
+
+func policyText(hit route.PolicyHit) string {
+	if hit.Matched {
+		return strings.TrimSuffix(hit.Name+" matched: "+hit.Effect(), ": ")
+	}
+	return strings.TrimSuffix(hit.Name+" skipped: "+hit.Reason(), ": ")
+}
+
+func candidates(e *requestlog.Entry, d *route.Decision) *cli.Table {
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "RANK", Right: true},
+		{Title: "TARGET", Soft: true},
+		{Title: "SCORE", Right: true},
+		{Title: "QUALITY", Right: true},
+		{Title: "COST", Right: true},
+		{Title: "SPEED", Right: true},
+		{Title: "EXPECTED", Right: true},
+		{Title: "ABOUT", Right: true},
+		{Title: ""},
+	}}
+	for _, c := range d.Candidates {
+		if c.Excluded != nil {
+			t.Add(cli.Cell{Text: cli.Dash, Paint: cli.Faint}, cli.Cell{Text: c.Target, Paint: cli.Faint}, cli.Cell{Text: "excluded: " + c.Excluded.Reason() + " (" + string(c.Excluded.Code) + ")", Paint: cli.Faint})
+			continue
+		}
+		mark := cli.Cell{}
+		if c.Provider == e.Provider && c.Model == e.Model && c.Target != "" {
+			mark = cli.Cell{Text: "served", Paint: cli.Green}
+		}
+		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: c.Target}, cli.Cell{Text: cli.Score(c.Score)}, cli.Cell{Text: cli.Score(c.Quality)},
+			cli.Cell{Text: cli.Score(c.Cost)}, cli.Cell{Text: cli.Score(c.Speed)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: decisions.Expected(c.Latency)}, mark)
+	}
+	return t
+}
+
+func (p *entryPage) attempts(e *requestlog.Entry) {
+	p.Section("Attempts")
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "#", Right: true},
+		{Title: "TARGET", Soft: true},
+		{Title: "START", Right: true},
+		{Title: "CONNECT", Right: true},
+		{Title: "HEADERS", Right: true},
+		{Title: "FIRST TOKEN", Right: true},
+		{Title: "DURATION", Right: true},
+		{Title: "STATUS", Right: true},
+		{Title: "RESULT"},
+	}}
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		status, result := cli.Dash, cli.Cell{Text: "served", Paint: cli.Green}
+		if a.Status > 0 {
+			status = strconv.Itoa(a.Status)
+		}
+		if a.Class != "" {
+			result = cli.Cell{Text: string(a.Class), Paint: cli.Red}
+		}
+		t.Add(cli.Cell{Text: strconv.Itoa(i + 1)}, cli.Cell{Text: a.Provider + "/" + a.Model}, cli.Cell{Text: cli.Duration(a.Start)},
+			cli.Cell{Text: cli.DurationOrDash(a.Connect)}, cli.Cell{Text: cli.DurationOrDash(a.Headers)}, cli.Cell{Text: cli.DurationOrDash(a.FirstToken)},
+			cli.Cell{Text: cli.Duration(a.Duration)}, cli.Cell{Text: status}, result)
+	}
+	p.Table(t)
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		text := a.Message
+		if a.Wait > 0 {
+			text = strings.TrimSpace("waited " + cli.Duration(a.Wait) + " before this attempt. " + text)
+		}
+		if a.RetryAfter > 0 {
+			text = strings.TrimSpace(text + " (asked us to wait " + cli.Duration(a.RetryAfter) + ")")
+		}
+		if text != "" {
+			p.Paragraph(fmt.Sprintf("%d: %s", i+1, text), 2)
+		}
+	}
+	p.Paragraph(fmt.Sprintf("total %s: gateway overhead %s, waiting %s, attempts %s",
+		cli.Duration(e.Latency), cli.Duration(e.Overhead), cli.Duration(e.Wait), cli.Duration(e.Latency-e.Overhead-e.Wait)), 2)
+}
+
+func (p *entryPage) metadata(e *requestlog.Entry) {
+	p.Section("Metadata")
+	fact := func(name, text string) {
+		if text != "" {
+			p.Field(name, text)
+		}
+	}
+	key := e.KeyName
+	if e.KeyID != "" {
+		key = strings.TrimSpace(key + " (" + e.KeyID + ")")
+	}
+	fact("key", key)
+	fact("account", e.AccountID)
+	fact("requested", e.Requested)
+	fact("served as", e.ServedAs)
+	fact("finish", e.Finish)
+	fact("session", e.Session)
+	fact("end user", e.EndUser)
+	fact("tags", pairs(e.Tags))
+	fact("metadata", pairs(e.Metadata))
+	fact("client", strings.TrimSpace(e.Client+" "+e.IP))
+	fact("trace id", e.TraceID)
+	fact("bytes", cli.Count(e.BytesIn)+" in, "+cli.Count(e.BytesOut)+" out")
+	fact("prompt", e.Preview)
+	fact("texts", string(e.BodyState))
+}
+
+func pairs(m map[string]string) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		texts = append(texts, name+"="+m[name])
+	}
+	return strings.Join(texts, ", ")
+}
+
+// body writes the texts of request and answer, or why they are not there.
+func (p *entryPage) body(b *adminrequests.RequestBody) {
+	if b.Reason != nil {
+		p.Section("Texts")
+		p.Paragraph(*b.Reason, 2)
+		return
+	}
+	for _, part := range []struct {
+		title string
+		text  *string
+	}{{"Request", b.Request}, {"Answer", b.Response}} {
+		p.Section(part.title)
+		if part.text == nil {
+			p.Paragraph("none", 2)
+			continue
+		}
+		p.WriteString(cli.CleanLines(strings.TrimRight(readable(*part.text), "\n")) + "\n")
+	}
+}
+
+// readable indents JSON; other text stays as it is.
+func readable(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}

@@ -1,0 +1,156 @@
+package requests
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/decisions"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// estimate is said beside every saving.
+const estimate = "Estimate: same tokens at list prices; another model might have written more or less."
+
+// classNames are the rows of a bill in their order. Reasoning is a part of output that is shown apart.
+var classNames = []struct{ class, name string }{
+	{"input", "uncached input"},
+	{"input_audio", "sound heard"},
+	{"cache_read", "cache read"},
+	{"cache_write", "cache write"},
+	{"cache_write_1h", "cache write, 1 h"},
+	{"output", "output"},
+	{"output_audio", "sound spoken"},
+	{"reasoning", "  of it reasoning"},
+	{"request", "per request"},
+	{aboveHold, "above the hold, not charged"},
+	{brokenAttempts, "attempts that broke off"},
+}
+
+// brokenAttempts is the row of what was delivered by targets that broke off before another one went on.
+const brokenAttempts = "broken_attempts"
+
+// aboveHold is the row that lowers a bill to what was held for the request.
+const aboveHold = "above_hold"
+
+func (p *entryPage) money(e *requestlog.Entry) {
+	p.Section("Tokens and cost")
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "CLASS"}, {Title: "TOKENS", Right: true}, {Title: "PER MILLION", Right: true}, {Title: "COST", Right: true},
+	}}
+	compared := e.BaselineModel != ""
+	if compared {
+		t.Columns = append(t.Columns, cli.Column{Title: "BASELINE PER MILLION", Right: true}, cli.Column{Title: "BASELINE COST", Right: true})
+	}
+	add := func(texts ...string) {
+		if !compared {
+			texts = texts[:4]
+		}
+		t.Row(texts...)
+	}
+	for _, c := range classNames {
+		own, base := billRow(e.Bill, c.class), billRow(e.BaselineBill, c.class)
+		tokens := classTokens(e.Usage, c.class)
+		switch {
+		case c.class == "reasoning" && tokens > 0:
+			add(c.name, cli.Count(tokens), "", "", "", "")
+		case tokens == 0 && own == nil && base == nil && (c.class == "input_audio" || c.class == "cache_write_1h" || c.class == "output_audio"):
+		case c.class == aboveHold && own != nil:
+			add(c.name, "", "", rowAmount(own), "", "")
+		case c.class == brokenAttempts && own != nil:
+			add(c.name, cli.Count(own.Tokens), "", rowAmount(own), "", "")
+		case c.class == "request" && (own != nil || base != nil):
+			add(c.name, "", "", rowAmount(own), "", rowAmount(base))
+		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts && c.class != aboveHold:
+			add(c.name, cli.Count(tokens), rowRate(own), rowAmount(own), rowRate(base), rowAmount(base))
+		}
+	}
+	add("total", cli.Count(e.Usage.Total()), "", cli.Cost(e.Cost), "", cli.Cost(e.BaselineCost))
+	p.Table(t)
+	p.saving(e)
+}
+
+func (p *entryPage) saving(e *requestlog.Entry) {
+	if saved, ok := e.Saved(); ok {
+		text := cli.Dollars(saved)
+		if *e.BaselineCost > 0 {
+			text += " (" + cli.CostChange(saved, *e.BaselineCost) + ")"
+		}
+		p.Field("saved", fmt.Sprintf("%s against %s, %s", text, cli.OrDash(e.BaselineModel), decisions.BaselineSource(e.BaselineSource)))
+		p.Field("", estimate)
+	}
+	if e.Cost == nil {
+		p.Field("cost", "unknown: nobody has told the price of "+e.Model)
+	}
+	if e.Bill != nil {
+		p.Field("prices", pricesText(e.Bill))
+	}
+	if e.Usage.Estimated {
+		p.Field("tokens", "our own count: the provider told none, or an impossible one")
+	}
+}
+
+// pricesText says where the prices of a bill come from, and which card of them it was.
+func pricesText(b *catalog.Bill) string {
+	text := cli.OrDash(b.Source)
+	if b.AsOf != "" {
+		text += ", " + b.AsOf
+	}
+	if b.Card != "" && b.Card != "base" {
+		text += " (" + b.Card + ")"
+	}
+	return text
+}
+
+func billRow(b *catalog.Bill, class string) *catalog.Row {
+	if b == nil {
+		return nil
+	}
+	i := slices.IndexFunc(b.Rows, func(r catalog.Row) bool { return r.Class == class })
+	if i < 0 {
+		return nil
+	}
+	return &b.Rows[i]
+}
+
+func rowRate(r *catalog.Row) string {
+	if r == nil {
+		return cli.Dash
+	}
+	return cli.Rate(&r.Rate)
+}
+
+func rowAmount(r *catalog.Row) string {
+	if r == nil {
+		return cli.Dash
+	}
+	return cli.Dollars(r.Amount)
+}
+
+func classTokens(u llm.Usage, class string) int64 {
+	return map[string]int64{
+		"input": u.Input - u.AudioInput, "input_audio": u.AudioInput, "cache_read": u.CacheRead,
+		"cache_write": u.CacheWrite - u.CacheWriteLong, "cache_write_1h": u.CacheWriteLong,
+		"output": u.Output - u.AudioOutput, "output_audio": u.AudioOutput, "reasoning": u.Reasoning,
+	}[class]
+}
+
+// savedText says how the cost compares with the baseline.
+func savedText(e *requestlog.Entry) string {
+	saved, ok := e.Saved()
+	if !ok || *e.BaselineCost <= 0 || e.BaselineModel == e.Model {
+		return ""
+	}
+	baseline := fmt.Sprintf("%s (%s)", e.BaselineModel, cli.Dollars(*e.BaselineCost))
+	percent := strings.TrimLeft(cli.CostChange(saved, *e.BaselineCost), "+-")
+	switch {
+	case saved == 0:
+		return ", as much as " + baseline
+	case saved < 0:
+		return ", " + percent + " more than " + baseline
+	}
+	return ", " + percent + " less than " + baseline
+}

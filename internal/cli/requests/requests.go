@@ -1,0 +1,60 @@
+// Package requests implements "fairlead requests".
+package requests
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/requestlog"
+)
+
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	cmd := cli.Group("requests", "List, show, follow and export requests", `  fairlead requests list --preset errors --from now-24h
+  fairlead requests show req_01J…
+  fairlead requests tail --key ci
+  fairlead requests export --format csv --from now-7d --output requests.csv`)
+	r := &requestCommands{console: c, options: o}
+	cmd.PersistentFlags().StringVar(&r.workspace, "workspace", "", instance.WorkspaceHelp)
+	cmd.AddCommand(r.newList(), r.newShow(), r.newTail(), r.newExport())
+	return cmd
+}
+
+// requestCommands is what the commands on requests share.
+type requestCommands struct {
+	console   *cli.Console
+	options   *cli.Options
+	workspace string
+}
+
+func (r *requestCommands) with(ctx context.Context, do func(*app.Instance, account.Workspace) error) error {
+	return instance.WithWorkspace(ctx, r.console, r.options, r.workspace, do)
+}
+
+// selected is a store, and the requests in it that the flags select.
+type selected struct {
+	store  requestlog.Reader
+	filter requestlog.Filter
+	page   requestlog.Page
+}
+
+// selecting reads the filter flags and opens the instance for as long as do runs.
+func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error) error {
+	f, page, err := filter.Parse(cmd, r.console.Now())
+	if err != nil {
+		return err
+	}
+	return r.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+		f.WorkspaceID = w.ID
+		if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
+			return err
+		}
+		i.AwaitEntries(cmd.Context())
+		return do(selected{i.Store.Log, f, page})
+	})
+}

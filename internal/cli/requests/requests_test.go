@@ -1,0 +1,260 @@
+package requests
+
+import (
+	"context"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/requestlog"
+)
+
+func TestListRequests(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	out, err := l.Run(cli.ExitOK, "requests", "list")
+	clitest.Golden(t, "list.txt", out)
+	if err != "" {
+		t.Errorf("stderr: %s", err)
+	}
+	l.Console.Terminal, l.Console.Width = true, func() int { return 100 }
+	out, _ = l.Run(cli.ExitOK, "requests", "list", "--no-color")
+	clitest.Golden(t, "list_100.txt", out)
+	for line := range strings.Lines(out) {
+		if cli.Width(strings.TrimSuffix(line, "\n")) > 100 {
+			t.Errorf("wider than the terminal: %q", line)
+		}
+	}
+}
+
+func TestColoursNeedATerminalAndLeave(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	l.Console.Terminal = true
+	painted := func(args ...string) bool {
+		out, _ := l.Run(cli.ExitOK, append([]string{"requests", "list"}, args...)...)
+		return strings.Contains(out, "\x1b[")
+	}
+	if !painted() || painted("--no-color") {
+		t.Error("colours on a terminal, unless --no-color is given")
+	}
+	l.Console.Env = append(l.Console.Env, "NO_COLOR=1")
+	if painted() {
+		t.Error("NO_COLOR is not obeyed")
+	}
+}
+
+func TestRequestFilters(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	all := []requestlog.Entry{clitest.Served(), clitest.FellBack(), clitest.Failed(), clitest.Unpriced(), clitest.Free()}
+	for line, want := range map[string][]int{
+		"":                                       {4, 3, 2, 1, 0},
+		"--decision fallback":                    {1},
+		"--preset errors":                        {2},
+		"--preset unpriced":                      {3},
+		"--preset negative_savings":              {1},
+		"--unpriced":                             {3},
+		"--stream":                               {0},
+		"--stream=false --provider provider-x":   {1},
+		"--simulated=false --status 200":         {3, 1, 0},
+		"--model small-b --tag team=search":      {1, 0},
+		"--model small-b,house-model":            {3, 1, 0},
+		"--model small-b --model house-model":    {3, 1, 0},
+		"--from now-20m":                         {4, 3, 2},
+		"--to now-20m":                           {1, 0},
+		"--sort latency --limit 2":               {2, 1},
+		"--before " + all[2].ID:                  {1, 0},
+		"--q haiku --user u-1 --session s-1":     {1, 0},
+		"--min-latency 2s --outcome rejected,ok": {},
+		"--id " + all[0].ID + "," + all[4].ID:    {4, 0},
+		"--key key_2":                            {2},
+	} {
+		out, _ := l.Run(cli.ExitOK, append([]string{"requests", "list", "--json"}, strings.Fields(line)...)...)
+		got := []string{}
+		for _, row := range clitest.Lines(t, out) {
+			got = append(got, row["id"].(string))
+		}
+		ids := []string{}
+		for _, i := range want {
+			ids = append(ids, all[i].ID)
+		}
+		if diff := cmp.Diff(ids, got); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}
+
+func TestFiltersThatCannotBeReadAreNamedAsFlags(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for line, want := range map[string]string{
+		"--from 3x":                         `error: --from: "3x" is not a time such as`,
+		"--min-cost x":                      `error: --min-cost: "x" is not an amount`,
+		"--limit 9999":                      `error: --limit: "9999" is not a number from 1 to 200` + "\n",
+		"--from 2026-11-08 --to 2026-11-01": "error: --to: it lies before the start\n",
+	} {
+		_, err := l.Run(cli.ExitUsage, append([]string{"requests", "list"}, strings.Fields(line)...)...)
+		clitest.MustContain(t, err, want)
+	}
+}
+
+func TestKeysAreFilteredByNameToo(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	made, _ := l.Run(cli.ExitOK, "keys", "create", "--name", "nightly", "--json")
+	e, other := clitest.Served(), clitest.FellBack()
+	e.KeyID = clitest.Lines(t, made)[0]["id"].(string)
+	l.Seed(e, other)
+	out, _ := l.Run(cli.ExitOK, "requests", "list", "--json", "--key", "nightly")
+	if rows := clitest.Lines(t, out); len(rows) != 1 || rows[0]["id"] != e.ID {
+		t.Errorf("rows: %v", rows)
+	}
+}
+
+func TestFilterFlagsAreTheParametersOfTheAPI(t *testing.T) {
+	t.Parallel()
+	cmd := (&requestCommands{console: newLab(t).Console, options: &cli.Options{}}).newList()
+	for field := range reflect.TypeFor[adminrequests.Filters]().Fields() {
+		name := field.Tag.Get("query")
+		if cmd.Flag(strings.ReplaceAll(name, "_", "-")) == nil {
+			t.Errorf("no flag for %s", name)
+		}
+		if _, _, err := requestlog.ParseFilter(url.Values{name: {""}}, clitest.Noon); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOlderRequestsAreAnnounced(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	_, err := l.Run(cli.ExitOK, "requests", "list", "--limit", "2")
+	clitest.MustContain(t, err, "for older ones add  --before "+clitest.Unpriced().ID)
+	out, err := l.Run(cli.ExitOK, "requests", "list", "--model", "nothing")
+	if out != "" || !strings.Contains(err, "no requests match") {
+		t.Errorf("%q %q", out, err)
+	}
+}
+
+func TestShowRequest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	for name, e := range map[string]requestlog.Entry{
+		"show_expected.txt": clitest.Served(), "show_fallback.txt": clitest.FellBack(), "show_failed.txt": clitest.Failed(), "show_unpriced.txt": clitest.Unpriced(), "show_free.txt": clitest.Free(),
+	} {
+		out, err := l.Run(cli.ExitOK, "requests", "show", e.ID)
+		clitest.Golden(t, name, out)
+		if err != "" || strings.Contains(out, "\x1b") {
+			t.Errorf("%s: stderr %q, or an escape code", name, err)
+		}
+		for line := range strings.Lines(out) {
+			if cli.Width(strings.TrimSuffix(line, "\n")) > 100 {
+				t.Errorf("%s: wider than 100 columns: %s", name, line)
+			}
+		}
+	}
+}
+
+func TestShowRequestWithItsTexts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	out, _ := l.Run(cli.ExitOK, "requests", "show", clitest.Served().ID, "--body")
+	clitest.MustContain(t, out, "\nRequest\n{\n  \"model\": \"auto\",\n", "\nAnswer\nnot  [31mJSON\n")
+	out, _ = l.Run(cli.ExitOK, "requests", "show", clitest.Failed().ID, "--body")
+	clitest.MustContain(t, out, "\nTexts\n  Storing bodies is disabled for the key of this request.\n")
+}
+
+func TestShowRequestAsJSON(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	out, _ := l.Run(cli.ExitOK, "requests", "show", clitest.Served().ID, "--json", "--body")
+	got := clitest.Lines(t, out)
+	if len(got) != 1 {
+		t.Fatalf("%d lines", len(got))
+	}
+	pick := map[string]any{}
+	for _, name := range []string{"id", "model", "provider", "decision", "cost_usd", "baseline_cost_usd", "saved_usd", "latency_ms", "body_state"} {
+		pick[name] = got[0][name]
+	}
+	want := map[string]any{
+		"id": clitest.Served().ID, "model": "small-b", "provider": "provider-x", "decision": "expected", "cost_usd": "0.00032",
+		"baseline_cost_usd": "0.0064", "saved_usd": "0.00608", "latency_ms": 412.0, "body_state": "stored",
+	}
+	if diff := cmp.Diff(want, pick); diff != "" {
+		t.Error(diff)
+	}
+	trace := got[0]["trace"].(map[string]any)
+	if n := len(trace["candidates"].([]any)); n != 4 || len(got[0]["attempts"].([]any)) != 1 {
+		t.Errorf("candidates %d, attempts %v", n, got[0]["attempts"])
+	}
+	if body := got[0]["body"].(map[string]any); body["response"] != "not \x1b[31mJSON" {
+		t.Errorf("body: %v", body)
+	}
+}
+
+// lateReader finds an entry only after a few looks, as when it is on its way from the spool.
+type lateReader struct {
+	requestlog.Reader
+	entry  requestlog.Entry
+	misses int
+}
+
+func (r *lateReader) Entry(_ context.Context, _, id string) (requestlog.Entry, error) {
+	if r.misses > 0 || id != r.entry.ID {
+		r.misses--
+		return requestlog.Entry{}, requestlog.ErrNotFound
+	}
+	return r.entry, nil
+}
+
+func TestShowWaitsForWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := commands.show(t.Context(), &lateReader{entry: clitest.Served(), misses: 5}, "ws", clitest.Served().ID, false); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 500*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+		began = time.Now()
+		err := commands.show(t.Context(), &lateReader{}, "ws", "req_\x1bnone", false)
+		if took := time.Since(began); err == nil || took != instance.SpoolDelay {
+			t.Errorf("gave up after %s: %v", took, err)
+		}
+		clitest.MustContain(t, cli.ErrorText(t.Context(), err), `error: there is no request "req_ none" in workspace ws`, "fix: see  fairlead requests list")
+	})
+}
+
+func TestRequestsOfAnotherWorkspaceAreNotSeen(t *testing.T) {
+	t.Parallel()
+	l := newLab(t).Seeded()
+	i, w := l.Open()
+	person, err := i.Accounts.CreateAccount(t.Context(), "a@example.com", "a long password", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := i.Accounts.CreateWorkspace(t.Context(), account.Actor{AccountID: person.ID, WorkspaceID: w.ID, Role: account.Owner}, "Other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := l.Run(cli.ExitOK, "requests", "list", "--json", "--workspace", other.ID)
+	if out != "" {
+		t.Errorf("rows of another workspace: %s", out)
+	}
+	_, errs := l.Run(cli.ExitFailed, "requests", "list", "--workspace", "ws_none")
+	clitest.MustContain(t, errs, "Workspace not found.")
+}

@@ -1,0 +1,78 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/app"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/requestlog"
+)
+
+// detail is a request as JSON, with its texts when they were asked for.
+type detail struct {
+	adminrequests.RequestDetail
+	Body *adminrequests.RequestBody `json:"body,omitempty"`
+}
+
+func (r *requestCommands) newShow() *cobra.Command {
+	var withBody bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show one request: what was chosen, why, and what it cost", Args: cli.OneArg("the request's id"),
+		Example: `  fairlead requests show req_01J…
+  fairlead requests show req_01J… --body
+  fairlead requests show req_01J… --json | jq .trace.candidates`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+				return r.show(cmd.Context(), i.Store.Log, w.ID, args[0], withBody)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&withBody, "body", false, "show the stored text of request and answer too")
+	return cmd
+}
+
+func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, workspaceID, id string, withBody bool) error {
+	e, err := instance.AwaitEntry(ctx, store, workspaceID, id)
+	if errors.Is(err, requestlog.ErrNotFound) {
+		return cli.WithFix(fmt.Errorf("there is no request %q in workspace %s", cli.Clean(id), workspaceID),
+			"see  fairlead requests list,  or name another --workspace or --data-dir")
+	}
+	if err != nil {
+		return err
+	}
+	var body *adminrequests.RequestBody
+	if withBody {
+		text, err := readBody(ctx, store, &e)
+		if err != nil {
+			return err
+		}
+		body = &text
+	}
+	if r.options.JSON {
+		return r.console.PrintJSON(detail{adminrequests.DetailOf(&e), body})
+	}
+	p := &entryPage{cli.Page{Width: r.console.PageWidth(40, 100), Coloured: r.console.Coloured(r.options)}}
+	p.entry(&e, r.console.FormatTime(r.options, e.Time, cli.FullTime))
+	if body != nil {
+		p.body(body)
+	}
+	return r.console.Print(p.String())
+}
+
+func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry) (adminrequests.RequestBody, error) {
+	if e.BodyState != requestlog.BodyStored {
+		return adminrequests.BodyOf(e.BodyState, requestlog.Body{}), nil
+	}
+	body, err := store.EntryBody(ctx, e.WorkspaceID, e.ID)
+	if errors.Is(err, requestlog.ErrNotFound) {
+		return adminrequests.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has taken it
+	}
+	return adminrequests.BodyOf(e.BodyState, body), err
+}

@@ -1,0 +1,165 @@
+package requests
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	tailEvery  = 500 * time.Millisecond
+	tailMemory = 400 // requests that are looked at again: a long one appears after shorter ones that began later
+
+	longestRequest = 10 * time.Minute
+)
+
+func (r *requestCommands) newTail() *cobra.Command {
+	var last int
+	cmd := &cobra.Command{
+		Use: "tail", Short: "Show requests as they come, until Ctrl-C", Args: cli.NoArgs,
+		Example: `  fairlead requests tail
+  fairlead requests tail --preset errors
+  fairlead requests tail --key ci --last 0 --json | jq -r '[.model, .cost_usd] | @tsv'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if last < 0 || last > requestlog.MaxLimit {
+				return cli.Usagef("use a number from 0 to 200", "--last: %d is out of range", last)
+			}
+			return r.selecting(cmd, func(s selected) error { return r.tail(cmd.Context(), s.store, s.filter, last) })
+		},
+	}
+	filter.AddFlags(cmd)
+	cmd.Flags().IntVar(&last, "last", 10, "how many earlier requests to show first")
+	return cmd
+}
+
+// tail writes matching requests until ctx ends.
+func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f requestlog.Filter, last int) error {
+	t := &tail{store: store, filter: f, floor: id.Floor("req", r.console.Now().Add(-longestRequest))}
+	earlier, err := t.begin(ctx)
+	if err != nil {
+		return err
+	}
+	out := r.follower()
+	if err := out.write(earlier[max(0, len(earlier)-last):]); err != nil {
+		return err
+	}
+	seen := 0
+	tick := time.NewTicker(tailEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			r.console.Infof(r.options, "stopped after %s", cli.Plural(seen, "new request"))
+			return &cli.ReportedError{Err: ctx.Err()}
+		case <-tick.C:
+		}
+		fresh, err := t.next(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		seen += len(fresh)
+		if err := out.write(fresh); err != nil {
+			return err
+		}
+	}
+}
+
+// tail is a place in the log.
+type tail struct {
+	store  requestlog.Reader
+	filter requestlog.Filter
+	floor  string   // nothing older is looked at
+	known  []string // ids seen at or after the floor, in order
+}
+
+// begin returns the newest requests, oldest first, and makes them known.
+func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
+	entries, err := t.store.Entries(ctx, t.filter, requestlog.Page{Limit: requestlog.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(entries)
+	for _, e := range entries {
+		t.known = append(t.known, e.ID)
+	}
+	if len(entries) == requestlog.MaxLimit {
+		t.floor = entries[0].ID // what is older has been there before
+	}
+	return entries, nil
+}
+
+// next returns the requests that have appeared since, oldest first.
+func (t *tail) next(ctx context.Context) ([]requestlog.Entry, error) {
+	var fresh []requestlog.Entry
+	for after := t.floor; ; {
+		page, err := t.store.Entries(ctx, t.filter, requestlog.Page{After: after, Limit: requestlog.MaxLimit})
+		if err != nil {
+			return fresh, err
+		}
+		for _, e := range page {
+			if at, found := slices.BinarySearch(t.known, e.ID); !found {
+				t.known = slices.Insert(t.known, at, e.ID)
+				fresh = append(fresh, e)
+			}
+		}
+		if len(page) < requestlog.MaxLimit {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	if over := len(t.known) - tailMemory; over > 0 {
+		t.known = slices.Delete(t.known, 0, over)
+		t.floor = t.known[0]
+	}
+	return fresh, nil
+}
+
+// follower writes rows as they come.
+type follower struct {
+	requests *requestCommands
+	widths   []int
+}
+
+func (r *requestCommands) follower() *follower { return &follower{requests: r} }
+
+func (f *follower) write(entries []requestlog.Entry) error {
+	r := f.requests
+	if len(entries) == 0 {
+		return nil
+	}
+	if r.options.JSON {
+		return r.writeRows(entries)
+	}
+	t := r.table()
+	for i := range entries {
+		r.addRow(t, &entries[i])
+	}
+	first := f.widths == nil
+	if first {
+		t.MinWidths = usualWidths
+	} else {
+		t.MinWidths = f.widths
+	}
+	width := r.console.Columns()
+	f.widths = t.Widths(width)
+	lines := t.Lines(width, r.console.Coloured(r.options))
+	if !first {
+		lines = lines[1:] // the titles stand above already
+	}
+	for _, line := range lines {
+		if err := r.console.Print(line + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usualWidths keep the columns of a tail in place while rows come one by one.
+var usualWidths = []int{30, 15, 18, 8, 20, 10, 10, 7, 9, 7, 7, 10, 6}

@@ -1,0 +1,117 @@
+package requests
+
+import (
+	"fmt"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// verdict says in one sentence what became of a request: who served it, how it came to that, how fast and for how much;
+// or what failed, who caused it and what to do.
+func verdict(e *requestlog.Entry) string {
+	if e.Outcome == requestlog.OK {
+		return served(e) + "."
+	}
+	text := ending(e)
+	if e.Error != nil && e.Error.Message != "" {
+		text += ": " + e.Error.Message
+	} else {
+		text += "."
+	}
+	if advice := advice(e); advice != "" {
+		text += " " + advice
+	}
+	if e.Model != "" && len(e.Attempts) > 0 && e.Cost != nil && *e.Cost > 0 {
+		text += fmt.Sprintf(" It cost %s.", cli.Dollars(*e.Cost))
+	}
+	return text
+}
+
+func served(e *requestlog.Entry) string {
+	price := "for " + cli.Amount(e.Cost)
+	switch {
+	case e.Cost == nil:
+		price = "at an unknown cost"
+	case *e.Cost == 0:
+		price = "for free"
+	}
+	provider := cli.OrDash(e.Provider)
+	if e.Simulated {
+		provider += " (SIMULATED)"
+	}
+	return fmt.Sprintf("Served by %s on %s – %s – in %s %s%s", cli.OrDash(e.Model), provider, routeText(e), cli.Duration(e.Latency), price, savedText(e))
+}
+
+func routeText(e *requestlog.Entry) string {
+	switch e.DecisionKind {
+	case route.Expected:
+		return "expected route"
+	case route.Policy:
+		return "controlled by policy " + cli.OrDash(e.Policy)
+	case route.Fallback:
+		for i := range e.Attempts {
+			if a := &e.Attempts[i]; a.Class != "" {
+				return fmt.Sprintf("fallback after %s/%s failed (%s)", a.Provider, a.Model, a.Class)
+			}
+		}
+		return "fallback"
+	}
+	return "no decision"
+}
+
+// ending says how a request ended that was not served to its end.
+func ending(e *requestlog.Entry) string {
+	after := cli.Duration(e.Latency)
+	switch e.Outcome {
+	case requestlog.ClientError:
+		return "Refused after " + after + " because of the request itself"
+	case requestlog.Rejected:
+		return "Rejected after " + after + " by " + rejecter(e)
+	case requestlog.UpstreamError:
+		return fmt.Sprintf("Failed at the providers after %s and %s", after, cli.Plural(len(e.Attempts), "attempt"))
+	case requestlog.Cancelled:
+		return "Cancelled: the client left after " + after
+	case requestlog.Partial:
+		return fmt.Sprintf("Broken off after %s: %s on %s delivered a part and then failed", after, cli.OrDash(e.Model), cli.OrDash(e.Provider))
+	case requestlog.Interrupted:
+		return "Interrupted: the gateway ended before the request did"
+	case requestlog.GatewayError:
+		return "Failed inside the gateway after " + after
+	case requestlog.OK:
+	}
+	return "Ended after " + after
+}
+
+func rejecter(e *requestlog.Entry) string {
+	if e.Error == nil {
+		return "the gateway"
+	}
+	switch {
+	case e.Error.Origin == llm.FromPolicy:
+		return "policy " + cli.OrDash(e.Policy)
+	case e.Error.Code == llm.RateLimited.Code():
+		return "a rate limit"
+	case e.Error.Code == llm.BudgetExceeded.Code():
+		return "a budget"
+	case e.Error.Origin == llm.FromClient:
+		return "the key's rights"
+	}
+	return "the gateway"
+}
+
+// advice says what to do about a failure, where its own message does not.
+func advice(e *requestlog.Entry) string {
+	switch e.Outcome {
+	case requestlog.UpstreamError:
+		return "Look at the attempts below, and test with  fairlead providers test."
+	case requestlog.Interrupted:
+		return "Repeat the request."
+	case requestlog.GatewayError:
+		return "Repeat the request; if it goes on, report its id."
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,80 @@
+// Package cli holds the root command and what all commands share: the console, tables, number formats, errors and exit codes.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Command creates a command and its subcommands.
+type Command func(*Console, *Options) *cobra.Command
+
+func NewRoot(c *Console, commands ...Command) *cobra.Command {
+	o := &Options{}
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "Fairlead routes model requests: one endpoint in front of every provider",
+		Example: `  fairlead serve                                  start the gateway on 127.0.0.1:8080
+  fairlead keys create --name ci                  make an API key
+  fairlead requests list --decision fallback      look at what was routed
+  fairlead requests show req_01J…                 see why, and what it cost`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           c.Version,
+		Args:              subcommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
+	root.SetIn(c.In)
+	root.SetVersionTemplate("fairlead {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	root.SetGlobalNormalizationFunc(dashes)
+	o.register(root.PersistentFlags())
+	root.AddCommand(newOpenAPI(c), newCompletion(c), newVersion(c, o))
+	for _, newCommand := range commands {
+		root.AddCommand(newCommand(c, o))
+	}
+	root.SetHelpCommand(newHelp())
+	return root
+}
+
+// dashes lets flags be written with underscores, as the same parameters are in addresses.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// Run executes one command line and returns its exit code.
+func Run(ctx context.Context, c *Console, args []string, commands ...Command) int {
+	root := NewRoot(c, commands...)           //nolint:contextcheck // commands get the context when they are run
+	root.SetArgs(append([]string{}, args...)) // nil would mean the process's own
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	if text := ErrorText(ctx, err); text != "" {
+		fmt.Fprintln(c.Err, text)
+	}
+	return ExitCode(ctx, err)
+}
+
+func ExitCode(ctx context.Context, err error) int {
+	if _, ok := errors.AsType[*ProblemsError](err); ok {
+		return ExitProblems
+	}
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return ExitUsage
+	}
+	if ctx.Err() != nil {
+		return ExitInterrupted
+	}
+	return ExitFailed
+}

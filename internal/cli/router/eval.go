@@ -1,0 +1,294 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/protocol"
+)
+
+// evalFlags choose what is judged.
+type evalFlags struct {
+	predictions string
+	abilities   string
+	models      []string
+	pairs       []string
+}
+
+func newRouterEval(c *cli.Console, o *cli.Options) *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use: "eval DATA.jsonl…|DIR", Short: "Judge predictions by recorded outcomes: recovered quality gap, calls needed, cost frontier",
+		Long: `Judge predictions by recorded outcomes
+
+Each line of the data is {"id", "source", "prompt", "scores": {model: 0 to 1}, "costs": {model: dollars}}; costs may be missing.
+For pairs of a strong and a weak model: APGR is the share of the quality gap that routing recovers, over all shares of strong
+calls (random routing has 0.5); CPT50 and CPT80 are the shares of strong calls that recover 50 % and 80 % of it. With costs: AIQ
+is the mean quality over all budgets, beside that of the best mixture of single models and of a router that knows the outcomes.
+
+Predictions are made here unless a file has them. Figures on data that the predictor was trained with flatter it: for those
+use predictions made by cross-validation.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "the data is missing: files, or a directory of .jsonl files")
+			}
+			return nil
+		},
+		Example: `  fairlead router eval outcomes/
+  fairlead router eval outcomes/mmlu.jsonl --pair mmlu:gpt-4o/llama-3.1-8b-instruct
+  fairlead router eval outcomes/ --predictions folds.jsonl --json | jq .pooled.apgr`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := f.run(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if o.JSON {
+				return c.PrintJSON(report)
+			}
+			return showReport(c, o, report)
+		},
+	}
+	cmd.Flags().StringVar(&f.predictions, "predictions", "", `file of predictions to judge, one {"id", "scores"} a line, as "router score" writes them`)
+	cmd.Flags().StringVar(&f.abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
+	cmd.Flags().StringSliceVar(&f.models, "models", nil, "predict these models only")
+	cmd.Flags().StringArrayVar(&f.pairs, "pair", nil, "judge this pair, SOURCE:STRONG/WEAK, instead of the usual ones; may be repeated")
+	return cmd
+}
+
+func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, error) {
+	plan, err := f.plan()
+	if err != nil {
+		return protocol.Report{}, err
+	}
+	paths, err := dataFiles(args)
+	if err != nil {
+		return protocol.Report{}, err
+	}
+	e := &evaluation{plan: plan, predictions: protocol.Predictions{}}
+	if f.predictions != "" {
+		if err := e.readPredictions(ctx, f.predictions); err != nil {
+			return protocol.Report{}, err
+		}
+	} else if e.guess, err = f.guesser(); err != nil {
+		return protocol.Report{}, err
+	}
+	for _, path := range paths {
+		if err := e.readOutcomes(ctx, path); err != nil {
+			return protocol.Report{}, err
+		}
+	}
+	return protocol.Judge(e.rows, e.predictions, plan), nil
+}
+
+// plan is the usual one, or the pairs asked for with whatever has costs.
+func (f *evalFlags) plan() (protocol.Plan, error) {
+	plan := protocol.Standard()
+	if len(f.pairs) == 0 {
+		return plan, nil
+	}
+	plan.Pairs = nil
+	for _, text := range f.pairs {
+		source, models, ok1 := strings.Cut(text, ":")
+		slash := strings.LastIndexByte(models, '/') // the strong model's vendor may stand before an earlier one
+		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
+			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q is not SOURCE:STRONG/WEAK", text)
+		}
+		plan.Pairs = append(plan.Pairs, protocol.Pair{Source: source, Strong: predict.Canonical(models[:slash]), Weak: predict.Canonical(models[slash+1:])})
+	}
+	plan.Pooled = plan.Pairs[0]
+	return plan, nil
+}
+
+// dataFiles are the files named, and those in the directories named.
+func dataFiles(args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, fmt.Errorf("read the outcomes: %w", err)
+		}
+		if !info.IsDir() {
+			paths = append(paths, arg)
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(arg, "*.jsonl"))
+		if err != nil || len(found) == 0 {
+			return nil, errors.Join(err, fmt.Errorf("read the outcomes: there is no .jsonl file in %s", arg))
+		}
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// evaluation collects outcomes and predictions. Lines are read on all cores.
+type evaluation struct {
+	plan        protocol.Plan
+	guess       *guesser // nil when the predictions are given
+	mu          sync.Mutex
+	rows        []protocol.Row
+	predictions protocol.Predictions
+}
+
+// outcomeLine is a line of the data.
+type outcomeLine struct {
+	Source       string             `json:"source"`
+	Scores       map[string]float64 `json:"scores"`
+	Costs        map[string]float64 `json:"costs"`
+	Contaminated bool               `json:"contaminated"`
+}
+
+var errNoSource = errors.New(`"source" or "scores" is missing`)
+
+func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
+	return e.readFile(ctx, path, func(line []byte) error {
+		var in outcomeLine
+		if err := json.Unmarshal(line, &in); err != nil {
+			return err
+		}
+		if in.Source == "" || len(in.Scores) == 0 {
+			return errNoSource
+		}
+		wanted, all := e.wanted(in.Source)
+		if len(wanted) == 0 && !all {
+			return nil
+		}
+		id, prompt, err := parsePrompt(line)
+		if err != nil {
+			return err
+		}
+		row := protocol.Row{ID: string(id), Source: in.Source, Scores: canonical(in.Scores), Costs: canonical(in.Costs), Contaminated: in.Contaminated}
+		if all {
+			wanted = slices.Collect(maps.Keys(row.Scores))
+		}
+		var guessed map[string]float64
+		if e.guess != nil {
+			guessed = e.guess.chances(prompt, wanted)
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.rows = append(e.rows, row)
+		if e.guess != nil {
+			e.predictions[row.ID] = guessed
+		}
+		return nil
+	})
+}
+
+// wanted are the models of a source that the plan asks for; all of them where costs are judged.
+func (e *evaluation) wanted(source string) (models []string, all bool) {
+	for _, p := range e.plan.Pairs {
+		if p.Source == source {
+			models = append(models, p.Strong, p.Weak)
+		}
+	}
+	return models, slices.ContainsFunc(e.plan.Costed, func(c protocol.Costed) bool { return slices.Contains(c.Sources, source) })
+}
+
+func canonical(byName map[string]float64) map[string]float64 {
+	renamed := make(map[string]float64, len(byName))
+	for name, v := range byName {
+		renamed[predict.Canonical(name)] = v
+	}
+	return renamed
+}
+
+func (e *evaluation) readPredictions(ctx context.Context, path string) error {
+	return e.readFile(ctx, path, func(line []byte) error {
+		var in struct {
+			ID     json.RawMessage    `json:"id"`
+			Scores map[string]float64 `json:"scores"`
+		}
+		if err := json.Unmarshal(line, &in); err != nil {
+			return err
+		}
+		if len(in.ID) == 0 {
+			return errNoID
+		}
+		scores := canonical(in.Scores)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.predictions[string(in.ID)] = scores
+		return nil
+	})
+}
+
+func (e *evaluation) readFile(ctx context.Context, path string, read func(line []byte) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the outcomes: %w", err)
+	}
+	defer f.Close()
+	before := len(e.rows)
+	err = eachLine(ctx, f, func(line, out []byte) ([]byte, error) { return out, read(line) }, func([]byte) error { return nil })
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	slices.SortFunc(e.rows[before:], func(a, b protocol.Row) int { return strings.Compare(a.ID, b.ID) }) // several cores read them in any order
+	return nil
+}
+
+// guesser predicts. Models of which nothing is known have no prediction.
+type guesser struct {
+	roster *roster
+	only   []string
+	mu     sync.Mutex
+	known  map[string]*predict.Ability // nil for those of which nothing is known
+}
+
+func (f *evalFlags) guesser() (*guesser, error) {
+	known, err := newRoster(f.abilities)
+	if err != nil {
+		return nil, err
+	}
+	g := &guesser{roster: known, known: map[string]*predict.Ability{}}
+	models := f.models
+	if len(models) == 0 {
+		return g, nil
+	}
+	if _, err := known.rate(models); err != nil {
+		return nil, err
+	}
+	for _, name := range models {
+		g.only = append(g.only, predict.Canonical(name))
+	}
+	return g, nil
+}
+
+func (g *guesser) chances(p predict.Prompt, models []string) map[string]float64 {
+	sketch := g.roster.predictor.Features(p)
+	chances := make(map[string]float64, len(models))
+	for _, name := range models {
+		if a := g.ability(name); a != nil {
+			chances[name] = predict.Success(&sketch, a).Chance
+		}
+	}
+	return chances
+}
+
+func (g *guesser) ability(name string) *predict.Ability {
+	if len(g.only) > 0 && !slices.Contains(g.only, name) {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a, seen := g.known[name]
+	if !seen {
+		if found, ok := g.roster.ability(name); ok {
+			a = &found
+		}
+		g.known[name] = a
+	}
+	return a
+}

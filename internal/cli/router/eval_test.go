@@ -1,0 +1,103 @@
+package router
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+)
+
+// outcomes writes data of two sources: in both the strong model wins where the prompt is a sum.
+func writeOutcomes(l *clitest.Lab) string {
+	l.T.Helper()
+	dir := l.T.TempDir()
+	for _, source := range []string{"sums", "talk"} {
+		var text strings.Builder
+		for i := range 120 {
+			weak, cost := 1, 0.01
+			if i%3 == 0 {
+				weak = 0
+			}
+			fmt.Fprintf(&text, `{"id": "%s/%d", "source": "%s", "prompt": "Question %d?", "scores": {"openai/gpt-4o": 1, "gpt-4o-mini": %d}, "costs": {"gpt-4o": %v, "gpt-4o-mini": 0.001}}`+"\n",
+				source, i, source, i, weak, cost)
+		}
+		if err := os.WriteFile(filepath.Join(dir, source+".jsonl"), []byte(text.String()), 0o600); err != nil {
+			l.T.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// knowing are predictions that are right about one source and wrong about the other.
+func writePredictions(l *clitest.Lab) string {
+	var text strings.Builder
+	for i := range 120 {
+		lead := 0.1
+		if i%3 == 0 {
+			lead = 0.9
+		}
+		fmt.Fprintf(&text, `{"id": "sums/%d", "scores": {"gpt-4o": %v, "gpt-4o-mini": 0}}`+"\n", i, lead)
+		fmt.Fprintf(&text, `{"id": "talk/%d", "scores": {"gpt-4o": %v, "gpt-4o-mini": 0}}`+"\n", i, -lead)
+	}
+	return l.File("predictions.jsonl", text.String())
+}
+
+func TestEvalOfGivenPredictions(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	dir, predictions := writeOutcomes(l), writePredictions(l)
+	pairs := []string{"--pair", "sums:gpt-4o/gpt-4o-mini", "--pair", "talk:openai/gpt-4o/gpt-4o-mini", "--pair", "none:a/b"}
+	out, err := l.Run(cli.ExitOK, append([]string{"router", "eval", dir, "--predictions", predictions}, pairs...)...)
+	clitest.MustContain(t, out, "SOURCE", "sums", "talk", "pooled", "APGR")
+	clitest.MustContain(t, err, "1 pair left out")
+	out, _ = l.Run(cli.ExitOK, append([]string{"router", "eval", dir, "--predictions", predictions, "--json"}, pairs...)...)
+	report := clitest.Lines(t, out)[0]
+	apgr := func(i int) float64 { return report["pairs"].([]any)[i].(map[string]any)["apgr"].(float64) }
+	if apgr(0) < 0.8 || apgr(1) > 0.2 {
+		t.Errorf("right predictions have %.3f, wrong ones %.3f", apgr(0), apgr(1))
+	}
+	if pooled := report["pooled"].(map[string]any)["apgr"].(float64); math.Abs(pooled-0.5) > 0.35 {
+		t.Errorf("the mixture has %.3f", pooled)
+	}
+}
+
+func TestEvalPredictsByItself(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	dir := writeOutcomes(l)
+	out, _ := l.Run(cli.ExitOK, "router", "eval", filepath.Join(dir, "sums.jsonl"), "--pair", "sums:gpt-4o/gpt-4o-mini", "--json")
+	pair := clitest.Lines(t, out)[0]["pairs"].([]any)[0].(map[string]any)
+	if pair["prompts"] != 120.0 || math.Abs(pair["lead"].(float64)-1.0/3) > 1e-9 {
+		t.Errorf("%v", pair)
+	}
+	again, _ := l.Run(cli.ExitOK, "router", "eval", filepath.Join(dir, "sums.jsonl"), "--pair", "sums:gpt-4o/gpt-4o-mini", "--json")
+	if out != again {
+		t.Error("judged twice, it differs")
+	}
+	out, _ = l.Run(cli.ExitOK, "router", "eval", dir, "--pair", "sums:gpt-4o/gpt-4o-mini", "--models", "gpt-4o", "--json")
+	if pair := clitest.Lines(t, out)[0]["pairs"].([]any)[0].(map[string]any); pair["skipped"] != true {
+		t.Errorf("a pair of which one model is not predicted: %v", pair)
+	}
+}
+
+func TestEvalSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := l.Run(cli.ExitUsage, "router", "eval")
+	clitest.MustContain(t, err, "the data is missing")
+	_, err = l.Run(cli.ExitFailed, "router", "eval", filepath.Join(l.Dir, "nowhere"))
+	clitest.MustContain(t, err, "read the outcomes", "no such file")
+	_, err = l.Run(cli.ExitFailed, "router", "eval", t.TempDir())
+	clitest.MustContain(t, err, "there is no .jsonl file in")
+	_, err = l.Run(cli.ExitUsage, "router", "eval", writeOutcomes(l), "--pair", "sums")
+	clitest.MustContain(t, err, `--pair "sums" is not SOURCE:STRONG/WEAK`)
+	_, err = l.Run(cli.ExitFailed, "router", "eval", l.File("bad.jsonl", `{"id": 1, "prompt": "x"}`))
+	clitest.MustContain(t, err, `bad.jsonl: line 1: "source" or "scores" is missing`)
+	_, err = l.Run(cli.ExitUsage, "router", "eval", writeOutcomes(l), "--models", "house-model")
+	clitest.MustContain(t, err, "nothing is known about the model")
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
+)
+
+// healthTime bounds the question whether a server is ready.
+const healthTime = 5 * time.Second
+
+// readiness is what /readyz answers.
+type readiness struct {
+	Status string `json:"status"`
+	Checks []struct {
+		Name string `json:"name"`
+		OK   bool   `json:"ok"`
+		Note string `json:"note,omitempty"`
+	} `json:"checks"`
+}
+
+func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use: "health", Short: "Ask a running server whether it would serve a request now", Args: cli.NoArgs,
+		Long: "Ask a running server whether it would serve a request now: exit code 0 or 1. Without --url it asks the address that the configuration listens on.",
+		Example: `  fairlead health
+  fairlead health --url http://127.0.0.1:8080`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			own := address == ""
+			if own {
+				address = instance.OwnURL(c, o)
+			}
+			u, err := ParseAddress(address)
+			if err != nil {
+				return err
+			}
+			return askHealth(cmd.Context(), c, o, u, own)
+		},
+	}
+	cmd.Flags().StringVar(&address, "url", "", "address of the server (default the configured one, http://127.0.0.1:8080)")
+	return cmd
+}
+
+// ParseAddress reads what --url says.
+func ParseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, cli.Usagef("write it as http://127.0.0.1:8080", "--url: %q is not an address", address)
+	}
+	return u, nil
+}
+
+func askHealth(ctx context.Context, c *cli.Console, o *cli.Options, u *url.URL, own bool) error {
+	status, state, err := AskReady(ctx, u, own)
+	if err != nil {
+		return err
+	}
+	return tellHealth(c, o, status, state)
+}
+
+// AskReady asks a server whether it is ready; own says that it is the one of this machine and configuration.
+func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state readiness, err error) {
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("/readyz").String(), nil)
+	if err != nil {
+		return 0, state, err
+	}
+	// The certificate of our own listener is made for its public name, not for loopback.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && isLoopback(u)}}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return 0, state, cli.WithFix(fmt.Errorf("nothing answers at %s: %w", u.Redacted(), UnwrapNet(err)), "start it with  fairlead serve,  or name its address with --url")
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return 0, state, fmt.Errorf("read the answer: %w", err)
+	}
+	if err := json.Unmarshal(body, &state); err != nil || state.Status == "" {
+		return 0, state, fmt.Errorf("%s answers with status %d, but not as fairlead does", u.Redacted(), resp.StatusCode)
+	}
+	return resp.StatusCode, state, nil
+}
+
+// UnwrapNet leaves out the parts of a network error that repeat the address.
+func UnwrapNet(err error) error {
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func tellHealth(c *cli.Console, o *cli.Options, status int, state readiness) error {
+	ready := status == http.StatusOK
+	text := state.String()
+	var err error
+	if o.JSON {
+		err = c.PrintJSON(state)
+	} else {
+		err = c.Print(cli.Clean(text) + "\n")
+	}
+	if err == nil && !ready {
+		return &cli.ReportedError{Err: errors.New(text)}
+	}
+	return err
+}
+
+// String is the state in one line, with the checks that failed.
+func (r readiness) String() string {
+	var bad []string
+	for _, check := range r.Checks {
+		if !check.OK {
+			bad = append(bad, strings.TrimSuffix(check.Name+": "+check.Note, ": "))
+		}
+	}
+	return strings.TrimSuffix(r.Status+" – "+strings.Join(bad, ", "), " – ")
+}
+
+func isLoopback(u *url.URL) bool {
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fairlead/internal/spelling"
+)
+
+// helpTemplate begins with examples, because that is what most people look for.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}`
+
+const usageTemplate = `{{if .HasExample}}Examples:
+{{.Example}}
+
+{{end}}Usage:
+{{- if .Runnable}}{{if .HasParent}}
+  {{.UseLine}}{{end}}{{end}}
+{{- if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+`
+
+// Group is a command that only holds others.
+func Group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example, Args: subcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return Usagef("see  "+cmd.CommandPath()+" --help", "%s needs a command: %s", cmd.CommandPath(), JoinOr(names(cmd)))
+		},
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// subcommand refuses what is not a command, with the one that was probably meant.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	fix := "see  " + cmd.CommandPath() + " --help"
+	if near := spelling.Closest(args[0], names(cmd)); near != "" {
+		return Usagef("run  "+cmd.CommandPath()+" "+near, "unknown command %q; did you mean %q?", args[0], near)
+	}
+	return Usagef(fix, "unknown command %q", args[0])
+}
+
+// NoArgs is for commands that take flags only.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if args[0] == "true" || args[0] == "false" {
+		return Usagef("write the value after an equals sign: --flag="+args[0], "unexpected %q", args[0])
+	}
+	return Usagef("see  "+cmd.CommandPath()+" --help", "unexpected %q: %s takes no arguments", args[0], cmd.CommandPath())
+}
+
+// OneArg is for commands that need exactly one argument.
+func OneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return Usagef("run  "+cmd.UseLine(), "%s is missing", what)
+		case len(args) > 1:
+			return Usagef("run  "+cmd.UseLine(), "unexpected %q: only %s is taken", args[1], what)
+		}
+		return nil
+	}
+}
+
+// OptionalArg is for commands that take one argument or none.
+func OptionalArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return OneArg(what)(cmd, args)
+	}
+}
+
+// RequireFlag refuses a command line without a flag that has no default.
+func RequireFlag(cmd *cobra.Command, flag, example string) error {
+	if value := cmd.Flag(flag); value.Changed && value.Value.String() != "" {
+		return nil
+	}
+	return Usagef("run  "+cmd.CommandPath()+" "+example, "--%s is missing", flag)
+}
+
+// flagError turns what the flag parser says into a usage error, with the flag that was probably meant. A command that is
+// misspelt is told before its flags, which nobody knows.
+func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if unknownCommand := subcommand(cmd, cmd.Flags().Args()); unknownCommand != nil {
+			return unknownCommand
+		}
+	}
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || missing.GetSpecifiedShortnames() != "" {
+		return &UsageError{WithFix(err, "see  %s --help", cmd.CommandPath())}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	name := strings.ReplaceAll(missing.GetSpecifiedName(), "_", "-")
+	if near := spelling.Closest(name, known); near != "" {
+		return Usagef("use  --"+near, "unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return Usagef("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
+}
+
+// newHelp is the command behind "fairlead help keys".
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Show help about a command", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return subcommand(target, rest)
+			}
+			target.InitDefaultHelpFlag()
+			target.InitDefaultVersionFlag()
+			return target.Help()
+		},
+	}
+}
+
+func names(cmd *cobra.Command) []string {
+	var list []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			list = append(list, sub.Name())
+		}
+	}
+	return list
+}
+
+// JoinOr writes names as a sentence does: a, b or c.
+func JoinOr(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

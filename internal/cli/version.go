@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/admin"
+)
+
+// versionView is what this program is, as JSON.
+type versionView struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func newVersion(c *Console, o *Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: NoArgs,
+		Example: `  fairlead version
+  fairlead version --json | jq -r .version`,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			v := versionView{c.Version, c.commit, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if o.JSON {
+				return c.PrintJSON(v)
+			}
+			return c.Print(fmt.Sprintf("fairlead %s (%s/%s, %s)\n", v.Version, v.OS, v.Arch, v.Go))
+		},
+	}
+}
+
+func newOpenAPI(c *Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "openapi", Short: "Print the OpenAPI document of the admin API", Args: NoArgs,
+		Example: `  fairlead openapi > openapi.json`,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			document, err := admin.OpenAPI()
+			if err != nil {
+				return err
+			}
+			return c.Print(string(document))
+		},
+	}
+}
+
+func newCompletion(c *Console) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use: "completion SHELL", Short: "Print the completion script of a shell: " + JoinOr(shells), ValidArgs: shells,
+		Example: `  source <(fairlead completion bash)
+  fairlead completion zsh > "${fpath[1]}/_fairlead"
+  fairlead completion fish > ~/.config/fish/completions/fairlead.fish
+  fairlead completion powershell | Out-String | Invoke-Expression`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := OneArg("the name of a shell")(cmd, args); err != nil {
+				return err
+			}
+			if !slices.Contains(shells, args[0]) {
+				return Usagef("use  "+JoinOr(shells), "unknown shell %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(c.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(c.Out)
+			case "fish":
+				return root.GenFishCompletion(c.Out, true)
+			}
+			return root.GenPowerShellCompletionWithDesc(c.Out)
+		},
+	}
+}
