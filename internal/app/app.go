@@ -34,12 +34,17 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
+	"fairlead/internal/memory"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
+	"fairlead/internal/pricebook"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/providerset"
+	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/signals"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/telemetry"
@@ -73,8 +78,8 @@ type App struct {
 	log     *slog.Logger
 	level   slog.LevelVar // of log
 	config  atomic.Pointer[config.Loaded]
-	fleet   atomic.Pointer[fleet]
-	local   []localServer
+	fleet   atomic.Pointer[providerset.Set]
+	local   []providerset.LocalServer
 	listed  modelLists
 	sizes   atomic.Pointer[[]overview.StorageSample] // of the database, over the last days
 
@@ -86,7 +91,7 @@ type App struct {
 	storeNew                bool
 	spool                   *spool.Spool
 	feed                    *requestlog.Feed
-	redaction               *redaction
+	redaction               *redaction.Filter
 	accounts                *account.Service
 	keyring                 *account.Keyring
 	vault                   *vault.Vault
@@ -103,7 +108,7 @@ type App struct {
 	shared                  *promptcache.Shared // prefixes, where replicas share them
 	redis                   *redis.Client       // nil without one
 	keeper                  *keeper
-	signals                 *signals
+	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
 	admin                   *api.Server
 	dashboard               http.Handler
@@ -135,7 +140,7 @@ func Run(ctx context.Context, o Options) error {
 	if !o.Quiet {
 		a.announce(time.Since(began))
 	}
-	boundMemory(memoryFiles)
+	memory.SetLimit(memory.CgroupFiles)
 	a.warnBaseline()
 	a.start(ctx)
 	select {
@@ -147,7 +152,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (a *App) warnBaseline() {
-	if text := a.fleet.Load().doubtBaseline(a.loaded().Config.DefaultModel); text != "" {
+	if text := a.fleet.Load().UnknownBaseline(a.loaded().Config.DefaultModel); text != "" {
 		a.log.Warn("the configuration is doubtful", "why", text)
 	}
 }
@@ -330,15 +335,15 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	a.feed = requestlog.NewFeed()
-	a.redaction = newRedaction(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
+	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	a.simulator = mockprovider.NewSimulator(mockprovider.Options{Latency: 1})
 	if c.Detect {
-		a.local = findLocal(ctx)
+		a.local = providerset.FindLocal(ctx)
 	}
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return fmt.Errorf("read the predictor: %w", err)
 	}
-	var f *fleet
+	var f *providerset.Set
 	if err := a.patiently(ctx, func() (err error) {
 		if f, err = a.build(ctx, a.loaded()); err != nil {
 			return err
@@ -347,7 +352,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}); err != nil {
 		return err
 	}
-	a.egress = egress.New(f.egressOptions(c))
+	a.egress = egress.New(f.EgressOptions(c))
 	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, OnHint: a.tellHint})
 	a.admission = &limit.AdmissionQueue{}
 	a.admission.Configure(c.Limits.ShedAfter)
@@ -359,7 +364,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Routes: routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64},
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(),
+		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.Snapshot(),
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},
@@ -370,17 +375,17 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 }
 
 // adopt makes a fleet the one in force.
-func (a *App) adopt(f *fleet) {
+func (a *App) adopt(f *providerset.Set) {
 	a.fleet.Store(f)
 	var providers, models []string
-	for _, t := range f.snapshot().Targets() {
+	for _, t := range f.Snapshot().Targets() {
 		providers, models = append(providers, t.Provider), append(models, t.Model.Name)
 	}
 	a.metrics.SetNames(providers, models)
 }
 
 // build assembles the fleet from configuration, vault and what was found on loopback.
-func (a *App) build(ctx context.Context, loaded *config.Loaded) (*fleet, error) {
+func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Set, error) {
 	c := loaded.Config
 	secrets, err := a.vaultCredentials(ctx)
 	if err != nil {
@@ -390,18 +395,18 @@ func (a *App) build(ctx context.Context, loaded *config.Loaded) (*fleet, error) 
 	if err != nil {
 		return nil, err
 	}
-	book, err := bookOf(c).read()
+	book, err := pricebook.Of(c).Read()
 	if err != nil {
 		return nil, err
 	}
-	f, err := builder{
-		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, listed: a.listed.get(), simulator: a.simulator, book: book, predictor: abilities{a.predictor},
-		fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
-	}.assemble()
+	f, err := providerset.Builder{
+		Config: c, Version: a.version, Env: a.options.Env, Vault: secrets, Disabled: disabled, Local: a.local, Listed: a.listed.get(), Simulator: a.simulator, Book: book, Predictor: abilities{a.predictor},
+		Fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
+	}.Assemble()
 	if err != nil {
 		return nil, err
 	}
-	f.policies, err = a.instancePolicies(loaded, f)
+	f.Policies, err = a.instancePolicies(loaded, f)
 	return f, err
 }
 

@@ -23,10 +23,11 @@ import (
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
 	"fairlead/internal/route"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/transcript"
 	"fairlead/internal/wire/chat"
 )
 
@@ -54,7 +55,7 @@ func (a *App) adminParts() admin.Parts {
 		},
 		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		Requests: requests.Deps{
-			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: b, Ratings: ratings{a}, Transcript: transcript,
+			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: b, Ratings: ratings{a}, Transcript: transcript.ToChat,
 		},
 		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
 		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Figures: a.db.Figures},
@@ -73,7 +74,7 @@ type bridge struct{ app *App }
 // Models lists every model that has a target.
 func (b bridge) Models() []providers.ModelState {
 	var list []providers.ModelState
-	states, set := b.health(), b.app.fleet.Load().priced
+	states, set := b.health(), b.app.fleet.Load().Priced
 	for _, t := range b.app.gateway.Targets().Targets() {
 		state := providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
 		i := slices.IndexFunc(list, func(m providers.ModelState) bool { return m.Model.Name == t.Model.Name })
@@ -92,8 +93,8 @@ func (b bridge) Providers() []providers.ProviderState {
 	f := b.app.fleet.Load()
 	states, tired := b.health(), b.app.health.Credentials()
 	var list []providers.ProviderState
-	for _, p := range f.providers {
-		one := f.state(p)
+	for _, p := range f.Providers {
+		one := f.State(p)
 		one.Enabled = true
 		for i := range one.Credentials {
 			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == one.Credentials[i].ID })
@@ -102,40 +103,19 @@ func (b bridge) Providers() []providers.ProviderState {
 			}
 		}
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.priced[t.ID()]})
+			one.Targets = append(one.Targets, providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.Priced[t.ID()]})
 		}
 		list = append(list, one)
 	}
-	for _, p := range f.off {
-		list = append(list, f.state(p))
+	for _, p := range f.Off {
+		list = append(list, f.State(p))
 	}
 	return list
 }
 
-// state is what is known of a provider, switched on or off: all but its targets.
-func (f *fleet) state(p *provider.Provider) providers.ProviderState {
-	one := providers.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated}
-	for _, c := range p.Credentials {
-		one.Credentials = append(one.Credentials, providers.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
-	}
-	return one
-}
-
 // Known reports whether a name means a model that is on offer, or at least in the catalog.
-func (b bridge) Known(name string) (bool, []string) { return known(b.app.gateway.Targets(), name) }
-
-func known(snap *route.Snapshot, name string) (bool, []string) {
-	if len(snap.Named(name)) > 0 {
-		return true, nil
-	}
-	if _, ok := snap.Catalog.Model(name); ok {
-		return true, nil
-	}
-	near := snap.Suggest(name)
-	if len(near) == 0 {
-		near = snap.Catalog.Suggest(name, 5)
-	}
-	return false, near
+func (b bridge) Known(name string) (bool, []string) {
+	return providerset.Known(b.app.gateway.Targets(), name)
 }
 
 func (b bridge) health() map[string]providers.TargetHealth {
@@ -159,7 +139,7 @@ func (b bridge) Test(ctx context.Context, name string) (providers.ProbeResult, e
 	if !ok {
 		return providers.ProbeResult{}, account.ErrNotFound
 	}
-	return testProvider(ctx, b.app.egress, p), nil
+	return providerset.Probe(ctx, b.app.egress, p), nil
 }
 
 // ResetCircuits closes the circuits of a provider and wakes its credentials.
@@ -219,7 +199,7 @@ func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, works
 func (b bridge) Facts() overview.Facts {
 	loaded := b.app.loaded()
 	c := loaded.Config
-	providers := b.app.fleet.Load().providers
+	providers := b.app.fleet.Load().Providers
 	simulated := len(providers) > 0
 	for _, p := range providers {
 		simulated = simulated && p.Simulated
@@ -236,7 +216,7 @@ func (b bridge) Facts() overview.Facts {
 			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
 		},
-		Catalog: b.app.fleet.Load().catalog.Version(), Router: route.Router,
+		Catalog: b.app.fleet.Load().Catalog.Version(), Router: route.Router,
 		Predictor: b.app.predictor.Version(), Policies: b.app.rules.Instance().Len(),
 	}
 }
@@ -307,7 +287,7 @@ const disabledSetting = "disabled_providers"
 // SetEnabled turns a provider on or off and keeps that over restarts.
 func (b bridge) SetEnabled(ctx context.Context, name string, enabled bool) error {
 	f := b.app.fleet.Load()
-	if !f.has(name) {
+	if !f.Has(name) {
 		return account.ErrNotFound
 	}
 	names, err := b.app.disabledProviders(ctx)

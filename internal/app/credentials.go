@@ -8,18 +8,19 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
 	"fairlead/internal/redact"
 	"fairlead/internal/vault"
 )
 
 // vaultCredentials opens the credentials that were entered in the dashboard. One that cannot be opened is left out and
 // reported: the others must go on working.
-func (a *App) vaultCredentials(ctx context.Context) (credentials, error) {
+func (a *App) vaultCredentials(ctx context.Context) (providerset.Credentials, error) {
 	sealed, err := a.vault.Credentials(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read stored credentials: %w", err)
 	}
-	all := credentials{}
+	all := providerset.Credentials{}
 	for _, c := range sealed {
 		secret, err := a.vault.Open(c)
 		if err != nil {

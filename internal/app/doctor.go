@@ -8,17 +8,18 @@ import (
 	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
+	"fairlead/internal/providerset"
 )
 
 // Preview is the fleet of a configuration and environment as far as it is known without the store, for when that does not
 // open.
 func Preview(ctx context.Context, c config.Config, env func(string) string) (*Fleet, error) {
 	var client *egress.Client
-	f, err := preview(ctx, c, env, &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return client.Do(r) })})
+	f, err := providerset.Preview(ctx, c, env, &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return client.Do(r) })})
 	if err != nil {
 		return nil, err
 	}
-	client = egress.New(f.egressOptions(c))
+	client = egress.New(f.EgressOptions(c))
 	return &Fleet{fleet: f, egress: client}, nil
 }
 

@@ -62,12 +62,12 @@ func (a *App) baselineText() string {
 func (a *App) providersText() string {
 	f := a.fleet.Load()
 	var parts []string
-	for _, p := range f.providers {
+	for _, p := range f.Providers {
 		n := len(p.Targets)
 		switch {
 		case p.Simulated:
 			parts = append(parts, fmt.Sprintf("simulator (%d models, no network, no cost) – set OPENAI_API_KEY or add one in the dashboard", n))
-		case f.sources[p.Name] == "detected":
+		case f.Sources[p.Name] == "detected":
 			parts = append(parts, fmt.Sprintf("%s (%s, %d models)", p.Name, p.BaseURL, n))
 		case len(p.Credentials) == 0:
 			parts = append(parts, fmt.Sprintf("%s (no credential, %d models)", p.Name, n))

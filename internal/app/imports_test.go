@@ -36,6 +36,16 @@ var layers = [][]string{
 		"web",
 	},
 	{
+		"internal/providerset",
+		"internal/redaction",
+		"internal/signals",
+	},
+	{
+		"internal/memory",
+		"internal/pricebook",
+		"internal/transcript",
+	},
+	{
 		"internal/gateway",
 		"internal/admin",
 	},

@@ -20,8 +20,10 @@ import (
 	"fairlead/internal/egress"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
 	"fairlead/internal/store"
 	"fairlead/internal/vault"
 )
@@ -109,7 +111,7 @@ func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, 
 
 // Fleet is the providers and models that a server with this configuration, environment and store would have.
 type Fleet struct {
-	fleet  *fleet
+	fleet  *providerset.Set
 	egress *egress.Client
 }
 
@@ -121,7 +123,7 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 		simulator: mockprovider.NewSimulator(mockprovider.Options{}),
 	}
 	if i.Config.Detect {
-		a.local = findLocal(ctx)
+		a.local = providerset.FindLocal(ctx)
 	}
 	var err error
 	if a.predictor, err = predict.Embedded(); err != nil {
@@ -131,7 +133,7 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 	if err != nil {
 		return nil, err
 	}
-	a.egress = egress.New(f.egressOptions(i.Config)) // also for the logins of its providers
+	a.egress = egress.New(f.EgressOptions(i.Config)) // also for the logins of its providers
 	return &Fleet{fleet: f, egress: a.egress}, nil
 }
 
@@ -139,25 +141,25 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 func (f *Fleet) Close() { f.egress.Close() }
 
 // Catalog is everything known about models, whether on offer here or not.
-func (f *Fleet) Catalog() *catalog.Catalog { return f.fleet.catalog }
+func (f *Fleet) Catalog() *catalog.Catalog { return f.fleet.Catalog }
 
 // Targets lists every target by provider and model.
-func (f *Fleet) Targets() []*provider.Target { return f.fleet.snapshot().Targets() }
+func (f *Fleet) Targets() []*provider.Target { return f.fleet.Snapshot().Targets() }
 
 // Providers lists the providers in the order of the configuration, those that are switched off at the end.
 func (f *Fleet) Providers() []providers.ProviderState {
 	var list []providers.ProviderState
-	for _, p := range f.fleet.providers {
-		one := f.fleet.state(p)
+	for _, p := range f.fleet.Providers {
+		one := f.fleet.State(p)
 		one.Enabled = true
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, providers.TargetState{Target: t, PriceSet: f.fleet.priced[t.ID()]})
+			one.Targets = append(one.Targets, providers.TargetState{Target: t, PriceSet: f.fleet.Priced[t.ID()]})
 		}
 		slices.SortFunc(one.Targets, func(x, y providers.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
 		list = append(list, one)
 	}
-	for _, p := range f.fleet.off {
-		list = append(list, f.fleet.state(p))
+	for _, p := range f.fleet.Off {
+		list = append(list, f.fleet.State(p))
 	}
 	return list
 }
@@ -165,9 +167,12 @@ func (f *Fleet) Providers() []providers.ProviderState {
 // Test makes one cheap call to the provider; what it finds wrong is in the answer. account.ErrNotFound for a name that
 // is not configured or switched off.
 func (f *Fleet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
-	i := slices.IndexFunc(f.fleet.providers, func(p *provider.Provider) bool { return p.Name == name })
+	i := slices.IndexFunc(f.fleet.Providers, func(p *provider.Provider) bool { return p.Name == name })
 	if i < 0 {
 		return providers.ProbeResult{}, account.ErrNotFound
 	}
-	return testProvider(ctx, f.egress, f.fleet.providers[i]), nil
+	return providerset.Probe(ctx, f.egress, f.fleet.Providers[i]), nil
 }
+
+// World says what policies may name.
+func (f *Fleet) World() policy.World { return f.fleet.World() }

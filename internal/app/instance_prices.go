@@ -9,6 +9,8 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/catalog/importer"
 	"fairlead/internal/llm"
+	"fairlead/internal/pricebook"
+	"fairlead/internal/providerset"
 )
 
 // ErrNoPrice says that no price was set by hand or imported that could be taken back.
@@ -16,18 +18,18 @@ var ErrNoPrice = errors.New("no price of this target was imported or set by hand
 
 // Prices is the catalog with the imported prices and those set by hand, without what the configuration file says.
 func (i *Instance) Prices() (*catalog.Catalog, error) {
-	book, err := bookOf(i.Config).read()
+	book, err := pricebook.Of(i.Config).Read()
 	if err != nil {
 		return nil, err
 	}
-	return withBook(book)
+	return pricebook.Catalog(book)
 }
 
 // ImportPrices compares a price list with the prices that hold, and stores what is accepted unless it is a dry run. A
 // running server takes it up by itself.
 func (i *Instance) ImportPrices(ctx context.Context, source string, rows []importer.Row, o importer.Options, dryRun bool) (importer.Diff, error) {
 	if !dryRun {
-		return bookOf(i.Config).importRows(ctx, source, rows, o)
+		return pricebook.Of(i.Config).ImportRows(ctx, source, rows, o)
 	}
 	known, err := i.Prices()
 	if err != nil {
@@ -38,7 +40,7 @@ func (i *Instance) ImportPrices(ctx context.Context, source string, rows []impor
 
 // SetPrice stores a price that somebody sets by hand, from a moment on.
 func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Time) error {
-	return bookOf(i.Config).update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
+	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		book.Set(known, l, from)
 		return nil
 	})
@@ -47,7 +49,7 @@ func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Ti
 // RemovePrice takes back a price that was imported or set by hand: the program's own holds again. ErrNoPrice when there
 // is none.
 func (i *Instance) RemovePrice(ctx context.Context, provider, model string, from time.Time) error {
-	return bookOf(i.Config).update(ctx, func(book *catalog.PriceHistory, _ *catalog.Catalog) error {
+	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, _ *catalog.Catalog) error {
 		if !book.Remove(provider, model, from) {
 			return ErrNoPrice
 		}
@@ -57,7 +59,7 @@ func (i *Instance) RemovePrice(ctx context.Context, provider, model string, from
 
 // FetchList reads a price list from the network, under the rules that calls to providers obey.
 func (f *Fleet) FetchList(ctx context.Context, address, version string) ([]byte, error) {
-	return fetchList(ctx, f.egress, address, "fairlead/"+version)
+	return pricebook.FetchList(ctx, f.egress, address, "fairlead/"+version)
 }
 
 // SetPrice prices a target by hand; nil goes back to what catalog and configuration say.
@@ -71,10 +73,10 @@ func (b bridge) SetPrice(ctx context.Context, providerName, model string, price 
 		return account.ErrNotFound
 	}
 	c, now := b.app.loaded().Config, time.Now()
-	if pricedInFile(c, providerName, model) {
+	if providerset.PricedInFile(c, providerName, model) {
 		return llm.Errorf(llm.Conflict, "The configuration file sets the price of %s at %s. Change it there.", model, providerName)
 	}
-	err := bookOf(c).update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
+	err := pricebook.Of(c).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		if price != nil {
 			book.Set(known, catalog.Listing{Provider: providerName, Model: model, Upstream: t.Upstream, Op: t.Model.Op, Price: price}, now)
 			return nil

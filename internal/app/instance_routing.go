@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/providerset"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -38,7 +39,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	}
 	a.config.Store(i.loaded)
 	if i.Config.Detect {
-		a.local = findLocal(ctx)
+		a.local = providerset.FindLocal(ctx)
 	}
 	var err error
 	if a.predictor, err = predict.Embedded(); err != nil {
@@ -48,7 +49,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	if err != nil {
 		return nil, err
 	}
-	if f.policies, err = readPolicies(i.loaded, f.world()); err != nil {
+	if f.Policies, err = providerset.ReadPolicies(i.loaded, f.World()); err != nil {
 		return nil, err
 	}
 	if err := a.openRules(ctx, f); err != nil {
@@ -57,7 +58,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	c := i.Config
 	a.gateway = gateway.New(gateway.Parts{
 		Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
-		Settings: gatewaySettings(c), Snapshot: f.snapshot(),
+		Settings: gatewaySettings(c), Snapshot: f.Snapshot(),
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: promptcache.NewMemory(1),
 			Draw: func() float64 { return 1 }, // disables exploration
@@ -67,14 +68,14 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 }
 
 // openRules reads policies and ratings once.
-func (a *App) openRules(ctx context.Context, f *fleet) error {
+func (a *App) openRules(ctx context.Context, f *providerset.Set) error {
 	a.fleet.Store(f)
-	a.rules = policystore.New(a.db.Config, f.policies, f.world(), nil)
+	a.rules = policystore.New(a.db.Config, f.Policies, f.World(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
-		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
+		Base: f.Snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
 	})
 	if err := a.feedback.Refresh(ctx); err != nil {
 		return fmt.Errorf("read ratings: %w", err)
@@ -122,7 +123,7 @@ func (r *Routing) Verify(ctx context.Context, e *requestlog.Entry, body requestl
 	if e.Decision != nil {
 		versions = e.Decision.Versions
 	}
-	library := replay.NewLibrary(r.app.db.Config, r.app.fleet.Load().catalog, time.LoadLocation)
+	library := replay.NewLibrary(r.app.db.Config, r.app.fleet.Load().Catalog, time.LoadLocation)
 	return replay.Verify(e, library.World(ctx, versions), r.app.sketchAgain(ctx, e, body.Request))
 }
 

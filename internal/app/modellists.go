@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
 )
 
 const (
@@ -81,11 +82,11 @@ func (a *App) keepModelLists(ctx context.Context) {
 // readModelLists reads the lists that are due and reports whether one changed.
 func (a *App) readModelLists(ctx context.Context) (changed bool) {
 	all := a.loaded().Config.AllowUnpriced || a.keyring.AllowsUnpriced()
-	for _, p := range a.fleet.Load().providers {
+	for _, p := range a.fleet.Load().Providers {
 		if !readsList(p, all) || !a.listed.due(p.Name, time.Now()) {
 			continue
 		}
-		result := testProvider(ctx, a.egress, p)
+		result := providerset.Probe(ctx, a.egress, p)
 		if ctx.Err() != nil {
 			return false
 		}

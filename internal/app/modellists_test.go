@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
 )
 
 func TestModelListsAreBounded(t *testing.T) {
@@ -67,25 +68,25 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 		{Name: "one", Upstream: "one-2026", InputPerMtok: &price, OutputPerMtok: &price},
 	}}}
 	c.Providers = append(c.Providers, config.Provider{Name: "openai", APIKeys: []string{"sk-0123456789"}})
-	b := builder{
-		config: c, env: func(string) string { return "" },
-		listed:    map[string][]string{"house": {"one-2026", "two"}, "openai": {"gpt-4.1", "gpt-4.1-2025-04-14", "gpt-99"}, "other": {"three"}},
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
+	b := providerset.Builder{
+		Config: c, Env: func(string) string { return "" },
+		Listed:    map[string][]string{"house": {"one-2026", "two"}, "openai": {"gpt-4.1", "gpt-4.1-2025-04-14", "gpt-99"}, "other": {"three"}},
+		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
 	}
-	f, err := b.assemble()
+	f, err := b.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := f.providers[0].Targets
+	targets := f.Providers[0].Targets
 	if len(targets) != 2 || targets[0].Listed || targets[1].Model.Name != "two" || !targets[1].NamedOnly() {
 		t.Errorf("targets: %+v", targets)
 	}
-	for _, target := range f.providers[1].Targets {
+	for _, target := range f.Providers[1].Targets {
 		if target.Listed != (target.Model.Name == "gpt-99") {
 			t.Errorf("%s: listed is %v", target.ID(), target.Listed)
 		}
 	}
-	if dated := f.routes.Named("gpt-4.1-2025-04-14"); len(dated) != 1 || dated[0].Price == nil {
+	if dated := f.Routes.Named("gpt-4.1-2025-04-14"); len(dated) != 1 || dated[0].Price == nil {
 		t.Errorf("a dated name lost its price: %+v", dated)
 	}
 }
@@ -98,14 +99,14 @@ func TestProvidersWithoutModelsAreReported(t *testing.T) {
 		{Name: "house", BaseURL: "http://house.example/v1"},
 		{Name: "known", BaseURL: "http://known.example/v1", Models: []config.Model{{Name: "one"}}},
 	}
-	f, err := builder{
-		config: c, env: func(string) string { return "" },
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
-	}.assemble()
+	f, err := providerset.Builder{
+		Config: c, Env: func(string) string { return "" },
+		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+	}.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
-	warnings := f.withoutModels()
+	warnings := f.WithoutModels()
 	if len(warnings) != 1 || !strings.Contains(warnings[0], `"house"`) || !strings.Contains(warnings[0], "http://house.example/v1/models") {
 		t.Errorf("warnings: %q", warnings)
 	}

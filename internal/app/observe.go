@@ -18,12 +18,12 @@ func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	a.keeper.note(e)
 	telemetry.LogEntry(a.log, e)
-	a.feed.Publish(requestlog.Update{Entry: a.redaction.shown(e)})
+	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }
 
 // observeStart hears of every request that is sent to a provider.
 func (a *App) observeStart(e *requestlog.Entry) {
-	begun := a.redaction.shown(e)
+	begun := a.redaction.RedactRow(e)
 	begun.Attempts = nil // still being written
 	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/providerset"
 )
 
 // loadText reads a configuration file with this text.
@@ -21,7 +23,7 @@ func loadText(t *testing.T, text string) *config.Loaded {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := config.Load(config.Options{Path: path, Env: []string{"HOME=" + t.TempDir(), "FAIRLEAD_DETECT=false"}, Vendors: VendorNames()})
+	loaded, err := config.Load(config.Options{Path: path, Env: []string{"HOME=" + t.TempDir(), "FAIRLEAD_DETECT=false"}, Vendors: providerset.VendorNames()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ providers:
 func TestPoliciesMayNameWhatExists(t *testing.T) {
 	t.Parallel()
 	f := assembled(t, loadText(t, ruledHouse).Config)
-	w := f.world()
+	w := f.World()
 	for what, c := range map[string]struct {
 		list []string
 		has  []string
@@ -129,7 +131,7 @@ error: FILE line 10: policy "ours": no model is called "house/our-modle"
 	if diff := cmp.Diff(want, strings.ReplaceAll(problems.Pretty(), loaded.Path, "FILE")); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Check(t.Context(), loaded, func(string) string { return "" }); err == nil || err.Error() != problems.Error() {
+	if _, err := providerset.Check(t.Context(), loaded, func(string) string { return "" }); err == nil || err.Error() != problems.Error() {
 		t.Errorf("checked without a store: %v", err)
 	}
 }
@@ -152,4 +154,16 @@ func TestPoliciesInForceOutliveWhatTheyName(t *testing.T) {
 	if _, err := a.instancePolicies(&next, assembled(t, without)); err == nil {
 		t.Error("a configuration that comes in names nothing and is taken")
 	}
+}
+
+// assembled builds the provider set of a configuration, without environment and store.
+func assembled(t *testing.T, c config.Config) *providerset.Set {
+	t.Helper()
+	set, err := providerset.Builder{
+		Config: c, Env: func(string) string { return "" }, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+	}.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }

@@ -19,15 +19,16 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/money"
+	"fairlead/internal/pricebook"
 )
 
-func priceOf(t *testing.T, b priceBook, provider, model string) *catalog.Price {
+func priceOf(t *testing.T, b pricebook.Book, provider, model string) *catalog.Price {
 	t.Helper()
-	book, err := b.read()
+	book, err := b.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := withBook(book)
+	c, err := pricebook.Catalog(book)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +41,11 @@ func priceOf(t *testing.T, b priceBook, provider, model string) *catalog.Price {
 
 func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
 	t.Parallel()
-	b := priceBook{filepath.Join(t.TempDir(), "data", "prices")}
+	b := pricebook.Book{Dir: filepath.Join(t.TempDir(), "data", "prices")}
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			err := b.update(t.Context(), func(book *catalog.PriceHistory, c *catalog.Catalog) error {
+			err := b.Update(t.Context(), func(book *catalog.PriceHistory, c *catalog.Catalog) error {
 				book.Set(c, catalog.Listing{Provider: "p", Model: fmt.Sprintf("m%d", i), Price: &catalog.Price{Input: money.Rate(i + 1), Source: "x"}}, time.Unix(1, 0))
 				return nil
 			})
@@ -59,11 +60,11 @@ func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
 			t.Errorf("m%d costs %d", i, got)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(b.dir, "prices.json.*"))
+	left, err := filepath.Glob(filepath.Join(b.Dir, "prices.json.*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	info, err := os.Stat(b.path())
+	info, err := os.Stat(b.Path())
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -71,15 +72,15 @@ func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
 
 func TestABookThatCannotBeReadStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	b := priceBook{t.TempDir()}
-	if err := os.WriteFile(b.path(), []byte("{broken"), 0o600); err != nil {
+	b := pricebook.Book{Dir: t.TempDir()}
+	if err := os.WriteFile(b.Path(), []byte("{broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := b.update(t.Context(), func(*catalog.PriceHistory, *catalog.Catalog) error { t.Error("changed"); return nil })
-	if err == nil || !strings.Contains(err.Error(), b.path()) {
+	err := b.Update(t.Context(), func(*catalog.PriceHistory, *catalog.Catalog) error { t.Error("changed"); return nil })
+	if err == nil || !strings.Contains(err.Error(), b.Path()) {
 		t.Errorf("got %v", err)
 	}
-	if text, err := os.ReadFile(b.path()); err != nil || string(text) != "{broken" {
+	if text, err := os.ReadFile(b.Path()); err != nil || string(text) != "{broken" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
 }
@@ -115,10 +116,10 @@ func TestRefreshTakesOverWhatDoesNotJump(t *testing.T) {
 	if calls.Load() != 2 {
 		t.Errorf("%d calls, want two in 25 hours", calls.Load())
 	}
-	if p := priceOf(t, bookOf(c), "openai", "gpt-4.1"); p.Input != money.PerMillion(1.9) || p.Source != "models.dev" || p.At(now.Add(-1)).Input != money.PerMillion(2) {
+	if p := priceOf(t, pricebook.Of(c), "openai", "gpt-4.1"); p.Input != money.PerMillion(1.9) || p.Source != "models.dev" || p.At(now.Add(-1)).Input != money.PerMillion(2) {
 		t.Errorf("got %+v", p)
 	}
-	if p := priceOf(t, bookOf(c), "openai", "gpt-5"); p.Input != money.PerMillion(1.25) {
+	if p := priceOf(t, pricebook.Of(c), "openai", "gpt-5"); p.Input != money.PerMillion(1.25) {
 		t.Errorf("a jump was accepted: %+v", p)
 	}
 	for _, part := range []string{"price refused", "model=gpt-5", "prices refreshed", "changed=1"} {

@@ -11,31 +11,39 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/feedback"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/providerset"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/signals"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
 )
 
 // freshness is how old policies and ratings that another process wrote may be.
 const freshness = 5 * time.Second
 
 // openRouting builds what decisions depend on beside targets and prices.
-func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error {
-	a.rules = policystore.New(a.db.Config, f.policies, f.world(), nil)
+func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
+	a.rules = policystore.New(a.db.Config, f.Policies, f.World(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
-		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().snapshot().Ability(model) }, Predictor: a.predictor.Version(),
+		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
 		HalfLife: a.halfLife,
 	})
 	a.fleet.Store(f)
 	if err := a.feedback.Refresh(ctx); err != nil {
 		return fmt.Errorf("read ratings: %w", err)
 	}
-	a.signals = newSignals(a.feedback.Signal, func(err error) { a.report("write signals", err) })
+	a.signals = signals.New(a.feedback.Signal, func(err error) { a.report("write signals", err) })
 	a.keeper = &keeper{app: a, kept: map[string]time.Time{}, wanted: make(chan *requestlog.Entry, 64)}
 	return a.openPrefixes(c)
 }
@@ -64,7 +72,7 @@ func (a *App) openPrefixes(c config.Config) error {
 func (a *App) startRouting(ctx context.Context) {
 	a.tasks.Go(func() { a.keepRouting(ctx) })
 	a.tasks.Go(func() { a.keeper.run(ctx) })
-	a.tasks.Go(func() { a.signals.run(ctx) })
+	a.tasks.Go(func() { a.signals.Run(ctx) })
 	if a.shared != nil {
 		a.tasks.Go(func() { a.shared.Run(ctx) })
 	}
@@ -165,4 +173,26 @@ func (k *keeper) keep(ctx context.Context, e *requestlog.Entry) error {
 	defer k.mu.Unlock()
 	k.kept[k.key(e)] = e.Time
 	return nil
+}
+
+// instancePolicies reads the policies of a configuration. Those of the configuration in force were checked when it came
+// into force: what they name may be gone since, switched off or without a credential, and is no reason to refuse a fleet.
+func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
+	w := f.World()
+	w.Open = a.fleet.Load() != nil && loaded == a.loaded()
+	return providerset.ReadPolicies(loaded, w)
+}
+
+// routes are the paths of the model API.
+func routes() []gateway.Route {
+	openAI := chat.Format{Now: time.Now}
+	return []gateway.Route{
+		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
+		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
+		{Path: "/completions", Op: llm.Complete, Format: openAI},
+		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
+		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
+		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+	}
 }

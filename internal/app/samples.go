@@ -27,7 +27,7 @@ type sampler struct{ app *App }
 
 // Available reports whether the simulator serves.
 func (s sampler) Available() bool {
-	return slices.ContainsFunc(s.app.fleet.Load().providers, func(p *provider.Provider) bool { return p.Simulated })
+	return slices.ContainsFunc(s.app.fleet.Load().Providers, func(p *provider.Provider) bool { return p.Simulated })
 }
 
 // Send sends every sample, a few at a time.

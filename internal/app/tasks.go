@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"fairlead/internal/config"
+	"fairlead/internal/memory"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
+	"fairlead/internal/transcript"
 )
 
 // drainTime is how long requests under way may go on after the signal to stop.
@@ -19,7 +21,7 @@ const drainTime = 30 * time.Second
 func (a *App) start(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they end after the last request, not at the signal
 	a.endTasks = cancel
-	a.tasks.Go(func() { settleMemory(ctx) })
+	a.tasks.Go(func() { memory.ReleaseAfterStart(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db.Log, spool.RunOptions{
@@ -44,10 +46,10 @@ func (a *App) start(ctx context.Context) {
 // prepare makes a batch of entries ready for the database, outside the request path.
 func (a *App) prepare(entries []requestlog.Entry) {
 	for i := range entries {
-		assembleAnswer(&entries[i])
-		a.signals.note(&entries[i])
+		transcript.AssembleResponse(&entries[i])
+		a.signals.Add(&entries[i])
 	}
-	a.redaction.prepareBatch(entries)
+	a.redaction.RedactBatch(entries)
 }
 
 func (a *App) listenForReloads(ctx context.Context) {
@@ -91,11 +93,11 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	}
 	a.config.Store(next)
 	a.setLevel(next.Config.Log)
-	a.egress.Update(f.egressOptions(next.Config))
+	a.egress.Update(f.EgressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
-	a.rules.SetInstance(f.policies, f.world())
-	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
+	a.rules.SetInstance(f.Policies, f.World())
+	a.gateway.Update(gatewaySettings(next.Config), f.Snapshot())
 	a.adopt(f)
 	a.report("correct abilities", a.feedback.Recompute(ctx))
 	return nil
@@ -122,7 +124,7 @@ func (a *App) stop(ctx context.Context) error {
 	}
 	a.endTasks()
 	a.tasks.Wait()
-	a.redaction.wait()
+	a.redaction.Wait()
 	return errors.Join(err, a.close())
 }
 

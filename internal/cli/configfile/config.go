@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/config"
+	"fairlead/internal/providerset"
 )
 
 func NewConfig(c *cli.Console, o *cli.Options) *cobra.Command {
@@ -35,7 +35,7 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 			loaded, err := instance.LoadConfig(c, o, o.Flags())
 			warning := ""
 			if err == nil {
-				warning, err = app.Check(cmd.Context(), loaded, c.Getenv)
+				warning, err = providerset.Check(cmd.Context(), loaded, c.Getenv)
 			}
 			if problems, ok := errors.AsType[*config.Problems](err); ok {
 				return showProblems(c, o, problems)

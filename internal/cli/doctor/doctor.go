@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/cli/server"
 	"fairlead/internal/config"
+	"fairlead/internal/providerset"
 )
 
 // checkTime bounds a check: one that hangs must not hide what the others find.
@@ -129,7 +129,7 @@ func (d *doctor) configuration(ctx context.Context) []finding {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, checkTime)
 		defer cancel()
-		warning, err = app.Check(ctx, loaded, d.console.Getenv)
+		warning, err = providerset.Check(ctx, loaded, d.console.Getenv)
 		for _, text := range loaded.Warnings {
 			found = append(found, finding{check, doubt, text, "correct or remove it"})
 		}

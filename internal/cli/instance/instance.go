@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/config"
+	"fairlead/internal/providerset"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spelling"
 )
@@ -40,7 +41,7 @@ func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*confi
 
 // ConfigSources are where the configuration of this command line comes from.
 func ConfigSources(c *cli.Console, o *cli.Options, flags map[string]string) config.Options {
-	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: app.VendorNames(), Missing: app.MissingAddress}
+	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: providerset.VendorNames(), Missing: providerset.MissingAddress}
 }
 
 // onlyFlags reports whether nothing but this command line is wrong.

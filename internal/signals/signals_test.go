@@ -1,4 +1,4 @@
-package app
+package signals
 
 import (
 	"context"
@@ -45,10 +45,10 @@ func TestAnswersThatBreakTheirSchemaAreNoticed(t *testing.T) {
 
 func TestSignalsAreGatheredAndBounded(t *testing.T) {
 	t.Parallel()
-	s := newSignals(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
+	s := New(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
 	e := &requestlog.Entry{ID: "req_1", WorkspaceID: "ws_1", Model: "m", Signals: []string{"truncation"}, Decision: &route.Decision{}}
 	for range 5000 {
-		s.note(e)
+		s.Add(e)
 	}
 	got := s.gathered()
 	if len(got) != cap(s.waiting) || got[0].Signal != feedback.Truncation || got[0].Model != "m" || got[0].Source != feedback.FromSignal {

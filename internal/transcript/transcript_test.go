@@ -1,4 +1,4 @@
-package app
+package transcript
 
 import (
 	"bytes"
@@ -114,10 +114,10 @@ func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
 			e := requestlog.Entry{Format: name, Body: requestlog.Body{
 				Request: []byte(tc.request), Response: stored(t, tc.format, said()), Streamed: true,
 			}}
-			_, streamed := transcript(name, e.Body)
+			_, streamed := ToChat(name, e.Body)
 			fold(&e.Body)
-			assembleAnswer(&e)
-			request, whole := transcript(name, e.Body)
+			AssembleResponse(&e)
+			request, whole := ToChat(name, e.Body)
 
 			if e.Body.Streamed {
 				t.Error("a complete stream was not joined")
@@ -141,7 +141,7 @@ func TestTranscriptOfACutAnswerTellsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, said()[:4]), Streamed: true}
 
-	_, answer := transcript(messages.Name, body)
+	_, answer := ToChat(messages.Name, body)
 
 	if got := readChat(t, answer); !strings.HasPrefix(got.Content, "It is") || got.Finish != "" {
 		t.Errorf("got %+v", got)
@@ -151,7 +151,7 @@ func TestTranscriptOfACutAnswerTellsWhatThereIs(t *testing.T) {
 func TestTranscriptOfWhatCannotBeReadIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"chat", messages.Name, responses.Name, "unknown"} {
-		request, response := transcript(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
+		request, response := ToChat(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
 		if request != nil || response != nil {
 			t.Errorf("%s: %q, %q", format, request, response)
 		}

@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"fmt"
@@ -29,17 +29,17 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 		t.Fatal("no vendor ollama")
 	}
 	environment := map[string]string{"MISTRAL_API_KEY": "sk-mistral-0123456789"}
-	f, err := builder{
-		config: c, env: func(name string) string { return environment[name] }, disabled: []string{"house", "mistral", local.Name},
-		local: []localServer{{vendor: local.Vendor(), models: []string{"llama"}}}, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
-	}.assemble()
+	f, err := Builder{
+		Config: c, Env: func(name string) string { return environment[name] }, Disabled: []string{"house", "mistral", local.Name},
+		Local: []LocalServer{{vendor: local.Vendor(), models: []string{"llama"}}}, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+	}.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	got := map[string][3]string{}
-	for _, p := range f.off {
-		s := f.state(p)
+	for _, p := range f.Off {
+		s := f.State(p)
 		hint := ""
 		if len(s.Credentials) > 0 {
 			hint = s.Credentials[0].Hint
@@ -57,10 +57,10 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(f.providers) != 1 || f.providers[0].Name != mockprovider.Provider || len(f.hosts) != 0 {
-		t.Errorf("in use are %v, reachable %v", f.providers, f.hosts)
+	if len(f.Providers) != 1 || f.Providers[0].Name != mockprovider.Provider || len(f.hosts) != 0 {
+		t.Errorf("in use are %v, reachable %v", f.Providers, f.hosts)
 	}
-	if !f.has("house") || !f.has(local.Name) || f.has("nobody") {
+	if !f.Has("house") || !f.Has(local.Name) || f.Has("nobody") {
 		t.Error("a provider that is switched off is not known")
 	}
 }
@@ -69,10 +69,10 @@ func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	environment := map[string]string{"MISTRAL_API_KEY": "1234567", "OPENAI_API_KEY": "EMPTY", "GROQ_API_KEY": "12345678"}
-	_, err := builder{
-		config: c, env: func(name string) string { return environment[name] },
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
-	}.assemble()
+	_, err := Builder{
+		Config: c, Env: func(name string) string { return environment[name] },
+		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+	}.Assemble()
 	if err == nil || !strings.Contains(err.Error(), "MISTRAL_API_KEY holds a credential with fewer than 8") || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "GROQ") {
 		t.Errorf("got %v", err)
 	}
@@ -98,18 +98,18 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 		{Provider: mockprovider.Provider, Model: imitation, Price: set},
 		{Provider: "nobody", Model: "none", Price: set},
 	}}
-	f, err := builder{config: c, env: func(string) string { return "" }, simulator: simulator, book: book}.assemble()
+	f, err := Builder{Config: c, Env: func(string) string { return "" }, Simulator: simulator, Book: book}.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	byHand := map[string]bool{"house/one": true, mockprovider.Provider + "/" + imitation: true}
-	for _, target := range f.snapshot().Targets() {
-		if id := target.ID(); byHand[id] != (target.Price != nil && target.Price.Input == money.PerMillion(5)) || byHand[id] != f.priced[id] {
+	for _, target := range f.Snapshot().Targets() {
+		if id := target.ID(); byHand[id] != (target.Price != nil && target.Price.Input == money.PerMillion(5)) || byHand[id] != f.Priced[id] {
 			t.Errorf("%s: %+v", id, target.Price)
 		}
 	}
-	if !pricedInFile(c, "house", "two") || pricedInFile(c, "house", "one") || pricedInFile(c, "nobody", "two") {
+	if !PricedInFile(c, "house", "two") || PricedInFile(c, "house", "one") || PricedInFile(c, "nobody", "two") {
 		t.Error("what the file prices is not known")
 	}
 }
@@ -123,7 +123,7 @@ func TestTheClosestWaitingTimeCounts(t *testing.T) {
 		Name: "house", Timeouts: config.Timeouts{Connect: time.Second, Idle: 9 * time.Second, FirstToken: 8 * time.Second},
 		Models: []config.Model{{Name: "one", Timeouts: config.Timeouts{FirstToken: 2 * time.Second, Total: time.Minute}}},
 	}
-	b := builder{config: c}
+	b := Builder{Config: c}
 	one, two := &catalog.Model{Name: "one"}, &catalog.Model{Name: "two"}
 	thinking := &catalog.Model{Name: "two", Abilities: llm.Reasoning}
 	for name, test := range map[string]struct {

@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/provider/compatible"
 )
 
-// localServer is a model server found on loopback.
-type localServer struct {
+// LocalServer is a model server found on loopback.
+type LocalServer struct {
 	vendor provider.Vendor
 	models []string
 }
@@ -25,8 +25,8 @@ type localServer struct {
 // probeTime bounds the search for local servers: start-up waits for it.
 const probeTime = 250 * time.Millisecond
 
-// findLocal asks the usual loopback ports of local model servers what they serve. Servers without models are left out.
-func findLocal(ctx context.Context) []localServer {
+// FindLocal asks the usual loopback ports of local model servers what they serve. Servers without models are left out.
+func FindLocal(ctx context.Context) []LocalServer {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	client := egress.New(egress.Options{Connect: probeTime, AllowPrivate: []netip.Prefix{
@@ -34,15 +34,15 @@ func findLocal(ctx context.Context) []localServer {
 	}})
 	defer client.Close()
 	rows := slices.DeleteFunc(compatible.Rows(), func(r compatible.Row) bool { return !r.Local })
-	found := make([]localServer, len(rows))
+	found := make([]LocalServer, len(rows))
 	var wait sync.WaitGroup
 	for i, row := range rows {
 		wait.Go(func() {
-			found[i] = localServer{vendor: row.Vendor(), models: listModels(ctx, client, row.BaseURL+row.ModelsPath)}
+			found[i] = LocalServer{vendor: row.Vendor(), models: listModels(ctx, client, row.BaseURL+row.ModelsPath)}
 		})
 	}
 	wait.Wait()
-	var servers []localServer
+	var servers []LocalServer
 	for _, s := range found {
 		if len(s.models) > 0 {
 			servers = append(servers, s)

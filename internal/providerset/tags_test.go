@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestTargetsHaveTheTagsOfTheOperatorAndOfFacts(t *testing.T) {
 	f := assembled(t, c)
 
 	got := map[string][]string{}
-	for _, p := range append(f.providers, f.off...) {
+	for _, p := range append(f.Providers, f.Off...) {
 		got[p.Name] = p.Targets[0].Tags
 	}
 	want := map[string][]string{
@@ -44,7 +44,7 @@ func TestOpenWeightsAreTagged(t *testing.T) {
 	c.Detect = false
 	c.Providers = []config.Provider{{Name: "groq", APIKeys: []string{"sk"}}}
 	tagged := 0
-	for _, target := range assembled(t, c).snapshot().Targets() {
+	for _, target := range assembled(t, c).Snapshot().Targets() {
 		if (len(target.Tags) == 1 && target.Tags[0] == "open_weights") != target.Model.OpenWeights {
 			t.Errorf("%s: open weights %t, tags %v", target.ID(), target.Model.OpenWeights, target.Tags)
 		}
@@ -85,12 +85,12 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// assembled is the fleet of a configuration, without environment and store.
-func assembled(t *testing.T, c config.Config) *fleet {
+// assembled is the provider set of a configuration, without environment and store.
+func assembled(t *testing.T, c config.Config) *Set {
 	t.Helper()
-	f, err := builder{
-		config: c, env: func(string) string { return "" }, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
-	}.assemble()
+	f, err := Builder{
+		Config: c, Env: func(string) string { return "" }, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+	}.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package app
+package redaction
 
 import (
 	"bytes"
@@ -21,9 +21,9 @@ import (
 
 const address = "ann@example.com"
 
-func newTestRedaction(own *redact.Rules, standard ...string) *redaction {
+func newTestRedaction(own *redact.Rules, standard ...string) *Filter {
 	w := &account.Workspace{ID: "ws_1", Redaction: own}
-	return newRedaction(func(id string) *account.Workspace {
+	return New(func(id string) *account.Workspace {
 		if id == w.ID {
 			return w
 		}
@@ -53,10 +53,10 @@ func leaky() requestlog.Entry {
 	}
 }
 
-func prepareOne(r *redaction, e *requestlog.Entry) {
+func prepareOne(r *Filter, e *requestlog.Entry) {
 	batch := []requestlog.Entry{*e}
-	r.prepareBatch(batch)
-	r.wait()
+	r.RedactBatch(batch)
+	r.Wait()
 	*e = batch[0]
 }
 
@@ -71,7 +71,7 @@ func everythingOf(t *testing.T, e *requestlog.Entry) string {
 
 func TestPreparedEntriesHoldNothingThatARuleFinds(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*redaction{
+	for name, r := range map[string]*Filter{
 		"the workspace's rules": newTestRedaction(&redact.Rules{Builtin: []string{"email"}}),
 		"the instance's rules":  newTestRedaction(nil, "email"),
 		"a rule of one's own":   newTestRedaction(&redact.Rules{Custom: []redact.Custom{{Name: "email-2", Pattern: `ann@\S+\.com`}}}),
@@ -114,7 +114,7 @@ func TestADecisionIsRedactedWhole(t *testing.T) {
 
 func TestEntriesWithoutRulesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*redaction{
+	for name, r := range map[string]*Filter{
 		"none anywhere":              newTestRedaction(nil),
 		"turned off here":            newTestRedaction(&redact.Rules{}, "email"),
 		"nothing of that kind in it": newTestRedaction(&redact.Rules{Builtin: []string{"iban"}}),
@@ -135,7 +135,7 @@ func TestTheLiveViewShowsNothingThatARuleFinds(t *testing.T) {
 	e.Body.Request = []byte(`{"model":"auto","messages":[{"role":"user","content":"` + long + address + `"}]}`)
 	e.Preview = (long + address)[:llm.PreviewBytes]
 	before := everythingOf(t, &e)
-	got := r.shown(&e)
+	got := r.RedactRow(&e)
 	if text := everythingOf(t, &got); strings.Contains(text, "ann") {
 		t.Error(text) // also not the beginning of it, which the preview alone would have left
 	}
@@ -223,7 +223,7 @@ func TestRulesThatCannotBeUsedKeepTextsOut(t *testing.T) {
 	e := leaky()
 	prepareOne(r, &e)
 	shown := leaky()
-	shown = r.shown(&shown)
+	shown = r.RedactRow(&shown)
 	for _, e := range []requestlog.Entry{e, shown} {
 		if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout {
 			t.Error(text)
@@ -235,7 +235,7 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 	t.Parallel()
 	w := &account.Workspace{ID: "ws_1"}
 	var standard []string
-	r := newRedaction(func(string) *account.Workspace { return w }, func() []string { return standard }, slog.New(slog.DiscardHandler))
+	r := New(func(string) *account.Workspace { return w }, func() []string { return standard }, slog.New(slog.DiscardHandler))
 	stored := func() string {
 		e := leaky()
 		prepareOne(r, &e)
@@ -267,18 +267,18 @@ func slowEntry(workspace string) requestlog.Entry {
 const slowTenants = 4
 
 // newSlowRedaction has one workspace with a quick rule, and others with slow ones.
-func newSlowRedaction() *redaction {
+func newSlowRedaction() *Filter {
 	workspaces := map[string]*account.Workspace{"ws_1": {ID: "ws_1", Redaction: &redact.Rules{Builtin: []string{"email"}}}}
 	for i := range slowTenants {
 		id := fmt.Sprintf("ws_slow_%d", i)
 		workspaces[id] = &account.Workspace{ID: id, Redaction: slowRules}
 	}
-	return newRedaction(func(id string) *account.Workspace { return workspaces[id] }, func() []string { return nil }, slog.New(slog.DiscardHandler))
+	return New(func(id string) *account.Workspace { return workspaces[id] }, func() []string { return nil }, slog.New(slog.DiscardHandler))
 }
 
 // prepareSlowBatches returns how long the batches took and the last entry of each, which is of the workspace with the quick rule. It
 // fails where a text is stored that the slow rules had no time for.
-func prepareSlowBatches(t *testing.T, r *redaction, batches int) (took time.Duration, quick []requestlog.Entry) {
+func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duration, quick []requestlog.Entry) {
 	t.Helper()
 	began := time.Now()
 	for range batches {
@@ -287,7 +287,7 @@ func prepareSlowBatches(t *testing.T, r *redaction, batches int) (took time.Dura
 			batch = append(batch, slowEntry(fmt.Sprintf("ws_slow_%d", i)), slowEntry(fmt.Sprintf("ws_slow_%d", i)))
 		}
 		batch = append(batch, leaky())
-		r.prepareBatch(batch)
+		r.RedactBatch(batch)
 		for _, e := range batch[:2*slowTenants] {
 			if text := everythingOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyRedactionTimeout {
 				t.Fatalf("%s: state %s, %d bytes", e.WorkspaceID, e.BodyState, len(text))
@@ -296,7 +296,7 @@ func prepareSlowBatches(t *testing.T, r *redaction, batches int) (took time.Dura
 		quick = append(quick, batch[2*slowTenants])
 	}
 	took = time.Since(began)
-	r.wait()
+	r.Wait()
 	return took, quick
 }
 

@@ -1,4 +1,5 @@
-package app
+// Package providerset builds the providers of an instance from configuration, environment, stored credentials and local servers.
+package providerset
 
 import (
 	"cmp"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	adminproviders "fairlead/internal/admin/providers"
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
@@ -26,91 +28,91 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// fleet is every provider of the instance with the catalog they were built from.
-type fleet struct {
-	catalog   *catalog.Catalog
-	providers []*provider.Provider
-	off       []*provider.Provider // configured, but switched off
-	sources   map[string]string    // provider -> where it comes from: file, env, detected, simulator
-	priced    map[string]bool      // targets whose price was set in the dashboard
+// Set is every provider of the instance with the catalog they were built from.
+type Set struct {
+	Catalog   *catalog.Catalog
+	Providers []*provider.Provider
+	Off       []*provider.Provider // configured, but switched off
+	Sources   map[string]string    // provider -> where it comes from: file, env, detected, simulator
+	Priced    map[string]bool      // targets whose price was set in the dashboard
 	hosts     []string             // that configuration or detection names: they may be private
-	routes    *route.Snapshot
-	policies  *policy.Set // of the instance
+	Routes    *route.Snapshot
+	Policies  *policy.Set // of the instance
 	rejected  []error     // credentials in the environment that cannot be used
 }
 
-// credentials are those kept in the vault, by provider.
-type credentials map[string][]provider.Credential
+// Credentials are those kept in the vault, by provider.
+type Credentials map[string][]provider.Credential
 
-// assemble builds the providers that file, environment, loopback and simulator bring, in this order: a name taken by
+// Assemble builds the providers that file, environment, loopback and simulator bring, in this order: a name taken by
 // an earlier one is left alone.
-func (b builder) assemble() (*fleet, error) {
+func (b Builder) Assemble() (*Set, error) {
 	base, err := catalog.Default()
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	priced := base.With(b.book.Overrides(base))
-	f := &fleet{catalog: priced.With(overrides(b.config)), sources: map[string]string{}, priced: map[string]bool{}}
-	f.allow(b.config.Catalog.URL)
-	for _, p := range b.config.Providers {
+	priced := base.With(b.Book.Overrides(base))
+	f := &Set{Catalog: priced.With(overrides(b.Config)), Sources: map[string]string{}, Priced: map[string]bool{}}
+	f.allow(b.Config.Catalog.URL)
+	for _, p := range b.Config.Providers {
 		if p.Disabled {
-			b.disabled = append(b.disabled, p.Name)
+			b.Disabled = append(b.Disabled, p.Name)
 		}
 		b.add(f, b.fromFile(f, p), "file", p.BaseURL)
 	}
-	if b.config.Detect {
+	if b.Config.Detect {
 		b.detectEnvironment(f)
 		b.addLocal(f)
 	}
-	if b.config.Simulator == "on" || (b.config.Simulator == "auto" && len(f.providers) == 0) {
+	if b.Config.Simulator == "on" || (b.Config.Simulator == "auto" && len(f.Providers) == 0) {
 		b.add(f, b.simulated(), "simulator", "")
 	}
 	if err := errors.Join(f.rejected...); err != nil {
 		return nil, err
 	}
-	f.routes = route.NewSnapshot(f.catalog, f.providers, b.predictor)
+	f.Routes = route.NewSnapshot(f.Catalog, f.Providers, b.Predictor)
 	return f, nil
 }
 
-// builder holds what providers are built from.
-type builder struct {
-	config    config.Config
-	version   string
-	env       func(string) string
-	vault     credentials
-	disabled  []string // switched off in the dashboard or the file
-	local     []localServer
-	listed    map[string][]string // models that providers list themselves, by provider
-	simulator *mockprovider.Simulator
-	fetch     *http.Client          // for the token services of vendors that have one
-	book      *catalog.PriceHistory // imported prices and those set by hand
-	predictor route.Predictor
+// Builder holds what providers are built from.
+type Builder struct {
+	Config    config.Config
+	Version   string
+	Env       func(string) string
+	Vault     Credentials
+	Disabled  []string // switched off in the dashboard or the file
+	Local     []LocalServer
+	Listed    map[string][]string // models that providers list themselves, by provider
+	Simulator *mockprovider.Simulator
+	Fetch     *http.Client          // for the token services of vendors that have one
+	Book      *catalog.PriceHistory // imported prices and those set by hand
+	Predictor route.Predictor
 }
 
 // add takes a provider into the fleet and lets calls reach the address that was named for it, or notes that it is
 // switched off.
-func (b builder) add(f *fleet, p *provider.Provider, source, address string) {
-	f.sources[p.Name] = source
+func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
+	f.Sources[p.Name] = source
 	label(p)
-	p.Concurrent = cmp.Or(p.Concurrent, max(1, b.config.Limits.Concurrent*3/4))
-	if slices.Contains(b.disabled, p.Name) {
-		f.off = append(f.off, p)
+	p.Concurrent = cmp.Or(p.Concurrent, max(1, b.Config.Limits.Concurrent*3/4))
+	if slices.Contains(b.Disabled, p.Name) {
+		f.Off = append(f.Off, p)
 		return
 	}
 	for _, t := range p.Targets {
-		set := b.book.Find(t.Provider, t.Model.Name)
-		if set != nil && set.ByHand() && !pricedInFile(b.config, t.Provider, t.Model.Name) {
-			t.Price, f.priced[t.ID()] = set.Price, true // also where the catalog has no say: on this machine, in the simulator
+		set := b.Book.Find(t.Provider, t.Model.Name)
+		if set != nil && set.ByHand() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
+			t.Price, f.Priced[t.ID()] = set.Price, true // also where the catalog has no say: on this machine, in the simulator
 		}
 	}
-	f.providers = append(f.providers, p)
+	f.Providers = append(f.Providers, p)
 	f.allow(address)
 }
 
-func (f *fleet) has(name string) bool { return f.sources[name] != "" }
+func (f *Set) Has(name string) bool { return f.Sources[name] != "" }
 
 // allow lets the calls to an address that the configuration names reach it, wherever it is.
-func (f *fleet) allow(baseURL string) {
+func (f *Set) allow(baseURL string) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" {
 		return
@@ -128,16 +130,16 @@ func vendor(p config.Provider) provider.Vendor {
 	return plain[cmp.Or(p.Format, chat.Name)](p.Name, p.Name)
 }
 
-func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
+func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	v := vendor(p)
 	secrets := secretsOf(p.Name, p.APIKeys, "file")
-	address, _ := v.Address(b.env) // config asks for base_url where there is none
+	address, _ := v.Address(b.Env) // config asks for base_url where there is none
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
 		secrets = b.fromVariables(f, p.Name, v) // the vendor's own key goes to the vendor's own address only
 	}
-	offers := f.catalog.Offers(p.Name)
+	offers := f.Catalog.Offers(p.Name)
 	if withCatalog(p) {
-		offers = append(offers, f.catalog.Offers(v.Name)...)
+		offers = append(offers, f.Catalog.Offers(v.Name)...)
 	} else {
 		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
 			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model })
@@ -145,7 +147,7 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 	}
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
 	s.Headers, s.Collects, s.Options = p.Headers, p.Collects, b.options(v, p.Options)
-	s.Credentials = slices.Concat(secrets, b.vault[p.Name])
+	s.Credentials = slices.Concat(secrets, b.Vault[p.Name])
 	s.Targets = b.withListed(f, p.Name, b.targets(f, p.Name, offers, p), p)
 	built := v.New(s)
 	built.Concurrent = p.Concurrent
@@ -161,42 +163,42 @@ func withCatalog(p config.Provider) bool {
 	return *p.Catalog
 }
 
-func (b builder) settings(name, baseURL string) provider.Settings {
+func (b Builder) settings(name, baseURL string) provider.Settings {
 	return provider.Settings{
-		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.version,
-		MaxLine: int(b.config.Limits.EventLine), MaxAnswer: int64(b.config.Limits.Answer), Fetch: b.fetch,
+		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.Version,
+		MaxLine: int(b.Config.Limits.EventLine), MaxAnswer: int64(b.Config.Limits.Answer), Fetch: b.Fetch,
 	}
 }
 
 // options are what a vendor alone needs: as the file says, else as the environment does.
-func (b builder) options(v provider.Vendor, ofFile map[string]string) map[string]string {
+func (b Builder) options(v provider.Vendor, ofFile map[string]string) map[string]string {
 	all := map[string]string{}
 	if v.Options != nil {
-		maps.Copy(all, v.Options(b.env))
+		maps.Copy(all, v.Options(b.Env))
 	}
 	maps.Copy(all, ofFile)
 	return all
 }
 
 // detectEnvironment adds the vendors whose usual variables are set, or whose credentials are in the vault.
-func (b builder) detectEnvironment(f *fleet) {
+func (b Builder) detectEnvironment(f *Set) {
 	for _, v := range vendors() {
-		secrets := append(b.fromVariables(f, v.Name, v), b.vault[v.Name]...)
-		address, known := v.Address(b.env)
-		if len(secrets) == 0 || !known || f.has(v.Name) {
+		secrets := append(b.fromVariables(f, v.Name, v), b.Vault[v.Name]...)
+		address, known := v.Address(b.Env)
+		if len(secrets) == 0 || !known || f.Has(v.Name) {
 			continue
 		}
 		s := b.settings(v.Name, address)
 		s.Credentials, s.Options = secrets, b.options(v, nil)
-		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{}), config.Provider{})
+		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{}), config.Provider{})
 		b.add(f, v.New(s), "env", address)
 	}
 }
 
 // fromVariables reads a vendor's credential from its usual variables; the first that is set counts. One that is too short is
 // rejected.
-func (b builder) fromVariables(f *fleet, name string, v provider.Vendor) []provider.Credential {
-	secret, variable := v.Key(b.env)
+func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provider.Credential {
+	secret, variable := v.Key(b.Env)
 	if secret = strings.TrimSpace(secret); secret == "" {
 		return nil
 	}
@@ -218,9 +220,9 @@ func secretsOf(name string, secrets []string, source string) []provider.Credenti
 }
 
 // addLocal adds the model servers found on loopback. What they serve costs nothing.
-func (b builder) addLocal(f *fleet) {
-	for _, found := range b.local {
-		if f.has(found.vendor.Name) {
+func (b Builder) addLocal(f *Set) {
+	for _, found := range b.Local {
+		if f.Has(found.vendor.Name) {
 			continue
 		}
 		var offers []catalog.Offer
@@ -234,10 +236,10 @@ func (b builder) addLocal(f *fleet) {
 }
 
 // simulated is the provider that needs no network and costs nothing.
-func (b builder) simulated() *provider.Provider {
-	models := b.simulator.Models()
+func (b Builder) simulated() *provider.Provider {
+	models := b.Simulator.Models()
 	var targets []*provider.Target
-	for i, o := range b.simulator.Offers() {
+	for i, o := range b.Simulator.Offers() {
 		targets = append(targets, &provider.Target{
 			Provider: mockprovider.Provider, Vendor: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
 			FirstToken: b.firstToken(&models[i], config.Provider{}), Waits: b.waits(&models[i], config.Provider{}), Simulated: true,
@@ -247,18 +249,18 @@ func (b builder) simulated() *provider.Provider {
 	s.Targets = targets
 	p := compatible.Plain(mockprovider.Provider, "Simulator").New(s)
 	p.Simulated = true
-	p.Transport = mockprovider.Transport(b.simulator)
+	p.Transport = mockprovider.Transport(b.Simulator)
 	return p
 }
 
 // targets makes the targets of a provider's offers.
-func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config.Provider) []*provider.Target {
+func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.Provider) []*provider.Target {
 	var list []*provider.Target
 	seen := map[string]bool{}
 	for _, o := range offers {
-		model := f.catalog.At(o)
+		model := f.Catalog.At(o)
 		if model == nil {
-			model = localModel(f.catalog, o.Model)
+			model = localModel(f.Catalog, o.Model)
 		}
 		if seen[model.Name] {
 			continue
@@ -274,11 +276,11 @@ func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config
 
 // withListed adds the models that the provider lists itself and that neither the catalog nor the configuration knows. Their
 // price is unknown.
-func (b builder) withListed(f *fleet, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
+func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
 	var offers []catalog.Offer
-	for _, model := range b.listed[name] {
+	for _, model := range b.Listed[name] {
 		canonical := model
-		if m, ok := f.catalog.Model(model); ok { // also a dated name, which has the price of its model
+		if m, ok := f.Catalog.Model(model); ok { // also a dated name, which has the price of its model
 			canonical = m.Name
 		}
 		known := slices.ContainsFunc(targets, func(t *provider.Target) bool {
@@ -309,9 +311,9 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 
 // timeouts are the waiting times that hold for a model at a provider, the most particular first: the model's at the
 // provider, the model's anywhere, the provider's.
-func (b builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
+func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
 	var list []config.Timeouts
-	for _, models := range [][]config.Model{p.Models, b.config.Models} {
+	for _, models := range [][]config.Model{p.Models, b.Config.Models} {
 		for _, one := range models {
 			if one.Name == m.Name {
 				list = append(list, one.Timeouts)
@@ -322,10 +324,10 @@ func (b builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts
 }
 
 // firstToken is how long a model's first token may take: by what is set for it, or by the kind of model.
-func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
+func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	reasons := m.Abilities.Has(llm.Reasoning)
 	list := b.timeouts(m, p)
-	for i, t := range append(list, b.config.Timeouts) {
+	for i, t := range append(list, b.Config.Timeouts) {
 		general := i >= len(list)-1 // not for this model alone: it may know better of those that think
 		switch {
 		case reasons && t.FirstTokenReasoning > 0:
@@ -334,12 +336,12 @@ func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 			return t.FirstToken
 		}
 	}
-	return b.config.Timeouts.FirstToken
+	return b.Config.Timeouts.FirstToken
 }
 
 // waits are the other waiting times for a model at a provider; what is set for all is the gateway's matter.
-func (b builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
-	w := provider.Waits{Headers: b.config.Timeouts.Headers}
+func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
+	w := provider.Waits{Headers: b.Config.Timeouts.Headers}
 	list := b.timeouts(m, p)
 	slices.Reverse(list) // so that the most particular has the last word
 	for _, t := range list {
@@ -349,8 +351,8 @@ func (b builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	return w
 }
 
-// pricedInFile reports whether the configuration file prices a model at a provider, or wherever it is offered.
-func pricedInFile(c config.Config, providerName, model string) bool {
+// PricedInFile reports whether the configuration file prices a model at a provider, or wherever it is offered.
+func PricedInFile(c config.Config, providerName, model string) bool {
 	priced := func(m config.Model) bool { return m.Name == model && (m.InputPerMtok != nil || m.OutputPerMtok != nil) }
 	return slices.ContainsFunc(c.Models, priced) || slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
 		return p.Name == providerName && slices.ContainsFunc(p.Models, priced)
@@ -417,11 +419,11 @@ func rate(dollars *float64) *money.Rate {
 	return &r
 }
 
-// snapshot is the router's view of the fleet.
-func (f *fleet) snapshot() *route.Snapshot { return f.routes }
+// Snapshot is the router's view of the fleet.
+func (f *Set) Snapshot() *route.Snapshot { return f.Routes }
 
-// egressOptions say where calls may go: public addresses, what the operator allows, and what configuration names.
-func (f *fleet) egressOptions(c config.Config) egress.Options {
+// EgressOptions say where calls may go: public addresses, what the operator allows, and what configuration names.
+func (f *Set) EgressOptions(c config.Config) egress.Options {
 	o := egress.Options{Connect: c.Timeouts.Connect, AllowHosts: f.hosts}
 	for _, text := range c.AllowPrivateUpstreams {
 		if prefix, err := netip.ParsePrefix(text); err == nil { // config has refused bad ones
@@ -429,4 +431,13 @@ func (f *fleet) egressOptions(c config.Config) egress.Options {
 		}
 	}
 	return o
+}
+
+// State is what is known of a provider, switched on or off: all but its targets.
+func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
+	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], Simulated: p.Simulated}
+	for _, c := range p.Credentials {
+		one.Credentials = append(one.Credentials, adminproviders.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
+	}
+	return one
 }

@@ -1,4 +1,5 @@
-package app
+// Package redaction applies the redaction rules of workspaces to log entries, within time limits.
+package redaction
 
 import (
 	"bytes"
@@ -24,8 +25,8 @@ const (
 	redactWarnEvery = time.Minute
 )
 
-// redaction removes from entries what their workspaces do not want stored.
-type redaction struct {
+// Filter removes from entries what their workspaces do not want stored.
+type Filter struct {
 	workspace func(workspaceID string) *account.Workspace // nil when it is not known
 	standard  func() []string                             // the instance's rules
 	log       *slog.Logger
@@ -67,8 +68,8 @@ func newAllowance(most time.Duration, refill int, now time.Time) *allowance {
 	return &allowance{most: most, refill: time.Duration(refill), left: most, at: now}
 }
 
-func newRedaction(workspace func(string) *account.Workspace, standard func() []string, log *slog.Logger) *redaction {
-	return &redaction{
+func New(workspace func(string) *account.Workspace, standard func() []string, log *slog.Logger) *Filter {
+	return &Filter{
 		workspace: workspace, standard: standard, log: log, now: time.Now,
 		waiting: newAllowance(2*time.Second, 10, time.Now()), tenants: map[string]*tenantRules{},
 	}
@@ -76,7 +77,7 @@ func newRedaction(workspace func(string) *account.Workspace, standard func() []s
 
 // of returns the rules that are in force for a workspace. The keyring hands out another workspace when it has changed,
 // so the pointer tells whether the compiled rules are still right.
-func (r *redaction) of(workspaceID string) *tenantRules {
+func (r *Filter) of(workspaceID string) *tenantRules {
 	var own *redact.Rules
 	if w := r.workspace(workspaceID); w != nil {
 		own = w.Redaction
@@ -108,9 +109,9 @@ func (r *redaction) of(workspaceID string) *tenantRules {
 	return t
 }
 
-// prepareBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
+// RedactBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
 // in time lose their texts.
-func (r *redaction) prepareBatch(entries []requestlog.Entry) {
+func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	groups := map[*tenantRules][]int{}
 	size, waiting := 0, 0
 	for i := range entries {
@@ -166,7 +167,7 @@ type redactedEntry struct {
 
 // startWorker redacts the entries of one workspace. A worker may outlive its batch by one search in one text, so it has copies of
 // the bodies, and a workspace has one worker at a time: while that one is late, the texts of further entries are not stored.
-func (r *redaction) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
+func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
 	copies := make([]redactedEntry, len(group))
 	for i, at := range group {
 		e := entries[at]
@@ -193,11 +194,11 @@ func (r *redaction) startWorker(t *tenantRules, entries []requestlog.Entry, grou
 	})
 }
 
-// wait returns when no worker is running.
-func (r *redaction) wait() { r.workers.Wait() }
+// Wait returns when no worker is running.
+func (r *Filter) Wait() { r.workers.Wait() }
 
 // redact applies the rules of a workspace to an entry, or removes its texts when that takes too long.
-func (r *redaction) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
+func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 	began := r.now()
 	end := began.Add(min(redactEntryTime, t.usage.lend(began)))
 	pass := t.redactor.Begin(func() bool { return over() || !r.now().Before(end) })
@@ -211,8 +212,8 @@ func (r *redaction) redact(t *tenantRules, e *requestlog.Entry, over func() bool
 	}
 }
 
-// shown returns an entry as the live view may show it, without its bodies.
-func (r *redaction) shown(e *requestlog.Entry) requestlog.Entry {
+// RedactRow returns an entry as the live view may show it, without its bodies.
+func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
 	t := r.of(e.WorkspaceID)
 	copied := *e
 	copied.Decision, copied.Body = nil, requestlog.Body{}
@@ -249,7 +250,7 @@ func (a *allowance) spend(d time.Duration) {
 	a.left -= max(0, d)
 }
 
-func (r *redaction) warn(t *tenantRules, workspaceID string) {
+func (r *Filter) warn(t *tenantRules, workspaceID string) {
 	now, last := r.now().UnixNano(), t.usage.warned.Load()
 	if now-last >= int64(redactWarnEvery) && t.usage.warned.CompareAndSwap(last, now) {
 		r.log.Warn("redaction rules are too slow, texts are not stored", "workspace", workspaceID)

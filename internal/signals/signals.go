@@ -1,4 +1,5 @@
-package app
+// Package signals collects implicit feedback signals from log entries and writes them in batches.
+package signals
 
 import (
 	"bytes"
@@ -12,24 +13,25 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/transcript"
 )
 
 // signalPause is how long signals are gathered before they are written together.
 const signalPause = time.Second
 
-// signals gathers what answers show by themselves.
-type signals struct {
+// Collector gathers what answers show by themselves.
+type Collector struct {
 	waiting chan feedback.Rating
 	write   func(context.Context, []feedback.Rating) error
 	report  func(error)
 }
 
-func newSignals(write func(context.Context, []feedback.Rating) error, report func(error)) *signals {
-	return &signals{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
+func New(write func(context.Context, []feedback.Rating) error, report func(error)) *Collector {
+	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
 }
 
-// note takes the signals of an entry. They are hints: when more come than can be written, the rest is let go.
-func (s *signals) note(e *requestlog.Entry) {
+// Add takes the signals of an entry. They are hints: when more come than can be written, the rest is let go.
+func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.KeyID == requestlog.SampleKey {
 		return
 	}
@@ -49,8 +51,8 @@ func (s *signals) note(e *requestlog.Entry) {
 	}
 }
 
-// run writes what was gathered until ctx ends.
-func (s *signals) run(ctx context.Context) {
+// Run writes what was gathered until ctx ends.
+func (s *Collector) Run(ctx context.Context) {
 	tick := time.NewTicker(signalPause)
 	defer tick.Stop()
 	for {
@@ -65,7 +67,7 @@ func (s *signals) run(ctx context.Context) {
 	}
 }
 
-func (s *signals) gathered() []feedback.Rating {
+func (s *Collector) gathered() []feedback.Rating {
 	var batch []feedback.Rating
 	for {
 		select {
@@ -85,7 +87,7 @@ func violates(e *requestlog.Entry) bool {
 	}
 	request, response := e.Body.Request, e.Body.Response
 	if e.Format != "chat" {
-		request, response = transcript(e.Format, e.Body)
+		request, response = transcript.ToChat(e.Format, e.Body)
 	}
 	content := rawjson.Get(response, "choices.0.message.content")
 	if len(request) == 0 || content.Kind != rawjson.Text {

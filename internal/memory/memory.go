@@ -1,4 +1,5 @@
-package app
+// Package memory sets the memory limit of the process.
+package memory
 
 import (
 	"context"
@@ -10,15 +11,15 @@ import (
 	"time"
 )
 
-// memoryFiles say how much memory the process's group may use, in the two versions of control groups.
-var memoryFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+// CgroupFiles say how much memory the process's group may use, in the two versions of control groups.
+var CgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
 // settled is how long after the start all that starting up does has been done.
 const settled = 3 * time.Second
 
-// boundMemory tells the collector of the limit that the process runs under, so that it works harder before the system ends the
+// SetLimit tells the collector of the limit that the process runs under, so that it works harder before the system ends the
 // process. Who sets GOMEMLIMIT knows better.
-func boundMemory(files []string) {
+func SetLimit(files []string) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		if limit := memoryLimit(files); limit > 0 {
 			debug.SetMemoryLimit(limit / 10 * 9)
@@ -26,8 +27,8 @@ func boundMemory(files []string) {
 	}
 }
 
-// settleMemory returns the heap that was used during the start to the system.
-func settleMemory(ctx context.Context) {
+// ReleaseAfterStart returns the heap that was used during the start to the system.
+func ReleaseAfterStart(ctx context.Context) {
 	timer := time.NewTimer(settled)
 	defer timer.Stop()
 	select {

@@ -1,4 +1,4 @@
-package app
+package redaction
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/transcript"
 	"fairlead/internal/wire/chat"
 )
 
@@ -89,7 +90,7 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
 	}[e.Endpoint]
 	if !known {
-		redacted, original, op = asChatFormat(e.Format, redacted), asChatFormat(e.Format, original), llm.Chat
+		redacted, original, op = transcript.RequestToChat(e.Format, redacted), transcript.RequestToChat(e.Format, original), llm.Chat
 	}
 	if text, ok := chat.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {
 		return text

@@ -1,14 +1,11 @@
-package app
+package providerset
 
 import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"fairlead/internal/config"
-	"fairlead/internal/gateway"
-	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/provider/azure"
@@ -20,7 +17,6 @@ import (
 	"fairlead/internal/wire/converse"
 	wiregemini "fairlead/internal/wire/gemini"
 	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
 )
 
 // dialects are the vendors with a folder of their own: one line each. Vendors that speak the chat format are rows of data
@@ -87,18 +83,4 @@ func findVendor(name string) (provider.Vendor, bool) {
 		return provider.Vendor{}, false
 	}
 	return list[i], true
-}
-
-// routes are the paths of the model API.
-func routes() []gateway.Route {
-	openAI := chat.Format{Now: time.Now}
-	return []gateway.Route{
-		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
-		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
-		{Path: "/completions", Op: llm.Complete, Format: openAI},
-		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
-		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
-		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
-		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
-	}
 }

@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // testTime bounds the test of one provider.
 const testTime = 10 * time.Second
 
-// testProvider asks a provider for its models: the cheapest call that shows address and credential to be right. What is
+// Probe asks a provider for its models: the cheapest call that shows address and credential to be right. What is
 // wrong is in the result.
-func testProvider(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
+func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.BaseURL+p.ModelsPath, nil)

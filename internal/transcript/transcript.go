@@ -1,4 +1,5 @@
-package app
+// Package transcript joins stored streams into responses and translates stored bodies into the chat format.
+package transcript
 
 import (
 	"bytes"
@@ -18,9 +19,9 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// assembleAnswer joins the stored events of a stream into one answer in the format that the caller speaks, away from the
+// AssembleResponse joins the stored events of a stream into one answer in the format that the caller speaks, away from the
 // request's own path. What cannot be joined stays as it came.
-func assembleAnswer(e *requestlog.Entry) {
+func AssembleResponse(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return
 	}
@@ -61,9 +62,9 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 	return nil, chatstream.ErrNoChunks
 }
 
-// transcript is a stored request and its answer in the chat format, for readers that know no other. It is empty where the
+// ToChat is a stored request and its answer in the chat format, for readers that know no other. It is empty where the
 // texts came in that format anyway, or cannot be told in it.
-func transcript(format string, body requestlog.Body) (request, response []byte) {
+func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
 	case messages.Name:
 		return asChat(messages.Format{}, body.Request), messagesAnswer(body)
@@ -73,9 +74,9 @@ func transcript(format string, body requestlog.Body) (request, response []byte) 
 	return nil, nil
 }
 
-// asChatFormat is a request of a named other format, or nil where it is none.
-func asChatFormat(format string, body []byte) []byte {
-	request, _ := transcript(format, requestlog.Body{Request: body})
+// RequestToChat is a request of a named other format, or nil where it is none.
+func RequestToChat(format string, body []byte) []byte {
+	request, _ := ToChat(format, requestlog.Body{Request: body})
 	return request
 }
 

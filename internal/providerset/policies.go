@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"cmp"
@@ -13,25 +13,27 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
+	"fairlead/internal/pricebook"
+	"fairlead/internal/route"
 )
 
 // instanceSet is what the policies of the configuration are called in decisions.
 const instanceSet = "instance"
 
-// world says what policies may name: every model, vendor and offer that the catalog knows, whether its provider is set up
+// World says what policies may name: every model, vendor and offer that the catalog knows, whether its provider is set up
 // or not, and what this instance has besides. A rule against a provider stays right while the provider has no credential.
-func (f *fleet) world() policy.World {
+func (f *Set) World() policy.World {
 	w := policy.World{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
-	for _, m := range f.catalog.Models() {
+	for _, m := range f.Catalog.Models() {
 		w.Models = append(w.Models, m.Name)
 	}
 	for _, v := range vendors() {
 		w.Providers = append(w.Providers, v.Name)
-		for _, o := range f.catalog.Offers(v.Name) {
+		for _, o := range f.Catalog.Offers(v.Name) {
 			w.Targets = append(w.Targets, v.Name+"/"+o.Model)
 		}
 	}
-	for _, p := range slices.Concat(f.providers, f.off) {
+	for _, p := range slices.Concat(f.Providers, f.Off) {
 		w.Providers = append(w.Providers, p.Name)
 		for _, t := range p.Targets {
 			w.Models, w.Targets, w.Tags = append(w.Models, t.Model.Name), append(w.Targets, t.ID()), append(w.Tags, t.Tags...)
@@ -45,27 +47,16 @@ func (f *fleet) world() policy.World {
 }
 
 // canonical finds a model by any of its names.
-func (f *fleet) canonical(name string) (string, bool) {
-	m, ok := f.catalog.Model(name)
+func (f *Set) canonical(name string) (string, bool) {
+	m, ok := f.Catalog.Model(name)
 	if !ok {
 		return "", false
 	}
 	return m.Name, true
 }
 
-// World says what policies may name.
-func (f *Fleet) World() policy.World { return f.fleet.world() }
-
-// instancePolicies reads the policies of a configuration. Those of the configuration in force were checked when it came
-// into force: what they name may be gone since, switched off or without a credential, and is no reason to refuse a fleet.
-func (a *App) instancePolicies(loaded *config.Loaded, f *fleet) (*policy.Set, error) {
-	w := f.world()
-	w.Open = a.fleet.Load() != nil && loaded == a.loaded()
-	return readPolicies(loaded, w)
-}
-
-// readPolicies reads the policies of a configuration; nil when there are none. The error is a *config.Problems.
-func readPolicies(loaded *config.Loaded, w policy.World) (*policy.Set, error) {
+// ReadPolicies reads the policies of a configuration; nil when there are none. The error is a *config.Problems.
+func ReadPolicies(loaded *config.Loaded, w policy.World) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
 		return nil, nil //nolint:nilnil // the nil Set has no policies
@@ -125,19 +116,19 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 	if c := loaded.Config; c.Policies == "" && c.DefaultModel == "" && !slices.ContainsFunc(c.Providers, withoutModels) {
 		return "", nil
 	}
-	f, err := preview(ctx, loaded.Config, env, nil)
+	f, err := Preview(ctx, loaded.Config, env, nil)
 	if err != nil {
 		return "", err
 	}
-	_, err = readPolicies(loaded, f.world())
-	warnings := append(f.withoutModels(), f.doubtBaseline(loaded.Config.DefaultModel))
+	_, err = ReadPolicies(loaded, f.World())
+	warnings := append(f.WithoutModels(), f.UnknownBaseline(loaded.Config.DefaultModel))
 	warnings = slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
 	return strings.Join(warnings, "\n"), err
 }
 
-// withoutModels names the providers for which neither the catalog nor the configuration has a model.
-func (f *fleet) withoutModels() (warnings []string) {
-	for _, p := range f.providers {
+// WithoutModels names the providers for which neither the catalog nor the configuration has a model.
+func (f *Set) WithoutModels() (warnings []string) {
+	for _, p := range f.Providers {
 		switch {
 		case len(p.Targets) > 0 || p.Simulated:
 		case p.ModelsPath == "":
@@ -150,13 +141,13 @@ func (f *fleet) withoutModels() (warnings []string) {
 	return warnings
 }
 
-// doubtBaseline says that no model has the name that default_model has. It is no reason to refuse the configuration: a server on this
+// UnknownBaseline says that no model has the name that default_model has. It is no reason to refuse the configuration: a server on this
 // machine may be off for the moment.
-func (f *fleet) doubtBaseline(name string) string {
+func (f *Set) UnknownBaseline(name string) string {
 	if name == "" {
 		return ""
 	}
-	ok, near := known(f.snapshot(), name)
+	ok, near := Known(f.Snapshot(), name)
 	if ok {
 		return ""
 	}
@@ -167,16 +158,30 @@ func (f *fleet) doubtBaseline(name string) string {
 	return text
 }
 
-// preview is the fleet that a server with this configuration would have, as far as that is known without its store. Without
+// Preview is the fleet that a server with this configuration would have, as far as that is known without its store. Without
 // fetch its providers cannot log in.
-func preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*fleet, error) {
-	book, err := bookOf(c).read()
+func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
+	book, err := pricebook.Of(c).Read()
 	if err != nil {
 		return nil, err
 	}
-	b := builder{config: c, env: env, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: book, fetch: fetch}
+	b := Builder{Config: c, Env: env, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: book, Fetch: fetch}
 	if c.Detect {
-		b.local = findLocal(ctx)
+		b.Local = FindLocal(ctx)
 	}
-	return b.assemble()
+	return b.Assemble()
+}
+
+func Known(snap *route.Snapshot, name string) (bool, []string) {
+	if len(snap.Named(name)) > 0 {
+		return true, nil
+	}
+	if _, ok := snap.Catalog.Model(name); ok {
+		return true, nil
+	}
+	near := snap.Suggest(name)
+	if len(near) == 0 {
+		near = snap.Catalog.Suggest(name, 5)
+	}
+	return false, near
 }

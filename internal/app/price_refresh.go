@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"fairlead/internal/catalog/importer"
+	"fairlead/internal/config"
+	"fairlead/internal/pricebook"
+)
+
+const (
+	// refreshLook is how often the server looks whether a refresh is due.
+	refreshLook = time.Minute
+	// refreshAgain is how long a refresh that did not work waits at least.
+	refreshAgain = 15 * time.Minute
+)
+
+// watchPrices takes up what a command or a refresh has put into the book.
+func (a *App) watchPrices(ctx context.Context) {
+	book := pricebook.Of(a.loaded().Config)
+	err := os.MkdirAll(book.Dir, 0o700)
+	if err == nil {
+		err = config.WatchUpTo(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "the prices changed") })
+	}
+	a.report("watch prices", err)
+}
+
+// keepPrices reads the operator's price list as often as the configuration says, until ctx ends.
+func (a *App) keepPrices(ctx context.Context) {
+	var tried time.Time
+	tick := time.NewTicker(refreshLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c := a.loaded().Config
+		if c.Catalog.Refresh <= 0 || time.Since(tried) < min(refreshAgain, c.Catalog.Refresh) {
+			continue
+		}
+		tried = time.Now()
+		a.report("refresh prices", a.refreshPrices(ctx, c, tried))
+	}
+}
+
+// refreshPrices imports the list if the last time is long enough ago. Prices that jump are refused and logged; the server
+// takes up the others because it watches the book.
+func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time) error {
+	book, err := pricebook.Of(c).Read()
+	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {
+		return err
+	}
+	text, err := pricebook.FetchList(ctx, a.egress, listAddress(c.Catalog), "fairlead/"+a.version)
+	if err != nil {
+		return err
+	}
+	rows, err := importer.Read(c.Catalog.From, text)
+	if err != nil {
+		return err
+	}
+	diff, err := pricebook.Of(c).ImportRows(ctx, c.Catalog.From, rows, importer.Options{At: now})
+	if err != nil {
+		return err
+	}
+	for _, change := range diff.Changes {
+		if change.State == importer.Refused {
+			a.log.Warn("price refused", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
+		}
+	}
+	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
+		"refused", diff.Count(importer.Refused), "unchanged", diff.Unchanged)
+	return nil
+}
+
+func listAddress(c config.Catalog) string {
+	if c.URL != "" {
+		return c.URL
+	}
+	return importer.Address(c.From)
+}

@@ -1,0 +1,164 @@
+// Package pricebook stores imported prices and prices set by hand in a file.
+package pricebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/catalog/importer"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/store"
+)
+
+const (
+	// LargestList bounds a price list and the book made of it.
+	LargestList = 64 << 20
+	// fetchTime bounds how long a price list may take to come.
+	fetchTime = 2 * time.Minute
+	// bookPatience is how long another process that writes the book is waited for.
+	bookPatience = 5 * time.Second
+)
+
+// Book is the file of prices that were imported or set by hand. It has a directory of its own, so that whoever
+// watches it hears of nothing else.
+type Book struct{ Dir string }
+
+func Of(c config.Config) Book { return Book{filepath.Join(c.DataDir, "prices")} }
+
+func (b Book) Path() string { return filepath.Join(b.Dir, "prices.json") }
+
+// Read returns the book, an empty one when there is none yet.
+func (b Book) Read() (*catalog.PriceHistory, error) {
+	f, err := os.Open(b.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return catalog.ReadPriceHistory(nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the price book: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, LargestList))
+	if err != nil {
+		return nil, fmt.Errorf("read the price book: %w", err)
+	}
+	book, err := catalog.ReadPriceHistory(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; mend it, or delete it to go on with the prices of this program", b.Path(), err)
+	}
+	return book, nil
+}
+
+// Update changes the book under a lock, so that a command and a server do not lose each other's prices. The catalog that
+// change is given has the book applied. The file is replaced in one step.
+func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *catalog.Catalog) error) error {
+	release, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }() // the process lets go of it in any case
+	book, err := b.Read()
+	if err != nil {
+		return err
+	}
+	known, err := Catalog(book)
+	if err != nil {
+		return err
+	}
+	if err := change(book, known); err != nil {
+		return err
+	}
+	text, err := book.Encode()
+	if err != nil {
+		return err
+	}
+	return replaceFile(b.Path(), text)
+}
+
+func (b Book) lock(ctx context.Context) (release func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
+	for {
+		release, err = store.Lock(b.Dir)
+		if !errors.Is(err, store.ErrLocked) {
+			return release, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the price book, which another process is writing: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// replaceFile writes a file so that a reader, and whoever starts after a power cut, sees the old one or the new one.
+func replaceFile(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Catalog is the catalog of this program with the prices of the book.
+func Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
+	tables, err := catalog.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	return tables.With(book.Overrides(tables)), nil
+}
+
+// FetchList reads a price list from the network.
+func FetchList(ctx context.Context, client *egress.Client, address, userAgent string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("fetch the price list: %s answered %s", address, resp.Status)
+	}
+	text, err := io.ReadAll(egress.Limit(resp.Body, LargestList))
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	return text, nil
+}
+
+// ImportRows compares rows with the book and stores what is accepted.
+func (b Book) ImportRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
+	var diff importer.Diff
+	err := b.Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
+		diff = importer.Compare(source, rows, known, o)
+		diff.Apply(book, known, o.At)
+		book.Checked = o.At
+		return nil
+	})
+	return diff, err
+}
