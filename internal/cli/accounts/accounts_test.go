@@ -34,7 +34,7 @@ func TestCreateAccount(t *testing.T) {
 
 	l.Console.In = strings.NewReader("correct horse battery\n")
 	_, err = l.Run(cli.ExitFailed, "admin", "create", "--email", "you@example.com", "--password-stdin")
-	clitest.MustContain(t, err, "error: There is an account with this email address already.", "fix: sign in, or run  fairlead admin reset-password")
+	clitest.MustContain(t, err, "error: An account with this email address already exists.", "fix: sign in, or run  fairlead admin reset-password")
 }
 
 func TestResetPassword(t *testing.T) {

@@ -132,8 +132,8 @@ func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
 		{"both", []string{"a.json", "--prompt", "b"}, "both a file and --prompt are given", cli.ExitUsage},
 		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model belongs to --prompt", cli.ExitUsage},
 		{"no such file", []string{"nowhere.json"}, "nowhere.json", cli.ExitFailed},
-		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "asks for an objective that does not exist", cli.ExitUsage},
-		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" is not known`, cli.ExitOK},
+		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "has an unknown objective", cli.ExitUsage},
+		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" does not exist`, cli.ExitOK},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

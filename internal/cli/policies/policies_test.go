@@ -57,11 +57,11 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	}
 	out, _ = l.Run(cli.ExitOK, "policies", "history", "--json")
 	history := clitest.Lines(t, out)
-	if len(history) != 3 || history[0]["version"] != 3.0 || history[0]["note"] != "back to version 1" || history[2]["note"] != "begin" || history[2]["saved_by"] != "command line" {
+	if len(history) != 3 || history[0]["version"] != 3.0 || history[0]["note"] != "Restored version 1" || history[2]["note"] != "begin" || history[2]["saved_by"] != "command line" {
 		t.Errorf("%v", history)
 	}
 	out, _ = l.Run(cli.ExitOK, "policies", "history")
-	clitest.MustContain(t, out, "VERSION", "back to version 1", "command line")
+	clitest.MustContain(t, out, "VERSION", "Restored version 1", "command line")
 }
 
 func TestAppliedPoliciesAreNotedAndDecide(t *testing.T) {
