@@ -64,11 +64,11 @@ type Baseline struct {
 	Model string         // empty for none
 	Price *catalog.Price // nil when unknown
 	Rules promptcache.Rules
-	Cache promptcache.View // what the baseline would have cached of the prompt
+	Cache *promptcache.View // what the baseline would have cached of the prompt
 }
 
 // NewBaseline looks up the price and the cache rules of a baseline model, which may be empty.
-func NewBaseline(snap *route.Snapshot, name string, cache promptcache.View) Baseline {
+func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Baseline {
 	b := Baseline{Model: name, Cache: cache}
 	if name == "" {
 		return b

@@ -76,7 +76,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		view := memory.Lookup(context.Background(), "ws", digest, at)
 		c := route.Conditions{}
 		if aware {
-			c.CacheHit, in.Turns, in.Last = cacheHits(view), max(turn.Request.Answers, view.Turns()), view.Last()
+			c.CacheHit, in.Turns, in.Last = cacheHits(&view), max(turn.Request.Answers, view.Turns()), view.Last()
 		}
 		d, err := route.Decide(&in, snap, c)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 
 // plan is the decision on a request, with the prompt as the decision allows it.
 type plan struct {
-	prompt
+	*prompt
 	decision  *route.Decision // nil when the request cannot be decided on
 	maxOutput int64           // output limit of a policy when the caller sets none; 0 for none
 }
@@ -30,11 +30,11 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 	if p.decision.Baseline == nil {
 		return bill.Baseline{}
 	}
-	return bill.NewBaseline(snap, p.decision.Baseline.Model, p.cache)
+	return bill.NewBaseline(snap, p.decision.Baseline.Model, &p.cache)
 }
 
 // decide plans the request. For embeddings it fixes the workspace's model on first use. The decision is set with an error that it explains.
-func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p prompt, dryRun bool) (plan, error) {
+func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
@@ -60,7 +60,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p prompt
 	case p.req.MaxOutput == 0:
 		planned.maxOutput = limit
 	case p.req.MaxOutput > limit:
-		planned.req, err = wire.LimitOutput(ctx, in.route.Format, p.req, limit)
+		p.req, err = wire.LimitOutput(ctx, in.route.Format, p.req, limit)
 	}
 	return planned, err
 }
@@ -73,7 +73,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	in := &incoming{http: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load()}
-	p := prompt{req: req, tokens: token.PromptOf(req).Estimate()}
+	p := &prompt{req: req, tokens: token.PromptOf(req).Estimate()}
 	policies := g.Routing.Policies.For(grant.Workspace.ID)
 	if draft != nil {
 		policies = draft
@@ -83,7 +83,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 }
 
 // route decides on a request. It returns the decision together with an error that it explains.
-func (g *Gateway) route(in *incoming, who caller, p prompt, policies *policy.Set, f predict.Features) (*route.Decision, error) {
+func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Set, f predict.Features) (*route.Decision, error) {
 	var input route.Input
 	if err := g.fillInput(&input, in, who, p, f); err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (g *Gateway) route(in *incoming, who caller, p prompt, policies *policy.Set
 	if usesFeatures(p.req, policies) {
 		input.Predictor = g.Routing.Predictor.Version()
 	}
-	return g.decideOn(&input, in, policies, p.cache)
+	return g.decideOn(&input, in, policies, &p.cache)
 }
 
 // decideOn makes the decision for an input and measures its duration.
-func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache promptcache.View) (*route.Decision, error) {
+func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
 	c := route.Conditions{State: g.Health.States(time.Now()), Policies: policies, CacheHit: cacheHits(cache)}
 	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
@@ -118,14 +118,14 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d 
 	}
 	input := d.Input
 	input.PinnedEmbed = pinned
-	return g.decideOn(&input, in, policies, promptcache.View{})
+	return g.decideOn(&input, in, policies, &promptcache.View{})
 }
 
 // featureBytes is how much of a prompt the predictor reads.
 const featureBytes = 12 << 10
 
 // features computes the features of a prompt. They are empty unless `auto` or a policy needs them.
-func (g *Gateway) features(p prompt, policies *policy.Set) predict.Features {
+func (g *Gateway) features(p *prompt, policies *policy.Set) predict.Features {
 	req := p.req
 	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
 		return predict.Features{}
@@ -143,7 +143,7 @@ func usesFeatures(req *llm.Request, policies *policy.Set) bool {
 }
 
 // fillInput sets everything about the request that the decision depends on.
-func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p prompt, f predict.Features) error {
+func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *prompt, f predict.Features) error {
 	req, key, workspace := p.req, who.grant.Key, who.grant.Workspace
 	objective, err := route.ParseObjective(req.Model, in.http.Header.Get("X-Fairlead-Tradeoff"))
 	if err != nil {
@@ -203,7 +203,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p prom
 }
 
 // cacheHits returns what targets are expected to have cached of a prompt.
-func cacheHits(view promptcache.View) func(*provider.Target, int64) route.CacheHit {
+func cacheHits(view *promptcache.View) func(*provider.Target, int64) route.CacheHit {
 	return func(t *provider.Target, prompt int64) route.CacheHit {
 		rules := bill.CacheRules(t)
 		hit := view.CacheHit(t.ID(), rules)

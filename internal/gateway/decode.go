@@ -22,21 +22,21 @@ type prompt struct {
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.
-func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, prompt, error) {
+func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error) {
 	body, err := g.uploads.Read(in.w, in.http, in.route.Op, who.grant.Workspace.ID, in.settings.Upload)
 	if err != nil {
-		return nil, prompt{}, err
+		return nil, nil, err
 	}
 	req, err := g.decodeBody(in, who.grant.Key.ID, body)
 	if err != nil {
 		body.Release()
-		return nil, prompt{}, err
+		return nil, nil, err
 	}
 	req.Controls.SessionID = session(req, in.http.Header)
 	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
 		req.Beta = in.http.Header.Get(f.FeatureHeader())
 	}
-	p := prompt{req: req}
+	p := &prompt{req: req}
 	if in.route.Op != llm.Count {
 		p.tokens = token.PromptOf(req).Estimate()
 	}

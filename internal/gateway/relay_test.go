@@ -36,7 +36,7 @@ func discarding(t testing.TB) *delivery {
 		entry: &requestlog.Entry{BodyState: requestlog.BodyStored}, start: time.Now(), out: out, req: req, settings: &Settings{},
 		buffer: response.Buffer{Limit: 1 << 30},
 	}
-	return &delivery{plan: plan{prompt: prompt{req: req}}, rec: rec, out: out}
+	return &delivery{plan: plan{prompt: &prompt{req: req}}, rec: rec, out: out}
 }
 
 // waitedStream is a stream of a few events whose reader must wait for each of them.
