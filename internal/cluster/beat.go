@@ -12,9 +12,9 @@ import (
 	"fairlead/internal/id"
 )
 
-// beat registers a replica, forgets the dead ones and tells how many live, by Redis's own clock. The epoch is named by
-// whoever finds none. Whoever finds nobody alive, itself included, lets the epoch settle anew: all of them were cut off for
-// longer than a lease, and what the others hold counts again only when they have said so.
+// beat registers a replica, removes dead ones and returns the number of living ones, by Redis's clock. The first replica names
+// the epoch. If no replica is alive, all were disconnected for longer than a lease: the epoch then settles again, because the
+// holds of the other replicas count only once they have sent them.
 var beat = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -30,12 +30,12 @@ return {redis.call('ZCARD', KEYS[1]), redis.call('GET', KEYS[2]), string.format(
 `)
 
 const (
-	probeEvery = 100 * time.Millisecond // while Redis is away
-	hookTime   = 2 * time.Second        // what a hook may take
+	probeEvery = 100 * time.Millisecond // while Redis is unavailable
+	hookTime   = 2 * time.Second        // time limit of a hook
 	leaveTime  = time.Second
 )
 
-// Run keeps the heart beating until ctx ends, then signs off.
+// Run sends heartbeats until ctx ends, then removes this replica.
 func (l *Client) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -55,8 +55,7 @@ func (l *Client) Run(ctx context.Context) {
 	}
 }
 
-// Beat makes one heartbeat and calls the hooks. An answer that is too late for a request does not bring Redis back: a
-// slow one is as good as none.
+// Beat sends one heartbeat and calls the hooks. A reply that is too late for a request does not end an outage.
 func (l *Client) Beat(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,11 +69,11 @@ func (l *Client) Beat(ctx context.Context) error {
 	}
 	old := l.state.Load()
 	if old.Outage != outage {
-		return ErrUnavailable // a call failed meanwhile: the answer is older than that
+		return ErrUnavailable // a call failed after the reply
 	}
 	state.Outage, state.Since = old.Outage, old.Since
 	hooked := state
-	hooked.Ready = false // nobody relies on it before the hooks have run
+	hooked.Ready = false // not ready before the hooks have run
 	if old.Up && old.Ready && old.Epoch == state.Epoch {
 		hooked.Ready = true
 	}
@@ -116,7 +115,7 @@ func (l *Client) heartbeat(ctx context.Context) (State, error) {
 
 func (l *Client) read(reply []any, at time.Time) (State, error) {
 	if len(reply) != 3 {
-		return State{}, fmt.Errorf("heartbeat: an answer of %d parts", len(reply))
+		return State{}, fmt.Errorf("heartbeat: reply of %d parts", len(reply))
 	}
 	count, _ := reply[0].(int64)
 	named, _ := reply[1].(string)
@@ -132,29 +131,29 @@ func (l *Client) read(reply []any, at time.Time) (State, error) {
 	}
 	age := time.Duration(now-start) * time.Millisecond
 	return State{
-		Up: true, Ready: age >= l.o.Settling || age < 0, // a clock that was set back says nothing
+		Up: true, Ready: age >= l.o.Settling || age < 0, // a clock that was set back has a negative age
 		Epoch: epoch, Replicas: max(int(count), 1), clock: time.UnixMilli(now), read: at,
 	}, nil
 }
 
-// leave takes this replica off the set, so that the others' shares grow at once.
+// leave removes this replica from the set, so that the shares of the others grow immediately.
 func (l *Client) leave(ctx context.Context) {
 	if !l.state.Load().Up {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // its lease ends by itself
+	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // otherwise its lease expires
 }
 
-// AwaitReady makes heartbeats until Redis may be relied on, or the time is up.
+// AwaitReady sends heartbeats until Redis is ready or the time is up.
 func (l *Client) AwaitReady(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(min(probeEvery, l.o.Settling+time.Millisecond))
 	defer tick.Stop()
 	for {
-		_ = l.Beat(ctx) // State tells
+		_ = l.Beat(ctx) // State has the result
 		if l.State().Ready {
 			return true
 		}

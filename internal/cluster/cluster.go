@@ -1,6 +1,5 @@
-// Package cluster owns this process's place among the replicas of one deployment: the heartbeat that says who lives,
-// calls to the Redis that they share, within bounds, and the messages between them. What is counted there is the matter
-// of limit and ledger.
+// Package cluster owns the connection between the replicas of one deployment: heartbeats, bounded calls to the Redis that they
+// share, and messages. The counts stored in Redis belong to packages limit and ledger.
 package cluster
 
 import (
@@ -17,20 +16,20 @@ import (
 	"fairlead/internal/id"
 )
 
-// ErrUnavailable is returned where Redis does not answer in time.
-var ErrUnavailable = errors.New("redis does not answer in time")
+// ErrUnavailable is returned when Redis does not answer in time.
+var ErrUnavailable = errors.New("redis did not answer in time")
 
-// Options set up a Client; zero values are replaced by the defaults named.
+// Options are the settings of a Client; zero values are replaced by the defaults named.
 type Options struct {
-	Namespace     string           // what the names of all keys begin with; fairlead
-	ID            string           // of this replica; a new one
-	Budget        time.Duration    // what a request may wait for one call; 40 ms
-	Beat          time.Duration    // between two heartbeats; 500 ms
+	Namespace     string           // prefix of all keys; fairlead
+	ID            string           // id of this replica; a new one
+	Budget        time.Duration    // maximum time of a call; 40 ms
+	Beat          time.Duration    // interval between heartbeats; 500 ms
 	Lease         time.Duration    // after which a silent replica counts as dead; 30 s
-	Settling      time.Duration    // how long an empty Redis is not trusted, so that every replica can tell it what it knows; 1.5 s
-	Seen          int              // how many replicas there were when last heard; 1
-	Now           func() time.Time // what Redis's clock says; that clock itself when nil
-	OnStateChange func(err error)  // hears that Redis has gone and why, and nil when it is back
+	Settling      time.Duration    // how long an empty Redis is not ready, so that every replica can send its state; 1.5 s
+	Seen          int              // number of replicas before the first contact; 1
+	Now           func() time.Time // Redis's clock in tests; nil for the real one
+	OnStateChange func(err error)  // called with the cause when Redis becomes unavailable, with nil when it returns
 }
 
 func (o Options) withDefaults() Options {
@@ -59,34 +58,34 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Client is this replica's way to the others. Its methods may be called from any goroutine.
+// Client connects this replica with the others. Its methods may be called from any goroutine.
 type Client struct {
 	client  *redis.Client
 	o       Options
 	started time.Time
 
 	state   atomic.Pointer[State]
-	waiting atomic.Int64  // since when calls have not been answered, in nanoseconds after born; 0 when the last one was
-	slots   chan struct{} // one for each call under way
-	wake    chan struct{} // asks for a heartbeat at once
+	waiting atomic.Int64  // start of the first unanswered call, in nanoseconds after started; 0 for none
+	slots   chan struct{} // one per running call
+	wake    chan struct{} // requests a heartbeat immediately
 
 	mu    sync.Mutex // one heartbeat at a time, and the change of state
 	hooks []func(context.Context, State)
 }
 
-// State is what a Client knows at a moment. It is never changed.
+// State is an immutable snapshot of a Client.
 type State struct {
 	Up       bool      // the last call was answered in time
-	Ready    bool      // and what is in Redis may be relied on
-	Epoch    string    // names the life of Redis's data: another one means that everything was lost
-	Replicas int       // that were last seen, this one included
-	Outage   int64     // counts the times that Redis went away
-	Since    time.Time // of the outage; of the start before the first contact
-	clock    time.Time // what Redis's clock said,
-	read     time.Time // and when that was by ours; zero before the first contact
+	Ready    bool      // and the data in Redis is complete
+	Epoch    string    // identifies Redis's data: a new epoch means that all data was lost
+	Replicas int       // last known number, this one included
+	Outage   int64     // number of outages
+	Since    time.Time // start of the outage; of the process before the first contact
+	clock    time.Time // reading of Redis's clock
+	read     time.Time // local time of that reading; zero before the first contact
 }
 
-// New makes a link by way of a client, which stays the caller's to close. It is down until the first heartbeat.
+// New returns a cluster client. The caller closes the Redis client. The cluster client is down until the first heartbeat.
 func New(client *redis.Client, o Options) *Client {
 	o = o.withDefaults()
 	l := &Client{client: client, o: o, started: time.Now(), slots: make(chan struct{}, maxCalls), wake: make(chan struct{}, 1)}
@@ -94,12 +93,11 @@ func New(client *redis.Client, o Options) *Client {
 	return l
 }
 
-// Dial opens a client of the Redis at the address whose calls end with their context and are never repeated: a
-// counted request must not be counted twice.
+// Dial returns a Redis client whose calls end with their context and are never retried: a request must not be counted twice.
 func Dial(address string) (*redis.Client, error) {
 	options, err := redis.ParseURL(address)
 	if err != nil {
-		return nil, errors.New("read the address of Redis: it is none") // the cause would repeat the password
+		return nil, errors.New("parse redis url: invalid url") // the cause may contain the password
 	}
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
@@ -109,16 +107,16 @@ func Dial(address string) (*redis.Client, error) {
 	return redis.NewClient(options), nil
 }
 
-// ID names this replica.
+// ID returns the id of this replica.
 func (l *Client) ID() string { return l.o.ID }
 
-// Lease is how long a replica counts as living without a heartbeat.
+// Lease returns how long a replica counts as living without a heartbeat.
 func (l *Client) Lease() time.Duration { return l.o.Lease }
 
-// State is what is known now.
+// State returns the current state.
 func (l *Client) State() State { return *l.state.Load() }
 
-// Key is the full name of a key. All of them lie in one slot of a cluster, because scripts touch several at a time.
+// Key returns the full name of a key. All keys are in one slot of a Redis cluster, because scripts use several at a time.
 func (l *Client) Key(parts ...string) string {
 	return "{" + l.o.Namespace + "}:" + strings.Join(parts, ":")
 }
@@ -126,7 +124,7 @@ func (l *Client) Key(parts ...string) string {
 // Members is the key of the set of living replicas, by the time of their last heartbeat in milliseconds.
 func (l *Client) Members() string { return l.Key("replicas") }
 
-// Now is the time by Redis's clock, which is the same for all replicas, as well as it is known.
+// Now returns the estimated time of Redis's clock, which is the same for all replicas.
 func (l *Client) Now() time.Time {
 	if l.o.Now != nil {
 		return l.o.Now()
@@ -135,11 +133,10 @@ func (l *Client) Now() time.Time {
 	if state.read.IsZero() {
 		return time.Now()
 	}
-	return state.clock.Add(time.Since(state.read)) // time that has passed: a clock that is set, here, is not heard
+	return state.clock.Add(time.Since(state.read)) // uses the monotonic clock, so local clock changes have no effect
 }
 
-// OnBeat adds a function that is called after every heartbeat that was answered, also while Redis is not relied on
-// yet. Add it before Run.
+// OnBeat adds a function that is called after every successful heartbeat, also before Redis is ready. Call it before Run.
 func (l *Client) OnBeat(hook func(context.Context, State)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,18 +144,18 @@ func (l *Client) OnBeat(hook func(context.Context, State)) {
 }
 
 const (
-	// maxCalls bounds the calls under way. Redis answers one at a time; more only make each other late.
+	// maxCalls limits the running calls. Redis answers one at a time; more calls only delay each other.
 	maxCalls = 16
-	// maxSilentBudgets is how many budgets long no call may be answered before Redis counts as away. A machine that is busy for a
-	// moment is late with all of them.
+	// maxSilentBudgets is how many budgets may pass without any reply before Redis counts as unavailable. A machine that is
+	// briefly busy delays all calls.
 	maxSilentBudgets = 3
-	// maxWaits is how many budgets long a call waits for its turn while others are answered.
+	// maxWaits is how many budgets a call waits for a slot while other calls are answered.
 	maxWaits = 50
 )
 
-// Do makes a call that a request waits for, and returns ErrUnavailable where it is not answered within the budget, or where
-// Redis has been away and is not back. The client that leaves does not end it: its count must have a known outcome. One call
-// that is late does not make Redis count as away: State says whether it does.
+// Do makes a call that a request waits for. It returns ErrUnavailable when the call takes longer than the budget or Redis is
+// down. A disconnect of the client does not end the call, because its outcome must be known. A single late call does not mark
+// Redis as down.
 func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	if !l.enter() {
 		return ErrUnavailable
@@ -181,8 +178,8 @@ func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Script
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// enter takes a place among the calls under way. While Redis answers, it is waited for; when Redis has said nothing for a
-// whole budget, waiting and calling would take the request twice as long as it may.
+// enter takes a slot for a call. It waits while Redis answers other calls; when Redis has not answered for a whole budget, waiting
+// and calling would take twice the budget.
 func (l *Client) enter() bool {
 	select {
 	case l.slots <- struct{}{}:
@@ -209,7 +206,7 @@ func (l *Client) enter() bool {
 	return false
 }
 
-// silent is how long calls have been under way without any being answered.
+// silent returns how long calls have been running without any reply.
 func (l *Client) silent() time.Duration {
 	since := time.Duration(l.waiting.Load())
 	if since == 0 {
@@ -218,7 +215,7 @@ func (l *Client) silent() time.Duration {
 	return time.Since(l.started) - since
 }
 
-// markDown notes that Redis does not answer. The next heartbeat that is answered ends it.
+// markDown records that Redis does not answer. The next successful heartbeat ends the outage.
 func (l *Client) markDown(why error) {
 	for {
 		old := l.state.Load()
@@ -232,7 +229,7 @@ func (l *Client) markDown(why error) {
 			l.o.OnStateChange(why)
 			select {
 			case l.wake <- struct{}{}:
-			default: // asked already
+			default: // already requested
 			}
 			return
 		}

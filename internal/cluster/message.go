@@ -16,16 +16,16 @@ func (l *Client) Publish(ctx context.Context, message string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
 	defer cancel()
 	if err := l.client.Publish(ctx, l.Key("messages"), message).Err(); err != nil {
-		return fmt.Errorf("tell the other replicas: %w", err)
+		return fmt.Errorf("publish message: %w", err)
 	}
 	return nil
 }
 
-// Listen passes on every message until ctx ends. After each time that it was cut off it calls hear with an empty one,
-// because messages may have been missed.
-func (l *Client) Listen(ctx context.Context, hear func(message string)) {
+// Listen calls onMessage for every message until ctx ends. After each reconnect it calls onMessage with an empty message, because
+// messages may have been missed.
+func (l *Client) Listen(ctx context.Context, onMessage func(message string)) {
 	for ctx.Err() == nil {
-		l.subscribe(ctx, hear)
+		l.subscribe(ctx, onMessage)
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):
@@ -33,10 +33,10 @@ func (l *Client) Listen(ctx context.Context, hear func(message string)) {
 	}
 }
 
-// subscribe listens until the connection breaks.
-func (l *Client) subscribe(ctx context.Context, hear func(string)) {
+// subscribe receives messages until the connection breaks.
+func (l *Client) subscribe(ctx context.Context, onMessage func(string)) {
 	subscription := l.client.Subscribe(ctx, l.Key("messages"))
-	defer func() { _ = subscription.Close() }() // it is over either way
+	defer func() { _ = subscription.Close() }() // closed in any case
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	opening, cancel := context.WithTimeout(ctx, publishTime)
@@ -44,12 +44,12 @@ func (l *Client) subscribe(ctx context.Context, hear func(string)) {
 	if _, err := subscription.Receive(opening); err != nil {
 		return
 	}
-	hear("")
+	onMessage("")
 	for ctx.Err() == nil {
 		message, err := subscription.ReceiveMessage(ctx)
 		if err != nil {
 			return
 		}
-		hear(message.Payload)
+		onMessage(message.Payload)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"fairlead/internal/llm"
 )
 
-// CheckURL decides whether a provider address that a user typed may be saved: an https (or, on an allowed private
+// CheckURL validates a provider address that a user entered: an https (or, on an allowed private
 // network, http) URL without user, query and fragment, whose host is at a public or an allowed address as far as can be
-// told now. The guard judges again at every connection. Errors are *llm.Error of kind InvalidRequest.
+// told now. The guard checks again at every connection. Errors are *llm.Error of kind InvalidRequest.
 func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	s := c.current.Load()
 	u, err := url.Parse(raw)
@@ -28,7 +28,7 @@ func (c *Client) CheckURL(ctx context.Context, raw string) error {
 		return err
 	}
 	if u.Scheme == "http" && !private && !s.guard.hosts[hostPort(u)] {
-		return badURL("The address must begin with https://: over http:// anybody on the way can read the credential.")
+		return badURL("The address must start with https://: over http:// the credential can be read in transit.")
 	}
 	return nil
 }
@@ -36,23 +36,23 @@ func (c *Client) CheckURL(ctx context.Context, raw string) error {
 func checkShape(u *url.URL) error {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return badURL("The address must begin with https://.")
+		return badURL("The address must start with https://.")
 	case u.Opaque != "" || u.Hostname() == "":
 		return badURL("The address has no host.")
 	case u.User != nil:
-		return badURL("The address must not hold a user name or password.")
+		return badURL("The address must not contain a user name or password.")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return badURL("The address must end with its path: no ? and no #.")
+		return badURL("The address must not have a query or fragment.")
 	case !goodPort(u):
-		return badURL("The address has an unusable port.")
+		return badURL("The address has an invalid port.")
 	case oddNumber(u.Hostname()):
-		return badURL("The host is an IP address in an unusual spelling.")
+		return badURL("The host is an IP address in an unusual notation.")
 	}
 	return nil
 }
 
-// checkHost refuses a host that leads to a special-purpose address, and reports whether it leads to allowed ones only.
-// A name that does not resolve now is no reason to refuse: the guard sees what it resolves to when it is called.
+// checkHost rejects a host with a special-purpose address, and reports whether all its addresses are allowed special-purpose
+// ones. A name that does not resolve now is accepted: the guard checks its addresses when it is called.
 func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err error) {
 	host := u.Hostname()
 	addrs := []netip.Addr{}
@@ -101,7 +101,7 @@ func goodPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// oddNumber reports hosts such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as IPv4 addresses.
+// oddNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as an IPv4 address.
 func oddNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

@@ -1,6 +1,6 @@
-// Package egress is the one way out: every call to a provider over the network goes through its Client. It judges each
-// address at the moment of connecting, follows no redirects, decompresses nothing, keeps no cookies, bounds connections,
-// and turns transport failures into llm errors. What a request says (headers, credentials, body) is not its matter.
+// Package egress owns the HTTP client for all calls to providers. It checks each address when connecting, follows no redirects,
+// decompresses nothing, keeps no cookies, limits connections, and converts transport failures to llm errors. It does not change
+// headers, credentials or bodies.
 package egress
 
 import (
@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Together with userTimeout these find a dead connection within 15 seconds, whether it is idle, waits for an answer or
-// has unacknowledged data on the way.
+// Together with userTimeout these detect a dead connection within 15 seconds, whether it is idle, waits for a response or has
+// unacknowledged data.
 const (
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 3 * time.Second
@@ -28,8 +28,8 @@ const (
 const (
 	defaultConnect        = 5 * time.Second
 	defaultMaxIdlePerHost = 64
-	// Load balancers in front of providers commonly drop idle connections after 60 s; leaving first avoids writing
-	// a request into a connection that is just being closed.
+	// Load balancers in front of providers commonly drop idle connections after 60 s; closing first avoids sending a request
+	// on a connection that is being closed.
 	idleTimeout    = 50 * time.Second
 	maxHeaderBytes = 128 << 10
 )
@@ -37,24 +37,24 @@ const (
 // Options are the settings of a Client. The zero value is safe: public addresses only.
 type Options struct {
 	Connect         time.Duration  // name resolution and TCP together, and again TLS; 5 s when zero
-	AllowPrivate    []netip.Prefix // special-purpose ranges that may be called all the same
-	AllowHosts      []string       // "host:port" that the configuration file names itself: may be on a private network
+	AllowPrivate    []netip.Prefix // allowed special-purpose ranges
+	AllowHosts      []string       // "host:port" of the configuration file, which may be on a private network
 	MaxIdlePerHost  int            // idle connections kept per host; 64 when zero
 	MaxConnsPerHost int            // connections per host; 0 for no cap
 	RootCAs         *x509.CertPool // nil for the system's
 	Resolver        *net.Resolver  // nil for the system's
 
-	// Proxy is the forward proxy to use; nil for none. The environment (HTTPS_PROXY) is never read: behind a proxy only
-	// the proxy sees the resolved address, so the guard can judge literal addresses alone. That must be chosen, not met.
+	// Proxy is the forward proxy to use; nil for none. The environment (HTTPS_PROXY) is never read: behind a proxy only the
+	// proxy resolves names, so the guard can check only literal addresses. That must be an explicit choice.
 	Proxy *url.URL
 }
 
-// Client makes the calls. It is safe for concurrent use.
+// Client calls providers. It is safe for concurrent use.
 type Client struct {
 	current atomic.Pointer[settings]
 }
 
-// settings is one immutable set of options with the connections made under it.
+// settings is an immutable set of options with its connections.
 type settings struct {
 	options   Options
 	guard     guard
@@ -68,8 +68,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// Update replaces the options for later calls. Running calls end under the old ones; idle connections made under them
-// are closed, so that nothing stays connected to a host that is no longer configured.
+// Update replaces the options for later calls. Running calls keep the old ones; idle connections are closed, so that none stays
+// open to a host that is no longer configured.
 func (c *Client) Update(o Options) {
 	if c.current.Load().options.equal(o) {
 		return
@@ -78,12 +78,12 @@ func (c *Client) Update(o Options) {
 	old.transport.CloseIdleConnections()
 }
 
-// Close closes idle connections. Running calls are not disturbed.
+// Close closes idle connections. Running calls continue.
 func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 
-// Do makes one call. A redirect is an answer like any other. A context that was cancelled comes back as its error
-// (errors.Is context.Canceled); every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout.
-// The caller closes the answer's body.
+// Do makes one call. A redirect is returned like any response. After a cancelled context Do returns its error (errors.Is
+// context.Canceled); every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
+// response body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	s := c.current.Load()
 	if err := s.admit(req.URL); err != nil {
@@ -92,7 +92,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return Send(s.transport, req)
 }
 
-// Send makes one call through rt with the errors of Client.Do. It serves providers that live inside the process.
+// Send makes one call through rt with the errors of Client.Do. It is for providers inside the process.
 func Send(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	// RoundTrip instead of http.Client: no redirects, no cookies, and no error text with the URL, which may hold a key.
 	resp, err := rt.RoundTrip(req)
@@ -102,13 +102,13 @@ func Send(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// admit refuses what can be refused before connecting.
+// admit rejects URLs that can be rejected before connecting.
 func (s *settings) admit(u *url.URL) error {
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return llm.Errorf(llm.UpstreamConnect, "The provider's address must begin with https:// or http://, not %q.", u.Scheme)
+		return llm.Errorf(llm.UpstreamConnect, "The provider's address must start with https:// or http://, not %q.", u.Scheme)
 	}
 	if s.options.Proxy == nil {
-		return nil // the guard runs on the resolved address
+		return nil // the guard checks the resolved address
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if err := s.guard.judge(hostPort(u), addr); err != nil {
@@ -151,7 +151,7 @@ func proxyText(u *url.URL) string {
 	return u.String()
 }
 
-// hostPort is how a URL's host is written in AllowHosts: lower case, the port always there.
+// hostPort returns a URL's host as in AllowHosts: lower case and with a port.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

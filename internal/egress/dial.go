@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// dialer connects, and lets the guard see every resolved address before the first packet goes to it.
+// dialer connects after the guard has checked the resolved address.
 type dialer struct {
 	guard    guard
 	timeout  time.Duration
@@ -17,7 +17,7 @@ type dialer struct {
 }
 
 // dial connects to "host:port". The guard runs in the control hook, after name resolution and before connect, for each
-// address tried: a name that resolves differently the second time gains nothing.
+// address tried, so that a name that resolves differently the second time is still checked.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	asked := normalHost(address)
 	nd := net.Dialer{
@@ -44,7 +44,7 @@ func (d *dialer) control(asked, network, resolved string) error {
 	}
 	to, err := netip.ParseAddrPort(resolved)
 	if err != nil {
-		return fmt.Errorf("read resolved address %q: %w", resolved, err)
+		return fmt.Errorf("parse resolved address %q: %w", resolved, err)
 	}
 	return d.guard.judge(asked, to.Addr())
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userTimeout ends a connection whose sent data stays unacknowledged: keep-alive probes only run when there is none.
+// userTimeout ends a connection with unacknowledged data: keep-alive probes run only without such data.
 const userTimeout = 12 * time.Second
 
 func setUserTimeout(conn syscall.RawConn) error {

@@ -15,8 +15,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// failure turns what the transport says into what a client can be told. The sentences name the host and nothing else of
-// the URL, because some providers take keys in it.
+// failure converts a transport error to one for the client. The messages contain only the host of the URL, because some providers
+// take keys in it.
 func failure(req *http.Request, err error) error {
 	host := req.URL.Hostname()
 	if cause := req.Context().Err(); errors.Is(cause, context.Canceled) {
@@ -31,19 +31,19 @@ func failure(req *http.Request, err error) error {
 		e.Message = fmt.Sprintf("The connection to the provider at %s stopped responding.", host)
 	case timedOut(req, err):
 		e.Kind = llm.UpstreamTimeout
-		e.Message = fmt.Sprintf("The provider at %s did not answer in time.", host)
+		e.Message = fmt.Sprintf("The provider at %s did not respond in time.", host)
 	case isDNS(err):
 		e.Message = fmt.Sprintf("The provider's host name %s could not be resolved.", host)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Message = fmt.Sprintf("The provider at %s refused the connection.", host)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Message = fmt.Sprintf("The provider at %s closed the connection before it answered.", host)
+		e.Message = fmt.Sprintf("The provider at %s closed the connection before responding.", host)
 	case isTLS(err):
 		e.Message = fmt.Sprintf("No secure connection to the provider at %s: its certificate or TLS settings were not accepted.", host)
 	case isNetwork(err):
 		e.Message = fmt.Sprintf("The provider at %s could not be reached.", host)
 	default:
-		e.Message = fmt.Sprintf("What the provider at %s answered is not HTTP, or its headers are larger than allowed.", host)
+		e.Message = fmt.Sprintf("The response of the provider at %s is not HTTP, or its headers are too large.", host)
 	}
 	return e
 }
@@ -59,7 +59,7 @@ func refusal(host string, err error) *llm.Error {
 	return e
 }
 
-// withArticle makes a range's name fit the sentence "its address … is …".
+// withArticle returns the name of a range for the sentence "its address … is …".
 func withArticle(kind string) string {
 	switch kind {
 	case "private", "loopback", "link-local", "unspecified", "reserved", "multicast", "invalid":
@@ -73,7 +73,7 @@ func timedOut(req *http.Request, err error) bool {
 	if errors.Is(req.Context().Err(), context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return true
 	}
-	if isDNS(err) { // a resolver that does not answer is a name that cannot be resolved
+	if isDNS(err) { // a resolver timeout is a resolution failure
 		return false
 	}
 	netErr, ok := errors.AsType[net.Error](err)

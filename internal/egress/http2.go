@@ -87,7 +87,7 @@ type stallWatch struct {
 	stopped bool
 }
 
-// roundTrip makes the call with rt. onStall is called when the call is the first to find its connection stalled.
+// roundTripWatched makes the call with rt. onStall is called when the call is the first to find its connection stalled.
 func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	w := &stallWatch{

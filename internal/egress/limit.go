@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Limit returns body cut off after limit bytes: reading beyond is an *llm.Error of kind UpstreamMalformed.
-// An answer of exactly limit bytes is read whole. Closing closes body.
+// Limit returns a body that ends after limit bytes: reading more returns an *llm.Error of kind UpstreamMalformed. A response of
+// exactly limit bytes is complete. Close closes body.
 func Limit(body io.ReadCloser, limit int64) io.ReadCloser {
 	return &limited{body: body, left: limit, limit: limit}
 }
@@ -25,7 +25,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, l.exceeded()
 	}
-	// One byte more than allowed tells an answer that ends here from one that goes on.
+	// One byte more shows whether the response ends here.
 	if int64(len(p)) > l.left+1 {
 		p = p[:l.left+1]
 	}
@@ -45,5 +45,5 @@ func (l *limited) Read(p []byte) (int, error) {
 func (l *limited) Close() error { return l.body.Close() }
 
 func (l *limited) exceeded() error {
-	return llm.Errorf(llm.UpstreamMalformed, "The provider's answer is longer than the %d bytes allowed.", l.limit)
+	return llm.Errorf(llm.UpstreamMalformed, "The provider's response is longer than the limit of %d bytes.", l.limit)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Timing says when a call reached its stations. Instants are zero until they happen. It is safe for concurrent use.
+// Timing records the phases of a call. Times are zero until they happen. It is safe for concurrent use.
 type Timing struct {
 	mu                          sync.Mutex
 	connected, wrote, firstByte time.Time
@@ -31,16 +31,16 @@ func (t *Timing) gotConn(info httptrace.GotConnInfo) {
 	t.connected, t.reused = now, info.Reused
 }
 
-// Connected is when the connection was ready to carry the request.
+// Connected returns when the connection was ready.
 func (t *Timing) Connected() time.Time { return t.read(&t.connected) }
 
-// Wrote is when the request had been written.
+// Wrote returns when the request had been written.
 func (t *Timing) Wrote() time.Time { return t.read(&t.wrote) }
 
-// FirstByte is when the answer began.
+// FirstByte returns when the first byte of the response arrived.
 func (t *Timing) FirstByte() time.Time { return t.read(&t.firstByte) }
 
-// Reused reports whether the connection had served a call before.
+// Reused reports whether the connection was used before.
 func (t *Timing) Reused() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
 	t.o = t.o.withDefaults()
 }
 
-// ResetCredential ends the back-off of a credential, also at single targets, and forgets that it was refused.
+// ResetCredential ends the backoff of a credential, also at single targets, and clears its alert.
 func (t *Tracker) ResetCredential(credentialID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

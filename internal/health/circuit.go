@@ -3,24 +3,24 @@ package health
 import "time"
 
 const (
-	recentCalls  = 20               // over which the share of failures is taken
-	recentSpan   = 10 * time.Second // within which they must lie
+	recentCalls  = 20               // calls over which the failure rate is computed
+	recentSpan   = 10 * time.Second // maximum age of these calls
 	rampFailures = 2                // consecutive failures that open a circuit again while traffic returns
-	hintSpan     = 15 * time.Second // how long another replica's word counts
+	hintSpan     = 15 * time.Second // how long a hint of another replica counts
 )
 
 // circuit is the breaker of one target with one credential. The zero value is closed.
 type circuit struct {
-	credential  string // empty where the provider needs none
+	credential  string // empty if the provider needs none
 	open        bool
 	reason      string
-	openings    int       // in a row, without recovering fully in between
+	openings    int       // consecutive openings without full recovery
 	nextProbe   time.Time // while open
-	probing     time.Time // when the probe under way was let through; zero when there is none
+	probing     time.Time // when the running probe was admitted; zero for none
 	traffic     meter     // attempts while closed
 	normal      float64   // attempts a second before the outage; 0 when unknown
 	ramp        ramp      // how traffic returns after an outage
-	hinted      time.Time // until then one failure is enough: another replica has seen more of them
+	hinted      time.Time // until then one failure opens the circuit, after a hint of another replica
 	consecutive int
 	calls       [recentCalls]call
 	next        int
@@ -31,7 +31,7 @@ type call struct {
 	failed bool
 }
 
-// admit lets an attempt through or not, and reports whether it is a probe.
+// admit decides whether an attempt may be sent, and whether it is a probe.
 func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	if c.open {
 		if !c.sendable(o, now) {
@@ -48,7 +48,7 @@ func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	return Pass{}, c.ramp.admit(now)
 }
 
-// sendable says whether an attempt has a chance to be admitted: the circuit is closed, or due for a probe.
+// sendable reports whether an attempt may be admitted: the circuit is closed, or due for a probe.
 func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true
@@ -56,12 +56,12 @@ func (c *circuit) sendable(o *Options, now time.Time) bool {
 	return !c.busy(o, now) && !now.Before(c.nextProbe)
 }
 
-// busy says whether a probe is under way that may still answer.
+// busy reports whether a probe is running that may still succeed.
 func (c *circuit) busy(o *Options, now time.Time) bool {
 	return !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
 }
 
-// share is the part of normal traffic that is let through.
+// share returns the admitted part of normal traffic.
 func (c *circuit) share(now time.Time) float64 {
 	if c.open {
 		return 0
@@ -69,13 +69,13 @@ func (c *circuit) share(now time.Time) float64 {
 	return c.ramp.share(now)
 }
 
-// report takes in the end of an attempt.
+// report records the result of an attempt.
 func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why string) {
 	if c.open {
 		if probe {
 			c.reportProbe(o, now, v, why)
 		}
-		return // attempts from before it opened decide nothing
+		return // attempts from before it opened are ignored
 	}
 	if c.ramp.over(now) {
 		c.ramp = ramp{}
@@ -105,11 +105,11 @@ func (c *circuit) reportProbe(o *Options, now time.Time, v outcome, why string) 
 		c.trip(o, now, why)
 	case served, rejected:
 		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings}
-	case inconclusive: // it said nothing: the next attempt may probe
+	case inconclusive: // the next attempt may probe
 	}
 }
 
-// tripped says whether the failures are enough to open the circuit.
+// tripped reports whether the failures open the circuit.
 func (c *circuit) tripped(o *Options, now time.Time) bool {
 	switch {
 	case c.consecutive >= o.Failures, now.Before(c.hinted):
@@ -146,7 +146,7 @@ func (c *circuit) trip(o *Options, now time.Time, why string) {
 	*c = circuit{credential: c.credential, normal: normal, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
 }
 
-// describe names the state for pages.
+// describe returns the state for the dashboard.
 func (c *circuit) describe(now time.Time) (state, reason string, nextProbe time.Time) {
 	switch {
 	case !c.open && c.share(now) < 1:

@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	maxBackoff            = 5 * time.Minute  // whatever a provider asks for
-	firstRateLimitBackoff = time.Second      // after a 429 that names no time
-	maxRateLimitBackoff   = time.Minute      // how long that grows
-	firstAuthBackoff      = time.Minute      // after our credential was refused
-	maxAuthBackoff        = time.Hour        // how long that grows
-	firstDeniedBackoff    = 30 * time.Second // after one model was refused or unknown
-	maxDeniedBackoff      = 10 * time.Minute // how long that grows
+	maxBackoff            = 5 * time.Minute  // maximum, also if a provider asks for more
+	firstRateLimitBackoff = time.Second      // after a 429 without a time
+	maxRateLimitBackoff   = time.Minute      // maximum of that
+	firstAuthBackoff      = time.Minute      // after the credential was rejected
+	maxAuthBackoff        = time.Hour        // maximum of that
+	firstDeniedBackoff    = 30 * time.Second // after a model was denied or unknown
+	maxDeniedBackoff      = 10 * time.Minute // maximum of that
 )
 
-// backoff says how long not to use a credential, or one target with a credential.
+// backoff is the time during which a credential, or one target with a credential, is not used.
 type backoff struct {
 	until   time.Time
-	strikes int  // back-offs in a row, without a success in between
-	alert   bool // it was refused: a person must look
+	strikes int  // consecutive backoffs without a success
+	alert   bool // it was rejected and needs attention
 	reason  llm.Kind
 	used    time.Time
 }
 
-// over reports whether the back-off has ended. A nil one never began.
+// over reports whether the backoff has ended. A nil backoff has ended.
 func (b *backoff) over(now time.Time) bool { return b == nil || !now.Before(b.until) }
 
-// rotation remembers whose turn it is among a provider's credentials.
+// rotation is the round-robin order of a provider's credentials.
 type rotation struct {
 	ids  []string
 	next int
 }
 
-// credentials are those that the provider has; none for a provider that has not been used.
+// credentials returns the provider's credentials; none for an unused provider.
 func (r *rotation) credentials() []string {
 	if r == nil {
 		return nil
@@ -45,7 +45,7 @@ func (r *rotation) credentials() []string {
 	return r.ids
 }
 
-// rotationOf notes which credentials a provider has.
+// rotationOf returns the provider's rotation with the given credentials.
 func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
 	name := providerOf(targetID)
 	r := t.providers[name]
@@ -59,7 +59,7 @@ func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
 	return r
 }
 
-// HasOtherCredential reports whether a target may be tried at once with another credential than the one that failed.
+// HasOtherCredential reports whether a target may be tried immediately with a credential other than the failed one.
 func (t *Tracker) HasOtherCredential(targetID string, credentials []string, failed string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *Tracker) ready(tg *target, id string, now time.Time) bool {
 	return t.credentials[id].over(now) && (tg == nil || tg.backoffs[id].over(now))
 }
 
-// backingOff returns how long a target backs off with every one of the credentials, and whether all of them were refused.
+// backingOff returns how long a target backs off with every one of the credentials, and whether all of them were rejected.
 func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, refused bool) {
 	if len(ids) == 0 {
 		ids = keyless
@@ -106,7 +106,7 @@ func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time
 // keyless is the list of credentials of a provider that needs none.
 var keyless = []string{""}
 
-// longest is the back-off that ends last: the credential's own, or that of the target with the credential.
+// longest returns the backoff that ends last: the credential's own, or that of the target with the credential.
 func (t *Tracker) longest(tg *target, id string) *backoff {
 	own := t.credentials[id]
 	if tg == nil || tg.backoffs[id] == nil {
@@ -141,11 +141,11 @@ func (t *Tracker) credential(id string, now time.Time) *backoff {
 	return c
 }
 
-// reportBackoff backs off after a rate limit or a refusal, and clears the back-off after a success. A refused credential or a
+// reportBackoff backs off after a rate limit or a rejection, and clears the backoff after a success. A rejected credential or a
 // spent quota concerns every model of the credential. A rate limit, a denied and an unknown model concern the one target:
 // providers limit and permit by model.
 //
-// Other replicas hear of rate limits only: another replica may have a newer secret by the same name.
+// Hints are sent for rate limits only: another replica may have a newer secret with the same name.
 func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	if r.Err == nil {
 		if c := t.credentials[r.Credential]; c != nil {
@@ -158,7 +158,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 		return
 	}
 	if r.Credential == "" && r.Err.Kind != llm.UpstreamRateLimited {
-		return // without a credential there is nothing to be refused
+		return // there is no credential to reject
 	}
 	switch r.Err.Kind { //nolint:exhaustive // the others are not about the credential
 	case llm.UpstreamRateLimited:
@@ -184,14 +184,14 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	}
 }
 
-// clear forgets earlier back-offs. A success of a call from before the back-off proves nothing about it.
+// clear resets the backoff. A success of a call from before the backoff is ignored.
 func (b *backoff) clear(now time.Time) {
 	if b.over(now) {
 		*b = backoff{used: b.used}
 	}
 }
 
-// earlier is how many back-offs came before the present one, or the one about to begin.
+// earlier returns the number of backoffs before the current or next one.
 func (b *backoff) earlier(now time.Time) int {
 	if b.over(now) {
 		return b.strikes
@@ -199,7 +199,7 @@ func (b *backoff) earlier(now time.Time) int {
 	return max(b.strikes-1, 0)
 }
 
-// extend begins or extends a back-off. It counts one strike per back-off, however many attempts were in flight when it began.
+// extend begins or extends a backoff. It counts one strike per backoff, however many attempts were in flight when it began.
 func (b *backoff) extend(now time.Time, d time.Duration, why llm.Kind) {
 	if b.over(now) {
 		b.strikes++
@@ -219,7 +219,7 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// describeBackoff shows a target that backs off with every credential as one that is not called until then.
+// describeBackoff shows a target that backs off with every credential as open until the first backoff ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	ids := p.credentials()
 	if len(ids) == 0 {
@@ -238,15 +238,15 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 	h.Circuit, h.Reason, h.NextProbe, h.Share = "open", string(first.reason), first.until, 0
 }
 
-// CredentialHealth is what pages show about a credential.
+// CredentialHealth is the state of a credential for the dashboard.
 type CredentialHealth struct {
 	ID     string    `json:"id"`
 	Until  time.Time `json:"resting_until,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	Alert  bool      `json:"alert"` // it was refused and needs a person
+	Alert  bool      `json:"alert"` // it was rejected and needs attention
 }
 
-// Credentials lists the credentials that back off or were refused, by name. A credential also counts as backing off while
+// Credentials returns the credentials that back off or were rejected, ordered by name. A credential also counts as backing off while
 // every target that was called with it does.
 func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()

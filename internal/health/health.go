@@ -1,5 +1,5 @@
-// Package health owns what recent calls say about each target: whether its circuit is open, how fast it answers, and
-// which credentials rest. It also bounds retries. It makes no calls of its own: a probe is a real request let through.
+// Package health owns the state of targets derived from recent calls: circuits, latency, and the backoff of credentials. It also
+// limits retries. It makes no calls of its own: a probe is a real request.
 package health
 
 import (
@@ -15,15 +15,15 @@ import (
 	"fairlead/internal/route"
 )
 
-// Options set up a Tracker; zero values are replaced by the defaults named.
+// Options are the settings of a Tracker; zero values are replaced by the defaults named.
 type Options struct {
 	Failures     int           // consecutive failures that open a circuit; 5
 	ProbeAfter   time.Duration // how long an open circuit first waits before a probe; 3 s
-	MaxProbe     time.Duration // how long that grows while probes fail; 5 s, so that a target that is well again is soon in use
-	ProbeTimeout time.Duration // after which a probe that has said nothing does not hold up the next; 5 s, for the same reason
+	MaxProbe     time.Duration // maximum of that while probes fail; 5 s, so that a recovered target is soon in use
+	ProbeTimeout time.Duration // time without a response after which the next probe may start; 5 s
 	Now          func() time.Time
 	Random       func() float64 // from 0 up to 1, for jitter
-	OnHint       func(Hint)     // hears what other replicas might want to know; it must not wait, nor call the tracker
+	OnHint       func(Hint)     // receives hints for other replicas; it must not block or call the tracker
 }
 
 func (o Options) withDefaults() Options {
@@ -51,10 +51,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// maxIdle is how many targets or credentials are kept before those unused for a day are forgotten.
+// maxIdle is the number of targets or credentials beyond which those unused for a day are removed.
 const maxIdle = 4096
 
-// maxCircuits bounds the circuits of one target.
+// maxCircuits limits the circuits of one target.
 const maxCircuits = 256
 
 // Tracker keeps the health of targets and credentials. Its methods may be called from any goroutine.
@@ -68,7 +68,7 @@ type Tracker struct {
 	providers   map[string]*rotation
 }
 
-// New makes a tracker that takes every target to be well.
+// New returns a tracker that assumes every target to be healthy.
 func New(o Options) *Tracker {
 	o = o.withDefaults()
 	return &Tracker{
@@ -80,8 +80,8 @@ func New(o Options) *Tracker {
 	}
 }
 
-// target is what is known about one target. A credential has a circuit of its own at each: one account of a provider may
-// be failing while another is served.
+// target is the state of one target. Each credential has its own circuit, because one account of a provider may fail while
+// another works.
 type target struct {
 	circuits []*circuit          // by the credentials that were used; few
 	backoffs map[string]*backoff // of this target alone, by credential; nil when there was none
@@ -91,12 +91,12 @@ type target struct {
 	lastErr  *LastError
 }
 
-// circuit returns the one of a credential, which is made where there is none.
+// circuit returns the circuit of a credential and creates it if needed.
 func (tg *target) circuit(credential string) *circuit {
 	if c := tg.find(credential); c != nil {
 		return c
 	}
-	if len(tg.circuits) >= maxCircuits { // of credentials that were replaced long ago
+	if len(tg.circuits) >= maxCircuits { // of replaced credentials
 		tg.circuits = nil
 	}
 	c := &circuit{credential: credential}
@@ -113,14 +113,14 @@ func (tg *target) find(credential string) *circuit {
 	return nil
 }
 
-// sendable says whether an attempt with the credential has a chance to be admitted. One probe at a time is for all of them:
+// sendable reports whether an attempt with the credential may be admitted. All credentials share one probe at a time, because
 // the provider is the same.
 func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 	c := tg.find(credential)
 	return c == nil || !c.open || (c.sendable(o, now) && !tg.probing(o, now))
 }
 
-// down says whether the target is in an outage: the circuits of all the provider's credentials are open.
+// down reports whether the circuits of all the provider's credentials are open.
 func (tg *target) down(p *rotation) bool {
 	if p == nil || len(p.ids) == 0 {
 		c := tg.find("")
@@ -134,7 +134,7 @@ func (tg *target) down(p *rotation) bool {
 	return true
 }
 
-// probing says whether a probe is under way.
+// probing reports whether a probe is running.
 func (tg *target) probing(o *Options, now time.Time) bool {
 	for _, c := range tg.circuits {
 		if c.open && c.busy(o, now) {
@@ -144,7 +144,7 @@ func (tg *target) probing(o *Options, now time.Time) bool {
 	return false
 }
 
-// backoff returns the target's back-off with a credential, which is made where there is none.
+// backoff returns the target's backoff with a credential and creates it if needed.
 func (tg *target) backoff(credential string) *backoff {
 	b := tg.backoffs[credential]
 	if b == nil {
@@ -157,25 +157,25 @@ func (tg *target) backoff(credential string) *backoff {
 	return b
 }
 
-// Report says how one attempt went. Every admitted attempt is reported once, a probe's cancellation too.
+// Report is the result of one attempt. Every admitted attempt is reported once, including a cancelled probe.
 type Report struct {
 	Target       string // provider/model
 	Credential   string // empty when the provider needs none
 	Err          *llm.Error
-	TTFT         time.Duration // 0 when no token came, or all of them at once
+	TTFT         time.Duration // 0 when no token arrived, or all in one piece
 	Duration     time.Duration
 	OutputTokens int64
-	Probe        bool // as Admit said
+	Probe        bool // Pass.Probe of the attempt
 }
 
-// outcome is what an attempt's end says about the target.
+// outcome is the meaning of an attempt's result for its target.
 type outcome int
 
 const (
-	inconclusive outcome = iota // nothing: the client, the gateway or the credential was the matter
-	served                      // it answered
-	rejected                    // it answered, with a refusal of this one request
-	failed                      // its own failure
+	inconclusive outcome = iota // caused by the client, the gateway or the credential
+	served                      // success
+	rejected                    // the target responded and rejected this request
+	failed                      // a failure of the target
 )
 
 func classify(e *llm.Error) outcome {
@@ -192,7 +192,7 @@ func classify(e *llm.Error) outcome {
 	}
 }
 
-// Report takes in the end of an attempt.
+// Report records the result of an attempt.
 func (t *Tracker) Report(r Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,18 +223,17 @@ func reason(e *llm.Error) string {
 	return string(e.Kind)
 }
 
-// Pass is the leave to make an attempt, or what stands in its way.
+// Pass is the permission for an attempt, or the reason for its rejection.
 type Pass struct {
 	Credential string        // to use; empty where the provider needs none
-	Probe      bool          // the attempt is the one test of an open circuit, and must be reported as one
-	Delay      time.Duration // after which the attempt may be sent if Closed still says so: traffic is returning after an outage
-	BackingOff time.Duration // for a refusal: how long the target backs off with every credential; 0 when it is for an open circuit
-	Refused    bool          // for a refusal: the back-off follows a refused credential or model, not a rate limit
+	Probe      bool          // the attempt probes an open circuit and must be reported as a probe
+	Delay      time.Duration // wait before the attempt, if Closed still allows it: traffic is returning after an outage
+	BackingOff time.Duration // if rejected: how long the target backs off with every credential; 0 for an open circuit
+	Refused    bool          // if rejected: the backoff follows a rejected credential or model, not a rate limit
 }
 
-// Admit asks to send one attempt to a target, and chooses the credential: those that rest or whose circuit is open are
-// passed over, the others take turns. While a circuit is open one probe at a time is let through; after an outage traffic
-// returns step by step.
+// Admit asks to send one attempt to a target and chooses the credential, round-robin among those that are not backing off and
+// whose circuit is closed. While a circuit is open, one probe at a time is admitted; after an outage traffic returns gradually.
 func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -279,7 +278,7 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 	return Pass{}, false
 }
 
-// reserve gives an attempt without another target a turn at the circuit that has one soonest.
+// reserve schedules an attempt without another target at the circuit that admits it soonest.
 func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	var best *circuit
 	var p Pass
@@ -298,8 +297,8 @@ func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	return p, true
 }
 
-// Closed reports whether a turn that Admit gave for later can still be taken: the circuit has not opened and the credential is not
-// backing off.
+// Closed reports whether an attempt that Admit delayed may be sent: the circuit has not opened and the credential is not backing
+// off.
 func (t *Tracker) Closed(targetID string, p Pass) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -308,7 +307,7 @@ func (t *Tracker) Closed(targetID string, p Pass) bool {
 	return !tg.circuit(p.Credential).open && t.ready(tg, p.Credential, now)
 }
 
-// States says of each target what routing needs to know about it at one moment.
+// States returns a function that returns the routing state of a target at the given time.
 func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 	return func(targetID string) route.State {
 		t.mu.Lock()
@@ -324,7 +323,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 	}
 }
 
-// usable says whether an attempt at the target has a chance, with one of the provider's credentials that does not rest.
+// usable reports whether an attempt may be admitted with one of the provider's credentials.
 func (t *Tracker) usable(tg *target, p *rotation, now time.Time) bool {
 	if p == nil || len(p.ids) == 0 {
 		return tg.sendable(&t.o, "", now)
@@ -337,7 +336,7 @@ func (t *Tracker) usable(tg *target, p *rotation, now time.Time) bool {
 	return false
 }
 
-// Reset closes a target's circuits and ends its back-off, as an operator asks.
+// Reset closes a target's circuits and ends its backoff.
 func (t *Tracker) Reset(targetID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -367,7 +366,7 @@ func providerOf(targetID string) string {
 	return name
 }
 
-// LastError is the last failure of a target's own making.
+// LastError is the last failure of a target.
 type LastError struct {
 	Time    time.Time `json:"time"`
 	Class   llm.Kind  `json:"class"`
@@ -375,24 +374,24 @@ type LastError struct {
 	Message string    `json:"message"`
 }
 
-// TargetHealth is what pages show about a target.
+// TargetHealth is the state of a target for the dashboard.
 type TargetHealth struct {
 	Target    string        `json:"target"`
 	Circuit   string        `json:"circuit"` // closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
 	NextProbe time.Time     `json:"next_probe,omitzero"`
-	Share     float64       `json:"share"` // of its traffic that is let through: below 1 after an outage
-	Calls     int64         `json:"calls"` // of the last minutes, newer ones weighing more, and how many of them failed
+	Share     float64       `json:"share"` // admitted share of its traffic: below 1 after an outage
+	Calls     int64         `json:"calls"` // of the last minutes, newer ones weighted more
 	Failures  int64         `json:"failures"`
 	ErrorRate float64       `json:"error_rate"`
 	TTFT      time.Duration `json:"ttft_p50_ns"`
 	TokensPS  float64       `json:"tokens_per_second"`
 	LastError *LastError    `json:"last_error,omitempty"`
-	// Alerts names the provider's credentials that were refused and need a person.
+	// Alerts lists the provider's credentials that were rejected and need attention.
 	Alerts []string `json:"alerts,omitempty"`
 }
 
-// describe names the state of the circuit that is best off: where one credential is served, the target is in use.
+// describe sets the state of the healthiest circuit: the target is usable with one working credential.
 func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	best := &circuit{}
 	for i, c := range tg.inUse(p) {
@@ -404,7 +403,7 @@ func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	h.Circuit, h.Reason, h.NextProbe = best.describe(now)
 }
 
-// inUse are the circuits of the credentials that the provider has now. One that has not been used yet is closed.
+// inUse returns the circuits of the provider's current credentials. An unused one is closed.
 func (tg *target) inUse(p *rotation) []*circuit {
 	if p == nil || len(p.ids) == 0 {
 		return tg.circuits
@@ -420,7 +419,7 @@ func (tg *target) inUse(p *rotation) []*circuit {
 	return list
 }
 
-// Snapshot lists every target that was used, by name.
+// Snapshot returns the state of every used target, ordered by name.
 func (t *Tracker) Snapshot() []TargetHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()

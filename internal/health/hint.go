@@ -10,35 +10,35 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Hint is what one replica tells the others about a provider. Those who hear it need not believe it: an open circuit makes
-// them quicker to open their own, a resting credential rests with them too, and both pass by themselves.
+// Hint is a message to other replicas about a provider. After an opened circuit the receivers open theirs with the next failure;
+// after a rate limit they back off too. Both expire.
 type Hint struct {
-	Target     string        `json:"target,omitempty"` // whose circuit has opened, or that backs off; empty for a credential as a whole
+	Target     string        `json:"target,omitempty"` // whose circuit opened, or that backs off; empty for all targets of a credential
 	Credential string        `json:"credential,omitempty"`
 	Backoff    time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
 }
 
-// minHintBackoff is the shortest rest worth telling of.
+// minHintBackoff is the shortest backoff that is sent.
 const minHintBackoff = 500 * time.Millisecond
 
-// Message is the hint as text.
+// Message encodes the hint.
 func (h Hint) Message() (string, error) {
 	text, err := json.Marshal(struct {
 		Hint Hint `json:"hint"`
 	}{h})
 	if err != nil {
-		return "", fmt.Errorf("write a hint: %w", err)
+		return "", fmt.Errorf("encode hint: %w", err)
 	}
 	return string(text), nil
 }
 
-// ParseHint reads what Message writes.
+// ParseHint parses the result of Message.
 func ParseHint(message string) (Hint, error) {
 	var m struct {
 		Hint Hint `json:"hint"`
 	}
 	if err := json.Unmarshal([]byte(message), &m); err != nil {
-		return Hint{}, fmt.Errorf("read a hint: %w", err)
+		return Hint{}, fmt.Errorf("parse hint: %w", err)
 	}
 	if m.Hint.Target == "" && m.Hint.Backoff <= 0 {
 		return Hint{}, errors.New("read a hint: it says nothing")

@@ -69,7 +69,7 @@ func (r *ramp) wait(now time.Time) (time.Duration, bool) {
 // reserve gives the turn that wait described to an attempt.
 func (r *ramp) reserve() { r.taken++ }
 
-// share is the part of normal traffic that is let through.
+// share returns the admitted part of normal traffic.
 func (r *ramp) share(now time.Time) float64 {
 	if !r.active() {
 		return 1

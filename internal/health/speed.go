@@ -37,7 +37,7 @@ type sample struct {
 	ttft time.Duration
 }
 
-// report takes in the end of an attempt. A stale one tells nothing about speed: the target was broken while it was under way.
+// report records the result of an attempt. A stale one tells nothing about speed: the target was broken while it was under way.
 func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	if v != served && v != failed {
 		return

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitUnsent bounds the bytes that the system takes before it can send them. The write buffer alone does not: the system doubles it for
-// its own bookkeeping. Bytes that are on their way are not limited, so a fast client on a long path is not slowed down.
+// limitUnsent limits the bytes that the kernel accepts before it can send them. The write buffer alone does not, because the
+// kernel doubles it for bookkeeping. Bytes in flight are not limited, so a fast client on a long path is not slowed down.
 func limitUnsent(c *net.TCPConn, bytes int) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // A window of a minute touches 61 one-second buckets: sixty whole ones and the one it begins in.
 const buckets = int64(Window/time.Second) + 1
 
-// counts is what one id has used.
+// counts is the usage of one id.
 type counts struct {
 	at       int64 // the current second
 	running  int64
@@ -17,13 +17,13 @@ type counts struct {
 	tokens   ring
 }
 
-// ring holds the counts of the last seconds and their sum; it takes no memory until something is counted.
+// ring holds the counts of the last seconds and their sum. It is allocated with the first count.
 type ring struct {
 	sum   int64
 	slots []int64
 }
 
-// advance moves on to the second, dropping what has left the window.
+// advance moves to the given second and removes counts that have left the window.
 func (c *counts) advance(to int64) {
 	if to <= c.at {
 		return
@@ -38,7 +38,7 @@ func (c *counts) add(tokens int64) {
 	c.tokens.add(c.at, tokens)
 }
 
-// admit says whether a request fits, or which limit it meets and how long until it would fit.
+// admit reports whether a request fits, or which limit it exceeds and when it would fit.
 func (c *counts) admit(at time.Duration, l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	if l.Concurrent > 0 && c.running >= l.Concurrent {
 		return Rejection{Concurrent, l.Concurrent, c.running}, time.Second, false
@@ -61,12 +61,12 @@ func (r *ring) add(at, n int64) {
 	if r.slots == nil {
 		r.slots = make([]int64, buckets)
 	}
-	n = min(n, math.MaxInt64-r.sum) // absurd counts fill the window; they never wrap it
+	n = min(n, math.MaxInt64-r.sum) // huge counts fill the window; they never overflow
 	r.slots[at%buckets] += n
 	r.sum += n
 }
 
-// takeBack corrects what was counted in an earlier second, unless that has left the window.
+// takeBack subtracts from the count of an earlier second, unless it has left the window.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return
@@ -86,7 +86,7 @@ func (r *ring) clear(from, to int64) {
 	}
 }
 
-// freed is how long it takes until this much has left the window.
+// freed returns how long it takes until this much has left the window.
 func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	for s := at - buckets + 1; s <= at; s++ {
 		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute
@@ -97,7 +97,7 @@ func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	return Window
 }
 
-// ages lists the seconds in which something was counted, as age in seconds, requests and tokens.
+// ages lists the non-empty seconds as age in seconds, requests and tokens.
 func (c *counts) ages() []any {
 	var all []any
 	for age := range min(buckets, c.at+1) {
@@ -108,14 +108,14 @@ func (c *counts) ages() []any {
 	return all
 }
 
-// copy is the counts as they are now.
+// copy returns a copy of the counts.
 func (c *counts) copy() counts {
 	was := *c
 	was.requests.slots, was.tokens.slots = slices.Clone(c.requests.slots), slices.Clone(c.tokens.slots)
 	return was
 }
 
-// subtract takes away what an earlier copy holds and is still in the window.
+// subtract subtracts the part of an earlier copy that is still in the window.
 func (c *counts) subtract(was *counts) {
 	was.advance(c.at)
 	for age := range min(buckets, c.at+1) {

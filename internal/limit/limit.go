@@ -1,5 +1,5 @@
-// Package limit owns request and token rates and concurrency: it admits a request or says which limit it meets and
-// when to come back. Budgets are the matter of ledger.
+// Package limit owns request and token rates and concurrency: it admits a request, or returns which limit it exceeds and
+// when to retry. Budgets belong to package ledger.
 package limit
 
 import (
@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Limits bound the traffic of one id; 0 is no limit.
+// Limits are the limits of one id; 0 is no limit.
 type Limits struct {
 	RequestsPerMinute int64
 	TokensPerMinute   int64
@@ -20,7 +20,7 @@ type Limits struct {
 // Limiter admits requests.
 type Limiter interface {
 	// Take admits one request of about this many tokens, or returns an *llm.Error of kind RateLimited.
-	// It counts on all limits or on none; a refused request is not counted. The slot must be released.
+	// It counts on all limits or on none; a rejected request is not counted. The slot must be released.
 	Take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error)
 }
 
@@ -31,17 +31,17 @@ const (
 	Concurrent        = "concurrent"
 )
 
-// Rejection is what `details.limit` holds.
+// Rejection is the content of `details.limit` in an error.
 type Rejection struct {
 	Name  string `json:"name"`
 	Limit int64  `json:"limit"`
 	Used  int64  `json:"used"`
 }
 
-// Window is the span that rates are counted over.
+// Window is the time over which rates are counted.
 const Window = time.Minute
 
-// Grant is what an implementation keeps about an admitted request.
+// Grant is the state that an implementation keeps for an admitted request.
 type Grant interface {
 	// Settle replaces the estimated tokens by the counted ones. It is called at most once.
 	Settle(tokens int64)
@@ -56,11 +56,11 @@ type Slot struct {
 	settled, released bool
 }
 
-// NewSlot wraps what an implementation keeps; nil for a request that no limit applies to.
+// NewSlot returns the slot of a grant; nil for a request without limits.
 func NewSlot(g Grant) *Slot { return &Slot{grant: g} }
 
-// Settle corrects the token estimate; only the first call counts. A negative count is a provider's mistake and leaves
-// the estimate standing.
+// Settle corrects the token estimate; only the first call counts. A negative count is an error of the provider
+// and keeps the estimate.
 func (s *Slot) Settle(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Slot) Release() {
 	s.grant.Release()
 }
 
-// Reject makes the error for a limit that is met, with a whole number of seconds from 1 to 60 to wait.
+// Reject returns the error for an exceeded limit, with a wait of 1 to 60 whole seconds.
 func Reject(r Rejection, wait time.Duration) *llm.Error {
 	seconds := min(max((wait+time.Second-1)/time.Second, 1), Window/time.Second)
 	var e *llm.Error
@@ -98,7 +98,7 @@ func Reject(r Rejection, wait time.Duration) *llm.Error {
 	return e.With("limit", r)
 }
 
-// RejectTooLarge makes the error for a request whose estimate alone is beyond the token limit: repeating cannot help.
+// RejectTooLarge returns the error for a request whose estimate alone exceeds the token limit: a retry cannot succeed.
 func RejectTooLarge(r Rejection, tokens int64) *llm.Error {
 	e := llm.Errorf(llm.RateLimited, "This request is estimated at %d tokens, and this key may use %d a minute. Send a shorter prompt or a lower output limit, or raise the limit in API key settings.", tokens, r.Limit)
 	e.Final = true

@@ -9,12 +9,12 @@ import (
 
 const (
 	shardCount = 64
-	sweepEvery = Window // how often a shard forgets its idle ids
+	sweepEvery = Window // how often a shard removes its idle ids
 )
 
-// Memory is a Limiter within one process. Counts live in one-second buckets and leave when their whole second is more
-// than a minute old, so that no sixty seconds ever see more than the limit; the price is that room returns up to one
-// second late.
+// Memory is a Limiter within one process. Counts are kept in one-second buckets and expire when the whole
+// second is more than a minute old, so that no period of sixty seconds exceeds the limit; capacity returns up to one second
+// late.
 type Memory struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
@@ -27,7 +27,7 @@ type shard struct {
 	ids   map[string]*counts
 }
 
-// NewMemory makes a limiter that reads time from now.
+// NewMemory returns a limiter with the given clock.
 func NewMemory(now func() time.Time) *Memory {
 	m := &Memory{seed: maphash.MakeSeed()}
 	for i := range m.shards {
@@ -65,7 +65,7 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 	return NewSlot(&grant{shard: s, counts: c, taken: c.at, tokens: tokens}), nil
 }
 
-// used is the token count of an id, for an error message.
+// used returns the token count of an id for an error message.
 func (m *Memory) used(id string) int64 {
 	s := &m.shards[maphash.String(m.seed, id)%shardCount]
 	s.mu.Lock()
@@ -78,7 +78,7 @@ func (m *Memory) used(id string) int64 {
 	return c.tokens.sum
 }
 
-// sweep forgets ids that have nothing running and nothing in the window.
+// sweep removes ids without running requests and without counts in the window.
 func (s *shard) sweep(at time.Duration) {
 	if at-s.swept < sweepEvery {
 		return
@@ -92,16 +92,16 @@ func (s *shard) sweep(at time.Duration) {
 	}
 }
 
-// grant remembers where an admitted request was counted.
+// grant is the Grant of a request that was counted in memory.
 type grant struct {
 	shard  *shard
 	counts *counts
-	taken  int64 // the second it was taken in
+	taken  int64 // the second in which it was counted
 	tokens int64
 }
 
-// Settle takes back what was estimated too much where it was counted, and counts what was too little now: a long
-// stream must not escape the limit because its beginning has left the window.
+// Settle subtracts an excess estimate in the second in which it was counted, and adds a shortfall to the current second: a long
+// stream must count even if its start has left the window.
 func (g *grant) Settle(tokens int64) {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *grant) Release() {
 	g.counts.running--
 }
 
-// clock turns readings that may step into time that only goes on: a step backwards counts as no time at all.
+// clock returns monotonic time from readings that may step: a step backwards counts as no time.
 type clock struct {
 	now     func() time.Time
 	last    time.Time

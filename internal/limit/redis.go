@@ -12,23 +12,23 @@ import (
 	"fairlead/internal/cluster"
 )
 
-// returnTime is how young an outage is whose end is waited for before a request is refused by the share alone: it may have
-// been this machine that was slow.
+// returnTime is how long after the start of an outage a request that exceeds the share waits for Redis: this machine may have
+// been slow.
 const returnTime = 250 * time.Millisecond
 
-// mostCounted is the largest number that the scripts count with: larger ones fill a window as well.
+// mostCounted is the largest number that the scripts count exactly.
 const mostCounted = 1<<53 - 1
 
-// Redis is a Limiter that replicas share: Memory's windows in Redis, one call for each step. While Redis does not answer
-// in time, this replica admits its share of what is left.
+// Redis is a Limiter that replicas share: the windows of Memory in Redis, one call per operation. While Redis does not answer in
+// time, this replica admits its share of what is left.
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // nil for Redis's own clock
 	views *viewSet
 }
 
-// NewRedis makes a limiter by way of a link, which must be running. It reads time from now; where that is nil, the counts
-// in Redis go by Redis's clock, and no replica's matters.
+// NewRedis returns a limiter that uses a running cluster client. With a nil clock the counts follow Redis's clock, so that the
+// clocks of replicas do not matter.
 func NewRedis(link *cluster.Client, now func() time.Time) *Redis {
 	local := now
 	if local == nil {
@@ -63,7 +63,7 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	return slot, err
 }
 
-// awaitReturn waits while an outage is young, and says whether it is over.
+// awaitReturn waits during the first moments of an outage, and reports whether it has ended.
 func (r *Redis) awaitReturn(ctx context.Context) bool {
 	for {
 		state := r.link.State()
@@ -78,7 +78,7 @@ func (r *Redis) awaitReturn(ctx context.Context) bool {
 	}
 }
 
-// take asks Redis. The error is replica.ErrAway where it does not answer in time.
+// take counts the request in Redis. It returns cluster.ErrUnavailable when Redis does not answer in time.
 func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
 	state := r.link.State()
 	if !state.Ready {
@@ -89,12 +89,12 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 		reply, err = takeScript.Run(ctx, c, []string{r.counts(id), r.running(id), r.link.Members()}, r.micros(),
 			bound(l.RequestsPerMinute), bound(l.TokensPerMinute), bound(l.Concurrent), tokens, r.link.ID(), r.link.Lease().Milliseconds()).Slice()
 		if err == nil && len(reply) != 6 {
-			err = fmt.Errorf("take: an answer of %d parts", len(reply))
+			err = fmt.Errorf("take: reply of %d parts", len(reply))
 		}
 		return err
 	})
 	if err != nil {
-		r.views.markUncertain(id) // it may have been counted all the same
+		r.views.markUncertain(id) // the request may have been counted
 		return nil, err
 	}
 	requests, used := number(reply[4]), number(reply[5])
@@ -110,7 +110,7 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	return NewSlot(g), nil
 }
 
-// of is the limit of the name.
+// of returns the limit with the given name.
 func (l Limits) of(name string) int64 {
 	switch name {
 	case Concurrent:
@@ -122,17 +122,17 @@ func (l Limits) of(name string) int64 {
 	}
 }
 
-// redisGrant remembers where an admitted request was counted.
+// redisGrant is the Grant of a request that was counted in Redis.
 type redisGrant struct {
 	limiter *Redis
 	id      string
 	limits  Limits
 	tokens  int64
-	born    string // names the window in Redis; empty where only this replica counted it
+	born    string // id of the window in Redis; empty if only this replica counted it
 	taken   int64  // the second of that window
 }
 
-// Settle implements Grant. Tokens that nobody limits are not worth a call.
+// Settle implements Grant. It makes no call without a token limit.
 func (g *redisGrant) Settle(tokens int64) {
 	if g.limits.TokensPerMinute <= 0 {
 		return
@@ -147,7 +147,7 @@ func (g *redisGrant) Settle(tokens int64) {
 	err := r.link.Do(context.Background(), func(ctx context.Context, c redis.Scripter) (err error) {
 		reply, err = settleScript.Run(ctx, c, []string{r.counts(g.id)}, r.micros(), g.born, g.taken, g.tokens, tokens).Slice()
 		if err == nil && len(reply) != 2 {
-			err = fmt.Errorf("settle: an answer of %d parts", len(reply))
+			err = fmt.Errorf("settle: reply of %d parts", len(reply))
 		}
 		return err
 	})
@@ -158,7 +158,7 @@ func (g *redisGrant) Settle(tokens int64) {
 	r.views.recordSettlement(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
 }
 
-// Release implements Grant. Concurrency that nobody limits is not worth a call.
+// Release implements Grant. It makes no call without a concurrency limit.
 func (g *redisGrant) Release() {
 	r := g.limiter
 	r.views.recordRelease(g.id)
@@ -177,7 +177,7 @@ func (g *redisGrant) Release() {
 	}
 }
 
-// sync tells Redis what it missed, and hears what the other replicas admitted, of every id in use here.
+// sync sends Redis the counts that it missed, and reads the totals of every id in use here.
 func (r *Redis) sync(ctx context.Context, s cluster.State) {
 	for _, one := range r.views.reports(s.Epoch) {
 		var reply []any
@@ -185,7 +185,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 			args := append([]any{r.micros(), r.link.ID(), one.running}, one.missing...)
 			reply, err = lookScript.Run(ctx, c, []string{r.counts(one.id), r.running(one.id)}, args...).Slice()
 			if err == nil && len(reply) != 2 {
-				err = fmt.Errorf("look: an answer of %d parts", len(reply))
+				err = fmt.Errorf("look: reply of %d parts", len(reply))
 			}
 			return err
 		})
@@ -199,7 +199,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 func (r *Redis) counts(id string) string  { return r.link.Key("limit", id) }
 func (r *Redis) running(id string) string { return r.link.Key("running", id) }
 
-// micros is the time for the scripts; 0 lets them take Redis's own.
+// micros returns the time for the scripts; 0 for Redis's own clock.
 func (r *Redis) micros() int64 {
 	if r.now == nil {
 		return 0
@@ -209,7 +209,7 @@ func (r *Redis) micros() int64 {
 
 func bound(limit int64) int64 { return min(max(limit, 0), mostCounted) }
 
-// number reads what a script writes as text.
+// number parses a number that a script returns as text.
 func number(v any) int64 {
 	text, _ := v.(string)
 	n, err := strconv.ParseInt(text, 10, 64)

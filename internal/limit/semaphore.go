@@ -8,37 +8,35 @@ import (
 )
 
 const (
-	// fairShare is how many places one id may have for each that is left. A flood of one id stops at three quarters, of two at
-	// three sevenths each, and so on: somebody else always finds a place.
+	// fairShare is how many slots an id may hold per free slot. One busy id gets at most three quarters, two get three sevenths
+	// each, and so on: a slot is always free for another id.
 	fairShare = 3
-	// aloneFor is how long nobody else must have been there for one id to have all places.
+	// aloneFor is how long an id must have been the only one to get all slots.
 	aloneFor = time.Minute
-	// leastQueue is how many may wait for a place, however few there are.
+	// leastQueue is the minimum length of the queue.
 	leastQueue = 16
 )
 
-// FairSemaphore bounds how many requests run at a time, and shares the places out fairly: one id's flood does not keep the others
-// out. Its methods may be called from any goroutine. The zero value is ready to use.
+// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one id cannot starve the others. Its methods may be called from any goroutine. The zero value is ready to use.
 type FairSemaphore struct {
-	// Reserve keeps room for other ids even when nobody else has been there of late.
+	// Reserve keeps slots free for other ids even if only one id has been active recently.
 	Reserve bool
 
 	mu      sync.Mutex
 	running int
 	held    map[string]int
 	queue   []*waiter
-	last    string    // who came last
-	changed time.Time // when that was somebody else than before
+	last    string    // the id of the latest request
+	changed time.Time // when last changed
 }
 
 type waiter struct {
 	id    string
 	size  int
-	ready chan struct{} // closed when the place is taken
+	ready chan struct{} // closed when the slot is granted
 }
 
-// Acquire takes one of size places for id, waiting a while for it where need be. It reports whether it did; then Release must be
-// called.
+// Acquire takes one of size slots for id, waiting up to wait. It reports success; the caller must then call Release.
 func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait time.Duration) bool {
 	w, ok := p.enter(id, size, wait > 0)
 	if w == nil {
@@ -55,7 +53,7 @@ func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait t
 	return p.giveUp(w)
 }
 
-// enter takes a place, or queues for one.
+// enter takes a slot, or joins the queue.
 func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +70,7 @@ func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok boo
 	return w, false
 }
 
-// giveUp leaves the queue. The place may have been given at this very moment: then it is taken.
+// giveUp leaves the queue. It reports true when the slot was granted meanwhile.
 func (p *FairSemaphore) giveUp(w *waiter) (taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +82,7 @@ func (p *FairSemaphore) giveUp(w *waiter) (taken bool) {
 	return false
 }
 
-// Release gives a place back, to whoever waits and has the fewest. No places at all have none to give.
+// Release returns a slot. The waiting id with the fewest slots is served next. A nil semaphore does nothing.
 func (p *FairSemaphore) Release(id string) {
 	if p == nil {
 		return
@@ -95,7 +93,7 @@ func (p *FairSemaphore) Release(id string) {
 	if p.held[id]--; p.held[id] == 0 {
 		delete(p.held, id)
 	}
-	for p.serveNext() { // more than one, where places have become more
+	for p.serveNext() { // more than one if size has grown
 	}
 }
 
@@ -124,7 +122,7 @@ func (p *FairSemaphore) take(id string) {
 	p.held[id]++
 }
 
-// hasCapacity reports whether id may have one more place.
+// hasCapacity reports whether id may take one more slot.
 func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	left := size - p.running
 	if left <= 0 {
@@ -133,7 +131,7 @@ func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	return p.held[id] < fairShare*left || !p.Reserve && p.onlyOneKey()
 }
 
-// recordKey remembers that somebody else than the last came.
+// recordKey records a change of the active id.
 func (p *FairSemaphore) recordKey(id string) {
 	if id == p.last {
 		return
@@ -148,7 +146,7 @@ func (p *FairSemaphore) onlyOneKey() bool {
 	return p.changed.IsZero() || time.Since(p.changed) > aloneFor
 }
 
-// Running is how many places are taken.
+// Running returns the number of taken slots.
 func (p *FairSemaphore) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

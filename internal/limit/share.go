@@ -4,22 +4,22 @@ import (
 	"time"
 )
 
-// unknownUse is how much of a limit others are believed to have used in the last minute before Redis went away, of an id
-// that was not in use here: in all, replicas then admit at most a tenth more than the limit.
+// unknownUse is the assumed usage of an id by other replicas in the minute before Redis became unavailable, if the id was not in
+// use here. In total, replicas then admit at most a tenth more than the limit.
 const unknownUse = 0.9
 
-// share admits what this replica may admit alone. What all had admitted when Redis was last heard leaves the window in its
-// time; what remains is divided among the replicas that were seen last.
+// share admits a request within this replica's share of the limit. The requests of all replicas at the last contact with Redis
+// leave the window in time; the rest is divided among the replicas that were seen last.
 func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error) {
 	state := r.link.State()
 	r.views.with(id, func(x *replicaView, at time.Duration) {
 		p := part{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
 		if r.now != nil {
-			p.outage = at // a clock of its own knows nothing of when Redis went
+			p.outage = at // an injected clock does not match the time of the outage
 		}
 		if x.outage != state.Outage {
 			x.since, x.outage = x.unreported.copy(), state.Outage
-			// As many as asked here at that moment may have been admitted at each replica without this one's hearing of it.
+			// Each replica may have admitted as many requests as had pending calls here at that moment.
 			x.seen.requests.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1))
 			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1)*tokens)
 		}
@@ -37,12 +37,12 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 	return slot, err
 }
 
-// part is one replica's part of a limit.
+// part is one replica's share of a limit.
 type part struct {
 	view     *replicaView
 	at       time.Duration
 	replicas int64
-	outage   time.Duration // when Redis went away
+	outage   time.Duration // when Redis became unavailable
 }
 
 func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
@@ -59,8 +59,8 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	return Rejection{}, 0, true
 }
 
-// fits says whether n more are within the part of what was left. One request a minute is always within it where the whole
-// limit has room: a share that is too small for any is no share.
+// fits reports whether n more are within the share of what was left. One request per minute always fits if the whole limit has
+// capacity, so that a share is never too small for any request.
 func (p part) fits(limit, seen, since, n int64) bool {
 	if p.unknown() {
 		seen = max(seen, int64(unknownUse*float64(limit)))
@@ -69,15 +69,15 @@ func (p part) fits(limit, seen, since, n int64) bool {
 	return since <= left/p.replicas-n || (since == 0 && n <= left)
 }
 
-// unknown says that nobody can tell what was admitted elsewhere in the last minute: the id was not in use here when Redis
-// went away, and that is less than a minute ago.
+// unknown reports whether the usage by other replicas in the last minute is unknown: the id was not in use here when Redis became
+// unavailable less than a minute ago.
 func (p part) unknown() bool {
 	const fresh = 3 * time.Second // a few heartbeats
 	known := p.view.known && p.outage-p.view.updatedAt < fresh
 	return !known && p.at-p.outage < Window
 }
 
-// wait is how long until something leaves the window.
+// wait returns how long until a count leaves the window.
 func (p part) wait(seen, since *ring) time.Duration {
 	at := second(p.at)
 	for _, r := range []*ring{seen, since} {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// viewSet is what this replica knows of the ids in use here: enough to keep to its share while Redis is away, and to tell
+// viewSet holds this replica's view of the ids in use here: enough to apply its share while Redis is unavailable, and to send
 // Redis afterwards what it missed.
 type viewSet struct {
 	seed   maphash.Seed
@@ -20,19 +20,19 @@ type viewShard struct {
 	ids   map[string]*replicaView
 }
 
-// replicaView is what is known of one id.
+// replicaView is this replica's view of one id.
 type replicaView struct {
-	seen         counts // what all replicas together were heard to have admitted; late rather than early, so never too little
-	own          counts // what this one has admitted
-	unreported   counts // of that, what Redis was not told
-	since        counts // of that, what it has admitted since Redis went away
-	outage       int64  // which one that was
+	seen         counts // total of all replicas as last received, counted late rather than early
+	own          counts // admitted by this replica
+	unreported   counts // the part of own that Redis does not have
+	since        counts // the part of own since Redis became unavailable
+	outage       int64  // number of that outage
 	updatedAt    time.Duration
-	known        bool   // it was ever heard
-	pendingCalls int64  // requests that ask Redis at this moment
+	known        bool   // totals were received
+	pendingCalls int64  // calls to Redis in progress
 	running      int64  // here
-	uncertain    bool   // what Redis believes to be running here may be wrong
-	epoch        string // in which Redis was told of everything
+	uncertain    bool   // the running count in Redis may be wrong
+	epoch        string // the epoch of Redis that has all counts
 }
 
 func newViews(now func() time.Time) *viewSet {
@@ -43,7 +43,7 @@ func newViews(now func() time.Time) *viewSet {
 	return v
 }
 
-// with calls do with the view of an id, moved on to now.
+// with calls do with the view of an id, advanced to now.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
 	s.mu.Lock()
@@ -81,7 +81,7 @@ func (s *viewShard) sweep(at time.Duration) {
 	}
 }
 
-// setTotals takes in the sums of all replicas.
+// setTotals stores the totals of all replicas.
 func (x *replicaView) setTotals(at time.Duration, requests, tokens int64) {
 	x.seen.requests.add(x.seen.at, max(requests-x.seen.requests.sum, 0))
 	x.seen.tokens.add(x.seen.at, max(tokens-x.seen.tokens.sum, 0))
@@ -110,8 +110,8 @@ func (v *viewSet) recordSettlement(id string, more, requests, used int64) {
 	})
 }
 
-// recordUnreportedSettlement counts tokens beyond an estimate that Redis cannot be told of now. Those short of one are not taken back:
-// the estimate stands until it leaves the window.
+// recordUnreportedSettlement counts tokens beyond an estimate that cannot be sent to Redis now. An excess estimate is not
+// subtracted: it stays until it leaves the window.
 func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	v.with(id, func(x *replicaView, _ time.Duration) {
 		for _, c := range []*counts{&x.own, &x.unreported, &x.since} {
@@ -120,7 +120,7 @@ func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	})
 }
 
-// pendingCalls notes that a request asks Redis, until the returned function is called.
+// beginCall counts a call to Redis until the returned function is called.
 func (v *viewSet) beginCall(id string) func() {
 	v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls++ })
 	return func() {
@@ -136,22 +136,22 @@ func (v *viewSet) markUncertain(id string) {
 	v.with(id, func(x *replicaView, _ time.Duration) { x.uncertain = true })
 }
 
-// used is the token count of an id, for an error message.
+// used returns the token count of an id for an error message.
 func (v *viewSet) used(id string) (sum int64) {
 	v.with(id, func(x *replicaView, _ time.Duration) { sum = x.seen.tokens.sum })
 	return sum
 }
 
-// report is what Redis is to be told of one id.
+// report holds the counts of one id for Redis.
 type report struct {
 	id         string
-	running    int64 // -1 to leave it alone
-	missing    []any // age in seconds, requests, tokens of each second that Redis does not know
+	running    int64 // -1 for no change
+	missing    []any // age in seconds, requests, tokens of each second that Redis lacks
 	epoch      string
-	unreported counts // what missed holds
+	unreported counts // the counts in missing
 }
 
-// reports lists the ids in use. A Redis that has lost everything is told all that this replica admitted in the last minute.
+// reports returns the reports of the ids in use. After a loss of Redis's data they hold all counts of the last minute.
 func (v *viewSet) reports(epoch string) []report {
 	var all []report
 	for i := range v.shards {
@@ -183,8 +183,7 @@ func (x *replicaView) report(id, epoch string) report {
 	return one
 }
 
-// unreported notes that Redis has taken a report in. What was admitted since then is still to be told. Before every replica has
-// told, the sums are not the whole and say nothing.
+// confirmReport records that Redis has received a report. The totals are used only when every replica has sent its own.
 func (v *viewSet) confirmReport(one *report, whole bool, requests, tokens int64) {
 	v.with(one.id, func(x *replicaView, at time.Duration) {
 		x.unreported.subtract(&one.unreported)
