@@ -46,8 +46,8 @@ func ParseHint(message string) (Hint, error) {
 	return m.Hint, nil
 }
 
-// ApplyHint takes a hint of another replica in. Only what has been used here is looked at, so that a stranger's words cannot fill
-// the memory; and nothing that is heard is told on.
+// ApplyHint applies a hint of another replica. Hints about targets and credentials that were not used here are ignored, which bounds
+// memory, and hints are not forwarded.
 func (t *Tracker) ApplyHint(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

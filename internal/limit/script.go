@@ -56,8 +56,8 @@ local function write(w)
 end
 `
 
-// takeScript admits a request or says what stands in the way. A replica that has not been heard for a lease has nothing
-// running any more.
+// takeScript admits a request or returns the exceeded limit. The running requests of a replica without a heartbeat for a lease do
+// not count.
 var takeScript = redis.NewScript(scriptHead + `
 local perMinute, tokensPerMinute, concurrent = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, replica, lease = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
@@ -108,8 +108,8 @@ end
 return {1, w.born, text(w.at), '', text(w.requests), text(w.tokens)}
 `)
 
-// settleScript replaces an estimate by what was counted: too much is taken back where it was counted, too little is
-// counted now.
+// settleScript replaces an estimate by the actual count: an excess is subtracted from the second in which it was counted, a
+// shortfall is added to the current second.
 var settleScript = redis.NewScript(scriptHead + `
 local born, taken, estimate, actual = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local w = read(KEYS[1])
@@ -133,8 +133,8 @@ if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS
 return 1
 `)
 
-// lookScript tells the sums. It takes in what was admitted while Redis was away, given as ages in seconds with counts,
-// and where asked to sets how many requests this replica has running.
+// lookScript returns the totals. It adds the requests that were admitted while Redis was unavailable, given as ages in seconds with
+// counts, and optionally sets the number of running requests of this replica.
 var lookScript = redis.NewScript(scriptHead + `
 local replica, running = ARGV[2], tonumber(ARGV[3])
 local w = read(KEYS[1])

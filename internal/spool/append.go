@@ -39,7 +39,7 @@ func (s *Spool) forgetBegun(id string, b *begun) {
 	}
 }
 
-// batch is what is written in one go. Callers add to it while the one before it is being written.
+// batch is a group of records that are written together. Callers add to it while the batch before it is being written.
 type batch struct {
 	buf  []byte
 	ops  []op
@@ -153,11 +153,11 @@ func (s *Spool) fits(size int64, id string) bool {
 // endRecord is an end as it is written.
 type endRecord struct {
 	bytes    []byte
-	entry    *requestlog.Entry // what it says
-	decision span              // where it says that
+	entry    *requestlog.Entry // the recorded entry
+	decision span              // position of the decision
 }
 
-// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number.
+// encodeWhole encodes an entry without its decision if the decision cannot be encoded, such as a score that is NaN.
 func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) (endRecord, error) {
 	text, decision, err := encodeEnd(b, e, salt)
 	if err == nil || e.Decision == nil {
@@ -228,7 +228,7 @@ func (s *Spool) write() {
 	if cap(b.buf) <= keepBuffer {
 		s.spare, b.buf = b.buf, nil
 	}
-	clear(b.ops) // of ids that nobody needs
+	clear(b.ops) // releases the ids
 	s.spareOps, b.ops = b.ops, nil
 	s.mu.Unlock()
 	if b.err != nil {
@@ -332,7 +332,7 @@ func (s *Spool) dropLate(id string) {
 	delete(s.late, id)
 }
 
-// poke tells Run that there is something to deliver.
+// poke signals Run that entries are waiting.
 func (s *Spool) poke() {
 	select {
 	case s.wake <- struct{}{}:

@@ -47,7 +47,7 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// longestRest is how long delivery rests at most between two batches while requests need the processors.
+// longestRest is the maximum pause of delivery between two batches while requests need the CPU.
 const longestRest = 500 * time.Millisecond
 
 // Run delivers entries to the writer until the context ends. It is called once at a time. A failing writer is tried
@@ -112,8 +112,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay waits while requests need the processors more: entries can wait. Once the queue has no longer much room left it works
-// for the part of the time that the queue is full, and nobody who waits for an empty queue waits for this.
+// makeWay pauses delivery while requests need the CPU. The fuller the queue, the shorter the pause; callers that wait for an
+// empty queue are not delayed.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.roomy() {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
@@ -253,7 +253,7 @@ func (d *delivery) gather(ctx context.Context) error {
 	return d.linger(ctx)
 }
 
-// linger waits until a batch is full, or somebody waits for it, or it has waited long enough.
+// linger waits until a batch is full, a caller waits for it, or the maximum wait has passed.
 func (d *delivery) linger(ctx context.Context) error {
 	timer := time.NewTimer(d.o.Linger)
 	defer timer.Stop()
@@ -285,21 +285,21 @@ func (s *Spool) want(entries int) bool {
 	return s.backlog >= s.wanted
 }
 
-// hurry says whether somebody waits for what is there.
+// hurry reports whether a caller waits for delivery.
 func (s *Spool) hurry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flushing > 0 || s.reading > 0
 }
 
-// roomy says whether the queue is far from full and nobody waits for it to be empty.
+// roomy reports whether the queue is far from full and no caller waits for it to be empty.
 func (s *Spool) roomy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flushing == 0 && s.used < s.o.Limit/2
 }
 
-// fullness is the part of the queue that is used, and 1 when somebody waits for it to be empty.
+// fullness returns the used fraction of the queue, and 1 when a caller waits for it to be empty.
 func (s *Spool) fullness() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -371,7 +371,7 @@ func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_ = s.await(ctx, &s.reading) // the database has what it has
+	_ = s.await(ctx, &s.reading) // entries that are not delivered are missing from the result
 }
 
 // await waits until everything written so far is delivered, and counts itself in waiters meanwhile.

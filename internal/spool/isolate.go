@@ -21,7 +21,7 @@ const (
 // right after: then it is the entry and not the writer. Nothing is put aside during an outage.
 func (d *delivery) isolate(ctx context.Context, entries []requestlog.Entry) []requestlog.Entry {
 	d.rounds++
-	begin := d.rounds * blindTries % len(entries) // not always the same ones first, lest a few bad ones hide the others
+	begin := d.rounds * blindTries % len(entries) // start at another entry each time, so that a few bad ones do not block the others
 	var left []requestlog.Entry
 	for i := range entries {
 		e := entries[(begin+i)%len(entries)]

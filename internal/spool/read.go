@@ -25,8 +25,8 @@ type unreadable struct {
 	err  error
 }
 
-// piece is what one read brings: entries in order, and where to go on. What entries point to is in the chunks, and is good until the
-// next read into the same piece.
+// piece is the result of one read: entries in order, and the position of the next read. Entries share memory with the chunks, which
+// are valid until the next read into the same piece.
 type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
@@ -34,9 +34,9 @@ type piece struct {
 	next    position
 	full    bool // there may be more
 	reading *[chunkSize]byte
-	rest    []byte // of the last chunk, for what is kept
+	rest    []byte // unused part of the last chunk
 	chunks  []*[chunkSize]byte
-	shared  bool // what was read stays where it is
+	shared  bool // the chunk is kept by an entry
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
@@ -52,8 +52,8 @@ func (p *piece) room(size int64) []byte {
 	return p.reading[:size]
 }
 
-// keep makes a text last that was read. Most are copied out of the chunk, so that the next read has it again: what entries need is half
-// of what was recorded of them. For a long one the chunk is kept, and with it what else is in it.
+// keep returns text that stays valid after the next read. Short texts are copied, so that the chunk can be reused; for a long text
+// the whole chunk is kept.
 func (p *piece) keep(text []byte) []byte {
 	switch {
 	case p.shared || text == nil:
@@ -175,8 +175,8 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 	})
 }
 
-// Pending calls f with each ended entry that is not known to be delivered, oldest first, for rebuilding what was spent.
-// After a crash up to one batch of them may have arrived at the database already.
+// Pending calls f with each ended entry that may not be delivered yet, oldest first, to rebuild the money spent. After a crash up to
+// one batch of them may be in the database already.
 func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
 	s.files.RLock()
 	defer s.files.RUnlock()

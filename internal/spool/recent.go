@@ -5,8 +5,8 @@ import "fairlead/internal/requestlog"
 // manyCandidates is from how many on they are left to the disk: they would be most of an entry, and most readers do without.
 const manyCandidates = 32
 
-// recentBytes is how much memory entries may take besides the disk, by a rough measure. Delivery falls behind when requests
-// come as fast as they can, and decoding would make it fall behind further.
+// recentBytes limits the estimated memory of entries that are kept for delivery. Decoding them from disk would slow down delivery
+// when it is already behind.
 const recentBytes = 16 << 20
 
 // recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode what this process has
@@ -16,7 +16,7 @@ type recent struct {
 	bytes   int
 }
 
-// ended is an entry, and where in the JSON of its record the decision lies.
+// ended is an entry with the position of the decision in the JSON of its record.
 type ended struct {
 	requestlog.Entry
 	decision span
@@ -54,7 +54,7 @@ func (r *recent) forget(id string) {
 	}
 }
 
-// weight is about what an entry takes without its bodies. Most of it is what was considered.
+// weight estimates the memory of an entry without its bodies. Most of it is the candidates of the decision.
 func weight(e *requestlog.Entry) int {
 	const entry, candidate = 3 << 10, 400
 	if e.Decision == nil {

@@ -60,7 +60,7 @@ const (
 	noteKind  kind = 3 // carries nothing: it proves that the disk takes writes
 )
 
-// What is said of a body.
+// Flags of a body.
 const (
 	streamedFlag = 1 << iota
 	foldedFlag
@@ -159,7 +159,7 @@ func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, err
 	return seal(b.Bytes(), beginKind, salt), nil
 }
 
-// encodeEnd writes an end record, and tells where in its JSON the decision lies.
+// encodeEnd encodes an end record and returns the position of the decision in its JSON.
 func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span, error) {
 	if err := begin(b, e.ID); err != nil {
 		return nil, span{}, err

@@ -101,8 +101,8 @@ func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 }
 
 // walk calls f for each record in b, which begins at an offset of the segment, with the offset of the record's end,
-// until f says no. It returns the end of the last record. When b is the last of the segment, damage between records is
-// logged and stepped over, and damage after the last one is a torn end and left out; else the first damage ends it.
+// until f returns false. It returns the end of the last record. When b is the last of the segment, damage between records is
+// logged and skipped, and damage after the last one is a torn end and ignored; otherwise the first damage ends the walk.
 func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r record, end int64) bool) int64 {
 	at := 0
 	for at < len(b) {
@@ -128,7 +128,7 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 }
 
 func (s *Spool) damaged(seg *segment, offset, bytes int64) {
-	s.o.Log.Error("spool: damaged records are stepped over", "segment", seg.name, "offset", offset, "bytes", bytes)
+	s.o.Log.Error("skipped corrupt records", "segment", seg.name, "offset", offset, "bytes", bytes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.corrupt += bytes

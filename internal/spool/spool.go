@@ -1,6 +1,6 @@
 // Package spool is the durable local queue in front of the database. A request's beginning and its whole entry are on
 // disk when Begin and End return, whatever the database does; Run delivers entries later, in order, and again after a
-// crash when it is not known whether they arrived: the writer ignores entries it has. Requests that a dead process left
+// crash when their delivery is uncertain: the writer ignores entries it has. Requests that a dead process left
 // open become entries with the outcome interrupted.
 //
 // The queue is a directory of segments, files that only grow and are removed when everything in them is delivered.
@@ -92,18 +92,18 @@ type Spool struct {
 	rejected int64
 	corrupt  int64
 	flushing int
-	reading  int           // readers that wait for what is queued
-	progress chan struct{} // closed and replaced when something was delivered
+	reading  int           // readers that wait for queued entries
+	progress chan struct{} // closed and replaced after a delivery
 
-	wake    chan struct{} // says that there is as much to deliver as is wanted, or somebody who waits for it
+	wake    chan struct{} // signals a full batch or a waiting caller
 	posFile File
 	stop    chan struct{}
 	stopped sync.WaitGroup
 	closing sync.Once
 }
 
-// Open reads what an earlier process left and makes the queue ready. It writes nothing, so that it works on a full
-// disk too. A torn end of a segment is cut off; damage in the middle is logged and stepped over.
+// Open reads the entries of an earlier process and prepares the queue. It writes nothing, so that it works on a full
+// disk too. A torn end of a segment is cut off; damage in the middle is logged and skipped.
 func Open(dir string, o Options) (*Spool, error) {
 	o = o.withDefaults(dir)
 	if err := prepare(dir, o.FS); err != nil {
@@ -132,20 +132,20 @@ func Open(dir string, o Options) (*Spool, error) {
 	return s, nil
 }
 
-// newSalt makes checksums unguessable, so that bytes in a body can never pass for a record when damage is stepped over.
+// newSalt makes checksums unguessable, so that bytes in a body can never pass for a record when damage is skipped.
 func newSalt() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// Close writes nothing more, syncs what was written and closes the files. Run must have ended.
+// Close syncs and closes the files. Run must have ended.
 func (s *Spool) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.stop)
 		s.stopped.Wait()
-		s.turn <- struct{}{} // kept: nobody writes any more
+		s.turn <- struct{}{} // kept, so that no further writes happen
 		err = s.sync()
 		s.mu.Lock()
 		s.closed = true

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// keep syncs what was written, and tries again when the disk has failed.
+// keep syncs written records periodically, and retries after a disk failure.
 func (s *Spool) keep() {
-	tick := time.NewTicker(s.o.SyncEvery / 2) // a sync takes time too, and what is written after it began waits for the next
+	tick := time.NewTicker(s.o.SyncEvery / 2) // records that are written during a sync wait for the next one
 	defer tick.Stop()
 	for {
 		select {
@@ -65,7 +65,7 @@ func (s *Spool) sync() error {
 	for _, d := range todo {
 		err := d.seg.file.Sync()
 		failures = errors.Join(failures, err)
-		// A file whose sync failed is not asked again: the system forgets what it could not write and would say yes.
+		// A file whose sync failed is not synced again: the kernel drops the dirty pages and would report success.
 		s.mu.Lock()
 		d.seg.synced = max(d.seg.synced, d.to)
 		s.mu.Unlock()
@@ -73,9 +73,9 @@ func (s *Spool) sync() error {
 	return failures
 }
 
-// abandon stops using the active segment after a failure, and refuses requests until heal succeeds. What was not
-// acknowledged is cut off where the disk allows; where it does not, it may be delivered after a restart, once.
-// The caller has the turn.
+// abandon stops using the active segment after a failure, and rejects requests until heal succeeds. Records that
+// were not acknowledged are truncated if the disk allows it; otherwise they may be delivered once after a restart. The caller has
+// the turn.
 func (s *Spool) abandon(cause error) {
 	s.mu.Lock()
 	seg := s.active

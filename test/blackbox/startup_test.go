@@ -144,7 +144,7 @@ func TestDamageInTheSpoolIsSaid(t *testing.T) {
 
 	g.Restart(t)
 
-	if !strings.Contains(g.Log(), "damaged records are stepped over") {
+	if !strings.Contains(g.Log(), "skipped corrupt records") {
 		t.Errorf("the log does not tell of the damage\n%s", g.Log())
 	}
 }
