@@ -78,6 +78,48 @@ func TestConnectionIsClosedAfterAChunkedRequest(t *testing.T) {
 	c.closed()
 }
 
+func serveHandler(t *testing.T, h http.HandlerFunc) (*Server, net.Listener) {
+	t.Helper()
+	return start(t, options(h))
+}
+
+// Whatever the framing of a request claims, the server reads one request or none from it.
+func TestAmbiguousFramingIsAtMostOneRequest(t *testing.T) {
+	t.Parallel()
+	const start = "POST /outer HTTP/1.1\r\nHost: here\r\n"
+	inner := get("/inner")
+	all := fmt.Sprintf("Content-Length: %d\r\n", len("0\r\n\r\n"+inner))
+	for name, text := range map[string]string{
+		"chunked before length":  start + "Transfer-Encoding: chunked\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"chunked after length":   start + all + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
+		"two codings":            start + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"space before the colon": start + "Transfer-Encoding : chunked\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"line ends with LF":      start + "X: x\nTransfer-Encoding: chunked\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"folded header":          start + "Foo: bar\r\n\tTransfer-Encoding: chunked\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"HTTP/1.0 with chunks":   strings.Replace(start, "1.1", "1.0", 1) + "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n" + all + "\r\n0\r\n\r\n" + inner,
+		"two lengths":            start + "Content-Length: 5\r\nContent-Length: 0\r\n\r\n" + inner,
+		"invalid chunk":          start + "Transfer-Encoding: chunked\r\n\r\ng\r\n" + inner,
+		"chunk without end":      start + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n" + inner,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, ln := serveHandler(t, func(_ http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/inner" {
+					t.Error("the inner request was served")
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+			})
+			c := dial(t, ln)
+			c.send("%s", text)
+			c.receive("POST")
+			_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // a kept connection stays silent
+			if rest, _ := io.ReadAll(c.in); len(rest) > 0 {
+				t.Errorf("second response: %q", rest)
+			}
+		})
+	}
+}
+
 func TestExpectContinueIsAnswered(t *testing.T) {
 	t.Parallel()
 	_, ln := start(t, options(echo))
