@@ -11,12 +11,12 @@ import (
 
 var shape = regexp.MustCompile(`^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 
-// moment draws moments that 48 bits of milliseconds can hold.
+// moment draws times that 48 bits of milliseconds can hold.
 func moment() *rapid.Generator[time.Time] {
 	return rapid.Map(rapid.Int64Range(0, 1<<48-1), time.UnixMilli)
 }
 
-func TestNewHasItsShapeAndItsTime(t *testing.T) {
+func TestNewHasFormatAndTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := moment().Draw(t, "now")
@@ -33,7 +33,7 @@ func TestNewHasItsShapeAndItsTime(t *testing.T) {
 	})
 }
 
-func TestOrderIsByTime(t *testing.T) {
+func TestIDsSortByTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		early, late := moment().Draw(t, "early"), moment().Draw(t, "late")
@@ -49,7 +49,7 @@ func TestOrderIsByTime(t *testing.T) {
 	})
 }
 
-func TestNeighbouringMillisecondsAreTold(t *testing.T) {
+func TestAdjacentMillisecondsDiffer(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_767_355_200_000)
 	for range 1000 {
@@ -74,7 +74,7 @@ func TestIDsOfOneMillisecondDiffer(t *testing.T) {
 	}
 }
 
-// The encoding is the one of ULID, so that other tools read the time too.
+// The encoding is that of a ULID, so that other tools can read the time.
 func TestEncodingIsKnown(t *testing.T) {
 	t.Parallel()
 	full := [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
@@ -96,7 +96,7 @@ func TestEncodingIsKnown(t *testing.T) {
 	}
 }
 
-func TestTimeRefusesWhatIsNotOurs(t *testing.T) {
+func TestTimeRejectsOtherIDs(t *testing.T) {
 	t.Parallel()
 	whole := Floor("req", time.UnixMilli(1_767_355_200_000))
 	body := strings.TrimPrefix(whole, "req_")
@@ -131,7 +131,7 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-// Replicas whose clocks differ, or step back, may draw ids for the same moment; they stay apart.
+// Replicas whose clocks differ or step back may create IDs for the same millisecond; the IDs still differ.
 func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	start := time.UnixMilli(1_793_707_200_000)

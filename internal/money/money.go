@@ -1,5 +1,5 @@
-// Package money holds amounts as whole nano-dollars and prices as nano-dollars per million tokens.
-// Sums saturate instead of wrapping, so a balance can never turn over by arithmetic.
+// Package money represents amounts as whole nano-dollars and prices as nano-dollars per million tokens. Sums saturate
+// instead of wrapping, so a balance never overflows.
 package money
 
 import (
@@ -18,16 +18,16 @@ type Amount int64
 // Dollar is one US dollar.
 const Dollar Amount = 1_000_000_000
 
-// Max is the largest amount; sums that would pass it stay there.
+// Max is the largest amount. Sums saturate at Max.
 const Max Amount = math.MaxInt64
 
 // Rate is a price in nano-dollars per million tokens.
 type Rate int64
 
-// ErrSyntax says that a text is not a decimal number of dollars with at most nine digits behind the point.
+// ErrSyntax is returned for text that is not a decimal number of dollars with at most nine decimals.
 var ErrSyntax = errors.New("not an amount in dollars")
 
-// Add returns a+b, held between -Max and Max.
+// Add returns a+b, limited to the range -Max to Max.
 func (a Amount) Add(b Amount) Amount {
 	sum := a + b
 	switch {
@@ -39,7 +39,7 @@ func (a Amount) Add(b Amount) Amount {
 	return sum
 }
 
-// Sub returns a-b, held between -Max and Max.
+// Sub returns a-b, limited to the range -Max to Max.
 func (a Amount) Sub(b Amount) Amount {
 	difference := a - b
 	switch {
@@ -51,8 +51,8 @@ func (a Amount) Sub(b Amount) Amount {
 	return difference
 }
 
-// Cost prices tokens at the rate, rounded half up to a whole nano-dollar.
-// Negative token counts cost nothing: they are a provider's mistake, never a refund.
+// Cost returns the price of tokens, rounded half up to a whole nano-dollar. Negative token counts cost nothing: they
+// are a provider's error, never a refund.
 func (r Rate) Cost(tokens int64) Amount {
 	if tokens <= 0 || r <= 0 {
 		return 0
@@ -63,7 +63,7 @@ func (r Rate) Cost(tokens int64) Amount {
 		return Max
 	}
 	quo, rem := bits.Div64(hi, lo, million)
-	if quo >= math.MaxInt64 { // before rounding, which could wrap
+	if quo >= math.MaxInt64 { // checked before rounding, which could overflow
 		return Max
 	}
 	if rem >= million/2 {
@@ -72,7 +72,7 @@ func (r Rate) Cost(tokens int64) Amount {
 	return Amount(quo)
 }
 
-// Times is the rate multiplied by a factor given in thousandths: 500 halves it, 2000 doubles it.
+// Times returns the rate multiplied by a factor in thousandths: 500 halves it, 2000 doubles it.
 func (r Rate) Times(thousandths int64) Rate {
 	if thousandths > math.MaxInt64/1000 {
 		thousandths = math.MaxInt64 / 1000
@@ -80,26 +80,26 @@ func (r Rate) Times(thousandths int64) Rate {
 	return Rate(r.Cost(thousandths * 1000)) // a million tokens cost the rate itself
 }
 
-// PerMillion makes a rate from dollars per million tokens, as price lists write it.
+// PerMillion returns the rate of a price in dollars per million tokens.
 func PerMillion(dollars float64) Rate {
 	return Rate(math.Round(dollars * float64(Dollar)))
 }
 
-// Dollars is the amount as a float, for scores and charts only: never for sums.
+// Dollars returns the amount as a float. Use it for scores and charts only, never for sums.
 func (a Amount) Dollars() float64 { return float64(a) / float64(Dollar) }
 
-// Dollars is the rate in dollars per million tokens, for scores and display only.
+// Dollars returns the rate in dollars per million tokens, for scores and display only.
 func (r Rate) Dollars() float64 { return float64(r) / float64(Dollar) }
 
-// String writes the exact amount in dollars with no needless zeros: "0.00031", "12.5", "-3".
+// String returns the exact amount in dollars without trailing zeros: "0.00031", "12.5", "-3".
 func (a Amount) String() string {
-	var room [24]byte
-	text, _ := a.AppendText(room[:0]) // never fails
+	var buf [24]byte
+	text, _ := a.AppendText(buf[:0]) // never fails
 	return string(text)
 }
 
-// Display writes the amount for people, with its sign: two decimals from one dollar on, else four significant digits, so
-// that what is not nought never looks like it: "$34.10", "$1,234.50", "$0.0003100".
+// Display formats the amount for people: two decimals from one dollar on, otherwise four significant digits so that a
+// small amount never looks like zero: "$34.10", "$1,234.50", "$0.0003100".
 func (a Amount) Display() string {
 	sign, n := "", uint64(a)
 	if a < 0 {
@@ -110,7 +110,7 @@ func (a Amount) Display() string {
 		return "$0.00"
 	}
 	if n < dollar {
-		unit := uint64(1) // of the fourth significant digit
+		unit := uint64(1) // value of the fourth significant digit
 		for n/unit >= 10_000 {
 			unit *= 10
 		}
@@ -118,14 +118,14 @@ func (a Amount) Display() string {
 	}
 	if n >= dollar {
 		cents := (n + dollar/200) / (dollar / 100)
-		return fmt.Sprintf("%s$%s.%02d", sign, grouped(cents/100), cents%100)
+		return fmt.Sprintf("%s$%s.%02d", sign, groupDigits(cents/100), cents%100)
 	}
-	zeros := 9 - len(strconv.FormatUint(n, 10)) // between the point and the first digit
+	zeros := 9 - len(strconv.FormatUint(n, 10)) // zeros between the decimal point and the first digit
 	return sign + "$0." + fmt.Sprintf("%09d", n)[:min(9, 4+zeros)]
 }
 
-// grouped writes a whole number with thousands separators.
-func grouped(n uint64) string {
+// groupDigits formats a number with thousands separators.
+func groupDigits(n uint64) string {
 	digits := strconv.FormatUint(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -133,7 +133,7 @@ func grouped(n uint64) string {
 	return digits
 }
 
-// Parse reads what String writes.
+// Parse parses the output of String.
 func Parse(s string) (Amount, error) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, frac, _ := strings.Cut(digits, ".")
@@ -150,7 +150,7 @@ func Parse(s string) (Amount, error) {
 	return Amount(n), nil
 }
 
-// AppendText appends what String writes.
+// AppendText appends the output of String.
 func (a Amount) AppendText(to []byte) ([]byte, error) {
 	n := uint64(a)
 	if a < 0 {
@@ -173,10 +173,10 @@ func (a Amount) AppendText(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalJSON writes the amount as a text of dollars, because JSON numbers lose digits in common readers.
+// MarshalJSON encodes the amount as a string of dollars, because JSON numbers lose digits in common parsers.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(`"` + a.String() + `"`), nil }
 
-// UnmarshalJSON reads a text of dollars, or a number written without an exponent.
+// UnmarshalJSON decodes a string of dollars, or a number without an exponent.
 func (a *Amount) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if len(b) > 0 && b[0] == '"' {

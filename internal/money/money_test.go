@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// amount draws amounts of all sizes, the ends of the range among them.
+// amount draws amounts of all sizes, including the limits.
 func amount() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		ends := rapid.SampledFrom([]Amount{0, 1, -1, Dollar, -Dollar, Max, -Max, Max - 1, 1 - Max})
@@ -19,7 +19,7 @@ func amount() *rapid.Generator[Amount] {
 	})
 }
 
-// held is the exact figure, held between -Max and Max.
+// held returns the exact sum, limited to the range -Max to Max.
 func held(exact *big.Int) Amount {
 	limit := big.NewInt(int64(Max))
 	switch {
@@ -31,7 +31,7 @@ func held(exact *big.Int) Amount {
 	return Amount(exact.Int64())
 }
 
-func TestSumsAreExactOrHeld(t *testing.T) {
+func TestSumsAreExactOrSaturate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := amount().Draw(t, "a"), amount().Draw(t, "b")
@@ -48,9 +48,9 @@ func TestSumsAreExactOrHeld(t *testing.T) {
 	})
 }
 
-func TestSumsAtTheEnds(t *testing.T) {
+func TestSumsSaturateAtTheLimits(t *testing.T) {
 	t.Parallel()
-	const below = Amount(math.MinInt64) // one below the range: only a conversion makes it
+	const below = Amount(math.MinInt64) // below the range: only a conversion can produce it
 	for _, tc := range []struct{ got, want Amount }{
 		{Max.Add(1), Max},
 		{Max.Add(Max), Max},
@@ -117,7 +117,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Ten million of the smallest charges are exact to the last nano-dollar; floats would have lost some.
+// Ten million of the smallest charges sum exactly; floats would lose some.
 func TestManySmallChargesAddUpExactly(t *testing.T) {
 	t.Parallel()
 	const charges = 10_000_000
@@ -168,7 +168,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestDisplayIsForPeople(t *testing.T) {
+func TestDisplay(t *testing.T) {
 	t.Parallel()
 	for a, want := range map[Amount]string{
 		0: "$0.00", 34_100_000_000: "$34.10", 50 * Dollar: "$50.00", 1_234_500_000_000: "$1,234.50", 1_000_000 * Dollar: "$1,000,000.00",
@@ -181,7 +181,7 @@ func TestDisplayIsForPeople(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNoAmount(t *testing.T) {
+func TestParseRejectsInvalidAmounts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "-", ".", ".5", "abc", "1e3", "1E3", "+1", "--1", "1.0000000001", "1.2.3", "1.-2", " 1", "1 ", "1,5", "$1", "0x10", "1_000", "NaN", "Inf", "null",

@@ -7,11 +7,11 @@ import (
 
 var addressSet = setOf(digits + "abcdefABCDEF:.")
 
-const longestAddress = 45 // characters of an IPv6 address that ends with an IPv4 one
+const longestAddress = 45 // length of an IPv6 address that ends with an IPv4 address
 
-// findAddresses looks where the characters of addresses stand together.
+// findAddresses finds IP addresses in runs of address characters.
 func findAddresses(s string, found func(start, end int)) {
-	runs(s, addressSet, func(start, end int) {
+	eachRun(s, addressSet, func(start, end int) {
 		for start < end && s[start] == '.' {
 			start++
 		}
@@ -31,7 +31,8 @@ func findAddresses(s string, found func(start, end int)) {
 	})
 }
 
-// isAddress leaves out what program texts are full of, such as a::b.
+// isAddress reports whether text is an IP address. It excludes expressions such as a::b that are common in source
+// code.
 func isAddress(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil && strings.ContainsAny(text, digits)

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/redact"
 )
 
-// each case is a text with the mark [x] in the place of what the rule of that name takes out.
+// Each case is a text with the mark [x] in place of the matches of the rule.
 func TestBuiltinRules(t *testing.T) {
 	t.Parallel()
 	jwt := "eyJhbGciOiJIUzI1NiJ9." + strings.Repeat("a", 20) + "." + strings.Repeat("b", 20)
@@ -28,7 +28,7 @@ func TestBuiltinRules(t *testing.T) {
 			{"pay with 4111-1111-1111-1111, please", "pay with [x], please"},
 			{"378282246310005 and 5555555555554444", "[x] and [x]"},
 			{"7 items 4111111111111111 99", "7 items [x] 99"},
-			{"4111111111111112 1234567890123456 0000000000000000", ""}, // wrong check digit, no card's beginning
+			{"4111111111111112 1234567890123456 0000000000000000", ""}, // wrong check digit, not a card prefix
 			{"id4111111111111111 4111111111111111x 41111111111111111111", ""},
 		},
 		"iban": {
@@ -86,7 +86,7 @@ func TestBuiltinRules(t *testing.T) {
 	}
 }
 
-func TestEveryBuiltinRuleHasATextAndAName(t *testing.T) {
+func TestEveryBuiltinRuleHasNameAndDoc(t *testing.T) {
 	t.Parallel()
 	for _, b := range redact.Builtins() {
 		if b.Doc == "" || !redact.Known(b.Name) || b.Name != strings.ToLower(b.Name) {

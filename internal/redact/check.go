@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds on custom rules. A text is matched in time proportional to the size of the compiled pattern, so that size is
-// bounded and not only the pattern's length: x{1000} is short.
+// Limits of custom rules. Matching takes time proportional to the size of the compiled pattern, so its size is
+// limited in addition to the pattern's length: x{1000} is short.
 const (
 	MaxCustom  = 20
 	MaxName    = 40
@@ -17,16 +17,16 @@ const (
 	maxProgram = 200 // instructions of one compiled pattern
 )
 
-// Problem is one thing that is wrong with rules.
+// Problem is one error in the rules.
 type Problem struct {
 	Param   string // such as custom[2].pattern
-	Message string // names the rule
-	Unknown string // the name of a built-in rule that there is not; empty for other problems
+	Message string // includes the name of the rule
+	Unknown string // unknown name of a built-in rule; empty for other problems
 }
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]*$`)
 
-// Check lists everything that is wrong with the rules.
+// Check lists all problems of the rules.
 func (r Rules) Check() []Problem {
 	var problems []Problem
 	add := func(param, format string, args ...any) {
@@ -36,24 +36,24 @@ func (r Rules) Check() []Problem {
 		at := fmt.Sprintf("builtin[%d]", i)
 		switch {
 		case !Known(name):
-			add(at, "there is no built-in rule %q; there are %s", short(name), strings.Join(Names(), ", "))
-			problems[len(problems)-1].Unknown = short(name)
+			add(at, "unknown built-in rule %q; the built-in rules are %s", truncate(name), strings.Join(Names(), ", "))
+			problems[len(problems)-1].Unknown = truncate(name)
 		case slices.Index(r.Builtin, name) < i:
-			add(at, "rule %q is named twice", name)
+			add(at, "rule %q is listed twice", name)
 		}
 	}
 	if len(r.Custom) > MaxCustom {
-		add("custom", "there are %d rules, and at most %d are possible", len(r.Custom), MaxCustom)
+		add("custom", "there are %d rules; the maximum is %d", len(r.Custom), MaxCustom)
 	}
 	seen := map[string]bool{}
 	for i, c := range r.Custom[:min(len(r.Custom), MaxCustom)] {
 		at := fmt.Sprintf("custom[%d]", i)
 		if wrong := checkName(c.Name, seen); wrong != "" {
-			add(at+".name", "rule %q: %s", short(c.Name), wrong)
+			add(at+".name", "rule %q: %s", truncate(c.Name), wrong)
 		}
 		seen[strings.ToLower(c.Name)] = true
 		if wrong := checkPattern(c.Pattern); wrong != "" {
-			add(at+".pattern", "rule %q: %s", short(c.Name), wrong)
+			add(at+".pattern", "rule %q: %s", truncate(c.Name), wrong)
 		}
 	}
 	return problems
@@ -62,11 +62,11 @@ func (r Rules) Check() []Problem {
 func checkName(name string, seen map[string]bool) string {
 	switch {
 	case name == "":
-		return "it needs a name"
+		return "the name is missing"
 	case len(name) > MaxName:
 		return fmt.Sprintf("the name is longer than %d characters", MaxName)
 	case !ruleName.MatchString(name) || strings.HasSuffix(name, " "):
-		return "a name begins with a letter and consists of letters, digits, spaces, dashes and underscores"
+		return "a name starts with a letter and has only letters, digits, spaces, dashes and underscores"
 	case Known(strings.ToLower(name)):
 		return "a built-in rule has this name"
 	case seen[strings.ToLower(name)]:
@@ -78,7 +78,7 @@ func checkName(name string, seen map[string]bool) string {
 func checkPattern(pattern string) string {
 	switch {
 	case pattern == "":
-		return "it needs a pattern"
+		return "the pattern is missing"
 	case len(pattern) > MaxPattern:
 		return fmt.Sprintf("the pattern is longer than %d bytes", MaxPattern)
 	}
@@ -91,16 +91,16 @@ func checkPattern(pattern string) string {
 		return "the pattern is not valid: " + err.Error()
 	}
 	if len(program.Inst) > maxProgram {
-		return fmt.Sprintf("the pattern is too complex: it has %d steps, and at most %d are possible", len(program.Inst), maxProgram)
+		return fmt.Sprintf("the pattern is too complex: it has %d steps; the maximum is %d", len(program.Inst), maxProgram)
 	}
 	if compiled, err := regexp.Compile(pattern); err != nil || compiled.MatchString("") {
-		return "the pattern matches an empty text, so it would match everywhere"
+		return "the pattern matches the empty string"
 	}
 	return ""
 }
 
-// short keeps a message readable, whatever somebody calls a rule.
-func short(s string) string {
+// truncate shortens a rule name for use in a message.
+func truncate(s string) string {
 	if len(s) <= MaxName {
 		return s
 	}

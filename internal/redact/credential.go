@@ -206,7 +206,7 @@ func (f *credentialFinder) scan(m *Masker) {
 	}
 }
 
-// value scans the string value of a member. The index that precedes it tells the choices and blocks of a response apart.
+// value scans the string value of a member. The preceding index distinguishes the choices and blocks of a response.
 func (f *credentialFinder) value(m *Masker, member []byte, index, start, end int) {
 	if start == end {
 		return
@@ -268,7 +268,7 @@ func closingQuote(data []byte, i int) int {
 	}
 }
 
-// raw masks the credential wherever its own bytes are, also outside of strings.
+// raw masks the credential where its unescaped bytes occur, including outside of strings.
 func (f *credentialFinder) raw(m *Masker) {
 	for i := 0; ; i += len(f.secret) {
 		at := bytes.Index(m.last()[i:], f.secret)

@@ -14,7 +14,7 @@ import (
 
 const credential = "sk-se/cret+0123456789"
 
-// escapes are the ways in which a character may be written inside a JSON string.
+// escapes are the ways to encode a character inside a JSON string.
 var escapes = map[string]func(c byte) string{
 	"plain":      func(c byte) string { return string(c) },
 	"unicode":    func(c byte) string { return fmt.Sprintf(`\u%04x`, c) },
@@ -39,7 +39,7 @@ func written(secret string, escape func(byte) string) []string {
 	return out
 }
 
-// decoded returns the text of a JSON string, and what it is as a JSON string once more.
+// decoded returns the content of a JSON string, decoded once and twice.
 func decoded(t *testing.T, content string) (once, twice string) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(`"`+content+`"`), &once); err != nil {
@@ -89,7 +89,7 @@ func TestCredentialsLeavesOtherTextAlone(t *testing.T) {
 	}
 }
 
-// relay sends documents through a masker as a stream does, and returns what comes out.
+// relay sends documents through a masker like a stream and returns the output.
 func relay(m *redact.Masker, documents []string) (out []string, most int) {
 	take := func() {
 		docs := m.Take()
@@ -184,7 +184,7 @@ func TestMaskerHoldsOrdinaryTextBackForNoDocument(t *testing.T) {
 	}
 }
 
-// A beginning that never continues is released after a bounded number of bytes, masked.
+// An unfinished match is released, masked, after a bounded number of bytes.
 func TestMaskerBoundsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	m := redact.NewMasker(credential)

@@ -11,7 +11,7 @@ const (
 	longestDomain = 255
 )
 
-// findEmails looks at what is around each @: a name before it, and a domain with a dot after it.
+// findEmails finds addresses around each @: a local part before it and a domain with a dot after it.
 func findEmails(s string, found func(start, end int)) {
 	last := 0
 	for from := 0; ; {
@@ -30,7 +30,7 @@ func findEmails(s string, found func(start, end int)) {
 	}
 }
 
-// localStart goes back from the @ over what may stand in the name of a mailbox.
+// localStart returns the start of the local part before the @.
 func localStart(s string, least, at int) int {
 	start := at
 	for start > least {
@@ -46,15 +46,15 @@ func localStart(s string, least, at int) int {
 	return start
 }
 
-// domainEnd goes forward over the labels of a domain; it returns 0 when that is none.
+// domainEnd returns the end of the domain, or 0 if it is not a domain.
 func domainEnd(s string, from int) int {
-	end, label, dot := from, from, -1 // of the last label: where it begins, and the dot before it
+	end, label, dot := from, from, -1 // end of the domain, start of the last label, dot before it
 	valid := 0
 	for end < len(s) && end-from <= longestDomain {
 		r, size := utf8.DecodeRuneInString(s[end:])
 		if r == '.' {
 			if end == label {
-				break // two dots, or a dot first
+				break // two dots in a row, or a leading dot
 			}
 			dot, label = end, end+1
 			end++
@@ -71,8 +71,8 @@ func domainEnd(s string, from int) int {
 	return valid
 }
 
-// inAddress reports letters and digits. Scripts that put no spaces between words are left out: there the text around an
-// address would be taken for a part of it.
+// inAddress reports letters and digits. It excludes scripts that do not separate words with spaces, because the text
+// around an address would be included.
 func inAddress(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isAlnum(byte(r))

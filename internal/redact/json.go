@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns a document in which marks stand in the place of what the rules find inside of string values. All other
-// bytes stay as they are. What is not a JSON document is taken for plain text. The result may be the body itself.
+// JSON returns the document with a mark in place of everything the rules find inside string values. All other bytes
+// stay the same. A body that is not JSON is treated as plain text. The result may be the body itself.
 func (p *Pass) JSON(body []byte) []byte {
 	if len(p.rules) == 0 || len(body) == 0 {
 		return body
@@ -28,7 +28,7 @@ func (p *Pass) JSON(body []byte) []byte {
 		}
 		start := i + 1
 		end := stringEnd(e.from, start)
-		i = end // on the closing quote
+		i = end // the closing quote
 		if isKey(e.from, end+1) {
 			continue
 		}
@@ -43,7 +43,7 @@ func (p *Pass) JSON(body []byte) []byte {
 	return e.done()
 }
 
-// stringEnd is where the closing quote of a valid string is.
+// stringEnd returns the index of the closing quote of a valid string.
 func stringEnd(s string, i int) int {
 	for ; s[i] != '"'; i++ {
 		if s[i] == '\\' {
@@ -53,7 +53,7 @@ func stringEnd(s string, i int) int {
 	return i
 }
 
-// isKey reports whether a colon comes next, which in a valid document follows keys only.
+// isKey reports whether a colon follows, which happens only after keys in a valid document.
 func isKey(s string, i int) bool {
 	for ; i < len(s); i++ {
 		switch s[i] {
@@ -65,11 +65,11 @@ func isKey(s string, i int) bool {
 	return false
 }
 
-// value redacts the inside of one string, from start to end.
+// value redacts the content of one string, from start to end.
 func (p *Pass) value(e *edit, start, end int) {
 	raw := e.from[start:end]
 	if !strings.Contains(raw, `\`) {
-		if media(raw) {
+		if isMedia(raw) {
 			return
 		}
 		for _, f := range p.search(raw) {
@@ -78,7 +78,7 @@ func (p *Pass) value(e *edit, start, end int) {
 		return
 	}
 	text, places := unescape(raw)
-	if media(text) {
+	if isMedia(text) {
 		return
 	}
 	for _, f := range p.search(text) {
@@ -86,11 +86,11 @@ func (p *Pass) value(e *edit, start, end int) {
 	}
 }
 
-// edit copies a text with some pieces replaced, in order.
+// edit copies a text with some ranges replaced, in order.
 type edit struct {
 	from string
 	into []byte
-	at   int // how much of from is copied; 0 while nothing was replaced
+	at   int // bytes of from already copied; 0 without replacements
 }
 
 func (e *edit) replace(start, end int, by string) {
@@ -104,13 +104,13 @@ func (e *edit) replace(start, end int, by string) {
 
 func (e *edit) done() []byte { return append(e.into, e.from[e.at:]...) }
 
-// place says that what comes at text in the decoded string is at raw in the encoded one.
-type place struct{ text, raw int }
+// offset maps a position in the decoded string to a position in the encoded one.
+type offset struct{ text, raw int }
 
-// places holds one for the end of each escape; in between both go on in step.
-type places []place
+// offsets has one entry for the end of each escape. Between entries both positions advance together.
+type offsets []offset
 
-func (ps places) raw(text int) int {
+func (ps offsets) raw(text int) int {
 	n := sort.Search(len(ps), func(i int) bool { return ps[i].text > text })
 	if n == 0 {
 		return text
@@ -118,10 +118,10 @@ func (ps places) raw(text int) int {
 	return ps[n-1].raw + text - ps[n-1].text
 }
 
-// unescape decodes the inside of a valid JSON string.
-func unescape(raw string) (string, places) {
+// unescape decodes the content of a valid JSON string.
+func unescape(raw string) (string, offsets) {
 	out := make([]byte, 0, len(raw))
-	var ps places
+	var ps offsets
 	for i := 0; i < len(raw); {
 		if raw[i] != '\\' {
 			next := strings.IndexByte(raw[i:], '\\')
@@ -135,12 +135,13 @@ func unescape(raw string) (string, places) {
 		r, size := escape(raw[i:])
 		out = utf8.AppendRune(out, r)
 		i += size
-		ps = append(ps, place{len(out), i})
+		ps = append(ps, offset{len(out), i})
 	}
 	return string(out), ps
 }
 
-// escape reads the escape that a text begins with. Halves of a pair without the other are no character.
+// escape decodes the escape sequence at the start of s. It returns the replacement character for an unpaired
+// surrogate.
 func escape(s string) (r rune, size int) {
 	if s[1] != 'u' {
 		switch s[1] {
@@ -169,11 +170,11 @@ func escape(s string) (r rune, size int) {
 	return utf8.RuneError, 6
 }
 
-// unit is the number of a \uXXXX.
+// unit returns the code unit of a \\uXXXX escape.
 func unit(s string) rune {
 	n, err := strconv.ParseUint(s[2:6], 16, 32)
 	if err != nil {
-		return utf8.RuneError // does not come to that: the document is valid
+		return utf8.RuneError // unreachable: the document is valid
 	}
 	return rune(n)
 }

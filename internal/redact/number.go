@@ -8,8 +8,8 @@ var (
 
 	ssn = regexp.MustCompile(`\d{3}-\d{2}-\d{4}`)
 
-	// Phone numbers in three shapes: with a plus and the country, in the North American groups, and with the zero that
-	// most other countries put first. Numbers without any grouping are too often something else.
+	// Phone numbers in three forms: with a plus and a country code, in North American groups, and with the leading
+	// zero of most other countries. Ungrouped numbers are excluded because they are often something else.
 	phone = regexp.MustCompile(`\+\d{1,3}(?:[ .-]?\(\d{1,4}\))?(?:[ ./-]?\d{1,5}){1,6}` +
 		`|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}` +
 		`|\(0\d{1,4}\)(?:[ /-]?\d{2,8}){1,4}` +
@@ -21,24 +21,24 @@ const (
 	mostPhoneDigits   = 15
 )
 
-// findPhones looks only where digits stand close together.
+// findPhones matches only where digits are close together.
 func findPhones(s string, found func(start, end int)) {
-	runs(s, phoneSet, func(start, end int) {
+	eachRun(s, phoneSet, func(start, end int) {
 		if countDigits(s[start:end]) < fewestPhoneDigits {
 			return
 		}
 		for _, at := range phone.FindAllStringIndex(s[start:end], -1) {
 			from, to := start+at[0], start+at[1]
 			n := countDigits(s[from:to])
-			if n >= fewestPhoneDigits && n <= mostPhoneDigits && alone(s, from, to) {
+			if n >= fewestPhoneDigits && n <= mostPhoneDigits && isIsolated(s, from, to) {
 				found(from, to)
 			}
 		}
 	})
 }
 
-// alone reports whether a number does not go on at either side, as one inside of an identifier or a sum does.
-func alone(s string, start, end int) bool {
+// isIsolated reports whether the number is not part of a longer identifier or number.
+func isIsolated(s string, start, end int) bool {
 	b, a := before(s, start), after(s, end)
 	if isWord(b) && b < 0x80 || isDigit(a) || isLetter(a) || a == '_' {
 		return false
@@ -48,16 +48,16 @@ func alone(s string, start, end int) bool {
 	return !joinedBefore && !joinedAfter
 }
 
-// findSSNs leaves out the numbers that were never given to anybody.
+// findSSNs excludes numbers that were never assigned.
 func findSSNs(s string, found func(start, end int)) {
-	runs(s, numberSet, func(start, end int) {
+	eachRun(s, numberSet, func(start, end int) {
 		if end-start < len("000-00-0000") {
 			return
 		}
 		for _, at := range ssn.FindAllStringIndex(s[start:end], -1) {
 			from, to := start+at[0], start+at[1]
 			area, group, serial := s[from:from+3], s[from+4:from+6], s[from+7:to]
-			if area != "000" && area != "666" && area[0] != '9' && group != "00" && serial != "0000" && alone(s, from, to) {
+			if area != "000" && area != "666" && area[0] != '9' && group != "00" && serial != "0000" && isIsolated(s, from, to) {
 				found(from, to)
 			}
 		}
@@ -69,9 +69,9 @@ const (
 	mostCardDigits   = 19
 )
 
-// findCards tries at the beginning of each group of digits, the longest number first.
+// findCards checks the start of each group of digits, longest number first.
 func findCards(s string, found func(start, end int)) {
-	runs(s, numberSet, func(start, end int) {
+	eachRun(s, numberSet, func(start, end int) {
 		for i := start; i < end; {
 			if !isDigit(s[i]) || (i > start && isDigit(s[i-1])) {
 				i++
@@ -87,8 +87,8 @@ func findCards(s string, found func(start, end int)) {
 	})
 }
 
-// cardEnd is where the longest card number ends that begins here; 0 when there is none. Groups are parted by one space or
-// dash each, and a number ends where a group does.
+// cardEnd returns the end of the longest card number that starts here, or 0. Groups are separated by one space or
+// dash each, and a number ends at the end of a group.
 func cardEnd(s string, start, limit int) int {
 	if b := before(s, start); (isWord(b) && b < 0x80) || s[start] < '2' || s[start] > '6' {
 		return 0
@@ -115,7 +115,7 @@ func cardEnd(s string, start, limit int) int {
 	return best
 }
 
-// luhn checks the digit that card numbers end with.
+// luhn verifies the check digit of a card number.
 func luhn(number []byte) bool {
 	sum := 0
 	for i, c := range number {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pass is one use of a redactor, over as many texts as belong together. It counts what it takes out, and can be told to
-// stop when it takes too long. One goroutine at a time may use it.
+// Pass applies a redactor to the texts of one request. It counts replacements and stops when its time is up. It is
+// not safe for concurrent use.
 type Pass struct {
 	rules   []rule
 	expired func() bool
@@ -17,13 +17,13 @@ type Pass struct {
 	found   []span
 }
 
-// span is a piece of a text that a rule found.
+// span is a range of a text found by a rule.
 type span struct {
 	start, end int
 	rule       string
 }
 
-// Begin starts a pass. From the moment expired says true, which may be nil, the pass returns nothing any more.
+// Begin starts a pass. Once expired, which may be nil, returns true, the pass returns no more text.
 func (r *Redactor) Begin(expired func() bool) *Pass {
 	if expired == nil {
 		expired = func() bool { return false }
@@ -31,21 +31,21 @@ func (r *Redactor) Begin(expired func() bool) *Pass {
 	return &Pass{rules: r.rules, expired: expired, counts: map[string]int{}}
 }
 
-// Stopped reports whether the pass ran out of time. Then what it was given must not be kept.
+// Stopped reports whether the pass ran out of time. If so, its input must not be stored.
 func (p *Pass) Stopped() bool { return p.stopped }
 
-// over asks whether there is time left; once there is none, there never is.
-func (p *Pass) over() bool {
+// isExpired reports whether the time is up. Once true, it stays true.
+func (p *Pass) isExpired() bool {
 	p.stopped = p.stopped || p.expired()
 	return p.stopped
 }
 
-// Counts says how many marks each rule has set.
+// Counts returns the number of replacements per rule.
 func (p *Pass) Counts() map[string]int { return maps.Clone(p.counts) }
 
-// Text returns a plain text with marks in the place of what the rules find.
+// Text returns the text with a mark in place of everything the rules find.
 func (p *Pass) Text(s string) string {
-	if media(s) {
+	if isMedia(s) {
 		return s
 	}
 	spans := p.search(s)
@@ -66,18 +66,18 @@ func (p *Pass) Text(s string) string {
 	return b.String()
 }
 
-// search returns what the rules find, in order and apart from each other. Pieces that overlap become one, with the mark
-// of the piece that begins first. The result is good until the next search.
+// search returns the ranges found by the rules, in order and without overlaps. Overlapping ranges are merged and get
+// the mark of the first one. The result is valid until the next search.
 func (p *Pass) search(s string) []span {
 	p.found = p.found[:0]
 	if s == "" {
 		return nil
 	}
 	for _, r := range p.rules {
-		if p.over() {
+		if p.isExpired() {
 			return nil
 		}
-		r.find(s, p.over, func(start, end int) { p.found = append(p.found, span{start, end, r.name}) })
+		r.find(s, p.isExpired, func(start, end int) { p.found = append(p.found, span{start, end, r.name}) })
 	}
 	if p.stopped {
 		return nil
@@ -100,15 +100,15 @@ func (p *Pass) search(s string) []span {
 }
 
 const (
-	longestMediaHead = 200 // of "data:image/png;base64,"
-	shortestMedia    = 512 // bytes of base64 that are taken for a picture or a sound without being called so
+	longestMediaHead = 200 // length of "data:image/png;base64," and similar
+	shortestMedia    = 512 // bytes of base64 treated as media without a data URL prefix
 )
 
 var base64Set = setOf(digits + letters + "+/=_-")
 
-// media reports whether a text is an encoded picture, sound or vector. What looks like a key or a number in there is
-// chance, and a mark would break it.
-func media(s string) bool {
+// isMedia reports whether a text is encoded media or a vector. Anything in it that looks like a key or a number is a
+// coincidence, and a mark would corrupt the data.
+func isMedia(s string) bool {
 	if strings.HasPrefix(s, "data:") {
 		_, data, ok := strings.Cut(s[:min(len(s), longestMediaHead)], ";base64,")
 		return ok && isBase64(data) && isBase64(s[min(len(s), longestMediaHead):])

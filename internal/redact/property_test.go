@@ -17,7 +17,7 @@ var everything = redact.Rules{
 	Custom:  []redact.Custom{{Name: "ticket", Pattern: `\bT-\d{1,4}`}, {Name: "word", Pattern: `(?i)raven`}},
 }
 
-// pieces are what texts are made of: things to be found, what looks like them, and what is hard in JSON.
+// pieces are building blocks of texts: matches, near misses and characters that need JSON escapes.
 var pieces = []string{
 	"ann@example.com", "T-17", "RAVEN", "4111 1111 1111 1111", "+49 30 901820", "10.0.0.1", "sk-abcdefghijklmnopqrstuv", "T-", "@", "a", " ",
 	"\n", "\"", "\\", "é", "😀", "\u2028", "0", "-", ".", ":", "/", "\x00", "bearer ",
@@ -27,7 +27,7 @@ func texts(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
 }
 
-// values draws a JSON value, with depth levels at most.
+// values draws a JSON value with at most depth levels.
 func values(t *rapid.T, depth int) any {
 	kinds := 3
 	if depth > 0 {
@@ -54,7 +54,7 @@ func values(t *rapid.T, depth int) any {
 	return object
 }
 
-// A redacted document is the document with each of its texts redacted alone.
+// Redacting a document equals redacting each of its strings separately.
 func TestDocumentsAreRedactedTextByText(t *testing.T) {
 	t.Parallel()
 	x := redactor(t, everything)
@@ -79,7 +79,7 @@ func TestDocumentsAreRedactedTextByText(t *testing.T) {
 	})
 }
 
-// each changes the texts of a value, but not the names of members.
+// each changes the strings of a value, but not the member names.
 func each(value any, change func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -102,7 +102,7 @@ func each(value any, change func(string) string) any {
 
 var mark = regexp.MustCompile(`\[redacted: [^\]]*\]`)
 
-// What a rule matches is gone, and what stays was there before, in the same order.
+// Matches are removed, and the rest stays in the same order.
 func TestWhatIsFoundIsGoneAndTheRestStays(t *testing.T) {
 	t.Parallel()
 	x := redactor(t, everything)
@@ -148,7 +148,7 @@ func FuzzJSON(f *testing.F) {
 		before := bytes.Clone(body)
 		got := x.Begin(nil).JSON(body)
 		if !bytes.Equal(before, body) {
-			t.Fatal("the document it was given changed")
+			t.Fatal("the input changed")
 		}
 		if !json.Valid(body) {
 			return
@@ -164,7 +164,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// compare fails when anything but a text differs, or a text still has what the pattern matches.
+// compare fails if anything except a string differs, or if a string still has a match of the pattern.
 func compare(t *testing.T, was, is any, pattern *regexp.Regexp) {
 	t.Helper()
 	switch v := was.(type) {

@@ -1,9 +1,9 @@
-// Package redact owns the rules that take things out of texts before they are stored: e-mail addresses, card numbers,
-// keys and whatever else a workspace names. It is pure: what the rules are and where texts go is its callers' matter.
+// Package redact owns the rules that remove sensitive data from texts before they are stored: e-mail addresses, card
+// numbers, keys and custom patterns of a workspace. It performs no I/O.
 //
-// What a rule finds is replaced by a mark that names the rule, such as [redacted: email]. In a JSON document only the
-// insides of string values change, so it stays a valid document with the same members. Every rule takes time linear
-// in the length of a text.
+// A match is replaced by a mark that names the rule, such as [redacted: email]. In a JSON document only the content
+// of string values changes, so it stays valid and keeps its members. Every rule takes time linear in the length of
+// the text.
 package redact
 
 import (
@@ -12,47 +12,47 @@ import (
 	"slices"
 )
 
-// Rules say what is taken out of texts.
+// Rules select the data to remove from texts.
 type Rules struct {
 	Builtin []string `json:"builtin"` // names of built-in rules
 	Custom  []Custom `json:"custom"`
 }
 
-// Custom is a rule of one's own: what its pattern, in RE2 syntax, matches is taken out.
+// Custom is a user-defined rule. It removes the matches of its pattern, in RE2 syntax.
 type Custom struct {
 	Name    string `json:"name"`
 	Pattern string `json:"pattern"`
 }
 
-// Empty reports whether the rules take nothing out.
+// Empty reports whether the set of rules is empty.
 func (r Rules) Empty() bool { return len(r.Builtin) == 0 && len(r.Custom) == 0 }
 
-// rule finds pieces of a text. It may find pieces that overlap.
+// rule finds ranges of a text. The ranges may overlap.
 type rule struct {
 	name string
 	find finder
 }
 
-// finder calls found with each piece that it finds. A slow one asks expired now and then, and gives up when it says true.
+// finder calls found with each match. A slow finder calls expired regularly and stops when it returns true.
 type finder func(text string, expired func() bool, found func(start, end int))
 
-// quick makes a finder of a function that takes no time worth asking for.
-func quick(find func(text string, found func(start, end int))) finder {
+// withoutDeadline returns a finder for a function that is fast enough to ignore the deadline.
+func withoutDeadline(find func(text string, found func(start, end int))) finder {
 	return func(text string, _ func() bool, found func(start, end int)) { find(text, found) }
 }
 
-// Redactor applies rules. It is never changed and can be used by many at once.
+// Redactor applies rules. It is immutable and safe for concurrent use.
 type Redactor struct{ rules []rule }
 
-// New makes a redactor. The error names the first problem that Check finds.
+// New returns a redactor for the rules. The error reports the first problem found by Check.
 func New(r Rules) (*Redactor, error) {
 	if problems := r.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("redaction rules: %s: %s", problems[0].Param, problems[0].Message)
 	}
 	x := &Redactor{}
-	for _, b := range builtins { // in the table's order, so that the same rules always give the same marks
+	for _, b := range builtins { // in the order of the table, so that equal rules give equal marks
 		if slices.Contains(r.Builtin, b.Name) {
-			x.rules = append(x.rules, rule{b.Name, quick(b.find)})
+			x.rules = append(x.rules, rule{b.Name, withoutDeadline(b.find)})
 		}
 	}
 	for _, c := range r.Custom {
@@ -65,9 +65,9 @@ func New(r Rules) (*Redactor, error) {
 	return x, nil
 }
 
-// matches finds the non-empty matches of a pattern. A pattern that has to read far ahead for each match, such as a.*b|a, takes
-// quadratic time for all matches, so the finder asks after every match whether there is time left. One search takes time
-// linear in the length of the text.
+// matches returns a finder for the non-empty matches of a pattern. A pattern that reads far ahead for each match,
+// such as a.*b|a, takes quadratic time for all matches, so the finder checks the deadline after every match. One
+// search takes time linear in the length of the text.
 func matches(pattern *regexp.Regexp) finder {
 	return func(text string, expired func() bool, found func(start, end int)) {
 		defer func() {
@@ -77,8 +77,8 @@ func matches(pattern *regexp.Regexp) finder {
 			}
 		}()
 		source := []byte(text)
-		// Of the functions of regexp that find all matches, those that replace are the only ones that can be left between two
-		// matches. A match is a part of the source and has its capacity up to the end, which gives its position.
+		// The replacing functions are the only ones of package regexp that can be left between two matches. A match
+		// is a subslice of the source with capacity up to its end, which gives the position.
 		pattern.ReplaceAllFunc(source, func(match []byte) []byte {
 			if len(match) > 0 {
 				start := cap(source) - cap(match)
@@ -92,13 +92,13 @@ func matches(pattern *regexp.Regexp) finder {
 	}
 }
 
-// expiredSearch is the panic that leaves a search whose time is over.
+// expiredSearch is the panic value that ends a search after the deadline.
 type expiredSearch struct{}
 
-// Mark is what stands in the place of something that the rule of this name found.
+// Mark returns the replacement for a match of the rule.
 func Mark(name string) string { return "[redacted: " + name + "]" }
 
-// Builtins lists the built-in rules with what they find.
+// Builtins lists the built-in rules.
 func Builtins() []Builtin { return slices.Clone(builtins) }
 
 // Names lists the names of the built-in rules.
@@ -110,27 +110,27 @@ func Names() []string {
 	return names
 }
 
-// Known reports whether there is a built-in rule of this name.
+// Known reports whether a built-in rule has this name.
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
-// Builtin is a rule that everybody has.
+// Builtin is a predefined rule.
 type Builtin struct {
 	Name string
-	Doc  string // what it finds, in a sentence
+	Doc  string // one sentence
 	find func(text string, found func(start, end int))
 }
 
 var builtins = []Builtin{
-	{"secret", "API keys, bearer tokens, JSON web tokens, private keys, and passwords in addresses.", findSecrets},
+	{"secret", "API keys, bearer tokens, JSON web tokens, private keys, and passwords in URLs.", findSecrets},
 	{"email", "E-mail addresses.", findEmails},
-	{"iban", "International bank account numbers with the right check digits.", findIBANs},
+	{"iban", "International bank account numbers with valid check digits.", findIBANs},
 	{"card", "Payment card numbers of 13 to 19 digits that pass the Luhn check.", findCards},
-	{"ssn", "United States social security numbers, written with dashes.", findSSNs},
-	{"phone", "Phone numbers: international ones, and national ones in groups.", findPhones},
+	{"ssn", "US social security numbers with dashes.", findSSNs},
+	{"phone", "International phone numbers, and grouped national ones.", findPhones},
 	{"ip", "IPv4 and IPv6 addresses.", findAddresses},
 }
 
-// isWord reports bytes that letters, digits and names consist of. Bytes of other scripts count as letters.
+// isWord reports bytes of letters, digits and underscores. Bytes outside ASCII count as letters.
 func isWord(c byte) bool { return isAlnum(c) || c == '_' || c >= 0x80 }
 
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
@@ -139,7 +139,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isLetter(c byte) bool { return isUpper(c) || (c >= 'a' && c <= 'z') }
 
-// before and after are the bytes around a piece; 0 at the ends of the text.
+// before and after return the bytes around a range, or 0 at the ends of the text.
 func before(s string, start int) byte {
 	if start == 0 {
 		return 0
@@ -154,8 +154,8 @@ func after(s string, end int) byte {
 	return s[end]
 }
 
-// runs calls see with every longest piece of the text whose bytes are all in the set.
-func runs(s string, set *[256]bool, see func(start, end int)) {
+// eachRun calls see with every maximal range whose bytes are all in the set.
+func eachRun(s string, set *[256]bool, see func(start, end int)) {
 	for i := 0; i < len(s); i++ {
 		if !set[s[i]] {
 			continue

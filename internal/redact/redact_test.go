@@ -27,7 +27,7 @@ func custom(pairs ...string) redact.Rules {
 	return r
 }
 
-func TestDocumentsStayDocuments(t *testing.T) {
+func TestJSONStaysValid(t *testing.T) {
 	t.Parallel()
 	rules := custom("ticket", `T-\d+`, "code name", `(?i)raven\nnest`)
 	rules.Builtin = []string{"email", "card"}
@@ -38,11 +38,11 @@ func TestDocumentsStayDocuments(t *testing.T) {
 			`{"messages":[{"role":"user","content":"I am ann@example.com, T-1"}]}`,
 			`{"messages":[{"role":"user","content":"I am [redacted: email], [redacted: ticket]"}]}`,
 		},
-		"keys, numbers and the space between stay": {
+		"keys, numbers and white space stay": {
 			"{ \"ann@example.com\" : 4111111111111111 , \"T-1\":\n[\"T-2\", null, true]\n}\n",
 			"{ \"ann@example.com\" : 4111111111111111 , \"T-1\":\n[\"[redacted: ticket]\", null, true]\n}\n",
 		},
-		"escapes are read, and those around stay": {
+		"escapes are decoded, and others stay": {
 			`["caf\u00e9 \"ann\u0040example.com\" \ud83d\ude00 Raven\u000aNEST\/ \ud800"]`,
 			`["caf\u00e9 \"[redacted: email]\" \ud83d\ude00 [redacted: code name]\/ \ud800"]`,
 		},
@@ -50,13 +50,13 @@ func TestDocumentsStayDocuments(t *testing.T) {
 			`{"arguments":"{\"to\":\"ann@example.com\",\"n\":1}"}`,
 			`{"arguments":"{\"to\":\"[redacted: email]\",\"n\":1}"}`,
 		},
-		"a text alone":           {`"T-1"`, `"[redacted: ticket]"`},
-		"media":                  {`["` + picture + `","` + vector + `"]`, ""},
-		"media with more":        {`["` + vector + ` T-1"]`, `["` + strings.Repeat("aB4[redacted: ticket]", 99) + "aB4[redacted: ticket]" + ` [redacted: ticket]"]`},
-		"nothing to be found":    {`{"a":"b","c":[1,2,{"d":"e\n"}]}`, ""},
-		"no document":            {"{T-1, \"T-2\"", "{[redacted: ticket], \"[redacted: ticket]\""},
-		"bytes that are no text": {"[\"\xff T-1 \xfe\"]", "[\"\xff [redacted: ticket] \xfe\"]"},
-		"nothing":                {"", ""},
+		"a text alone":        {`"T-1"`, `"[redacted: ticket]"`},
+		"media":               {`["` + picture + `","` + vector + `"]`, ""},
+		"media with more":     {`["` + vector + ` T-1"]`, `["` + strings.Repeat("aB4[redacted: ticket]", 99) + "aB4[redacted: ticket]" + ` [redacted: ticket]"]`},
+		"nothing to be found": {`{"a":"b","c":[1,2,{"d":"e\n"}]}`, ""},
+		"no document":         {"{T-1, \"T-2\"", "{[redacted: ticket], \"[redacted: ticket]\""},
+		"invalid UTF-8":       {"[\"\xff T-1 \xfe\"]", "[\"\xff [redacted: ticket] \xfe\"]"},
+		"nothing":             {"", ""},
 	} {
 		want := c[1]
 		if want == "" {
@@ -68,7 +68,7 @@ func TestDocumentsStayDocuments(t *testing.T) {
 	}
 }
 
-func TestPiecesThatOverlapBecomeOne(t *testing.T) {
+func TestOverlappingMatchesAreMerged(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("first", `abcd`, "second", `cdef`, "inner", `b`, "other", `x`)).Begin(nil)
 	if got := p.Text("-abcdef-x-"); got != "-[redacted: first]-[redacted: other]-" {
@@ -87,7 +87,7 @@ func TestMarksAreNotSearched(t *testing.T) {
 	}
 }
 
-func TestAPassCountsOverItsTexts(t *testing.T) {
+func TestPassCountsMatchesOfAllTexts(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("t", `T-\d`)).Begin(nil)
 	p.Text("T-1 T-2")
@@ -97,14 +97,14 @@ func TestAPassCountsOverItsTexts(t *testing.T) {
 	}
 }
 
-func TestAPassThatRunsOutOfTimeReturnsNothing(t *testing.T) {
+func TestExpiredPassReturnsNothing(t *testing.T) {
 	t.Parallel()
 	left := 5
 	p := redactor(t, custom("a", `a`, "b", `(?s)b.*z|b`)).Begin(func() bool { left--; return left < 0 })
 	if p.Text("a b") == "" || p.Stopped() {
 		t.Fatal("stopped too early")
 	}
-	text := strings.Repeat("b", 1000) // each b looks for a z to the end
+	text := strings.Repeat("b", 1000) // each b searches to the end for a z
 	if got := p.JSON([]byte(`["` + text + `"]`)); got != nil || !p.Stopped() {
 		t.Errorf("%q %v", got, p.Stopped())
 	}
@@ -113,7 +113,7 @@ func TestAPassThatRunsOutOfTimeReturnsNothing(t *testing.T) {
 	}
 }
 
-func TestAllMatchesAreFoundHoweverManyTheyAre(t *testing.T) {
+func TestAllMatchesAreFound(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("x", `x`)).Begin(nil)
 	if got := p.Text(strings.Repeat("x.", 1000)); got != strings.Repeat("[redacted: x].", 1000) {
@@ -121,8 +121,8 @@ func TestAllMatchesAreFoundHoweverManyTheyAre(t *testing.T) {
 	}
 }
 
-// Each match of this pattern reads to the end of the text, so the time of a pass is bounded only if it is checked between any two
-// matches.
+// Each match of this pattern reads to the end of the text, so a pass is only bounded if the deadline is checked
+// between matches.
 func TestTimeIsCheckedAfterEveryMatch(t *testing.T) {
 	t.Parallel()
 	const matches = 1000
@@ -140,7 +140,7 @@ func TestTimeIsCheckedAfterEveryMatch(t *testing.T) {
 	}
 }
 
-func TestCheckTellsAllProblemsAtOnce(t *testing.T) {
+func TestCheckReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	rules := custom("Bad", `(`, "", `a`, "email", `a`, "bad", ``, "all", `a*`, "long", strings.Repeat("a", 301), "big", `(?:ab?){150}`, "-x", `x`, strings.Repeat("n", 41), "x")
 	rules.Builtin = []string{"emial", "card", "card"}
@@ -149,24 +149,24 @@ func TestCheckTellsAllProblemsAtOnce(t *testing.T) {
 		got = append(got, p.Param+": "+p.Message)
 	}
 	want := []string{
-		`builtin[0]: there is no built-in rule "emial"; there are secret, email, iban, card, ssn, phone, ip`,
-		`builtin[2]: rule "card" is named twice`,
+		`builtin[0]: unknown built-in rule "emial"; the built-in rules are secret, email, iban, card, ssn, phone, ip`,
+		`builtin[2]: rule "card" is listed twice`,
 		"custom[0].pattern: rule \"Bad\": the pattern is not valid: missing closing ): `(`",
-		`custom[1].name: rule "": it needs a name`,
+		`custom[1].name: rule "": the name is missing`,
 		`custom[2].name: rule "email": a built-in rule has this name`,
 		`custom[3].name: rule "bad": another rule has this name`,
-		`custom[3].pattern: rule "bad": it needs a pattern`,
-		`custom[4].pattern: rule "all": the pattern matches an empty text, so it would match everywhere`,
+		`custom[3].pattern: rule "bad": the pattern is missing`,
+		`custom[4].pattern: rule "all": the pattern matches the empty string`,
 		`custom[5].pattern: rule "long": the pattern is longer than 300 bytes`,
-		`custom[6].pattern: rule "big": the pattern is too complex: it has 452 steps, and at most 200 are possible`,
-		`custom[7].name: rule "-x": a name begins with a letter and consists of letters, digits, spaces, dashes and underscores`,
+		`custom[6].pattern: rule "big": the pattern is too complex: it has 452 steps; the maximum is 200`,
+		`custom[7].name: rule "-x": a name starts with a letter and has only letters, digits, spaces, dashes and underscores`,
 		fmt.Sprintf(`custom[8].name: rule "%s…": the name is longer than 40 characters`, strings.Repeat("n", 40)),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := redact.New(rules); err == nil {
-		t.Error("made all the same")
+		t.Error("New accepted invalid rules")
 	}
 	many := redact.Rules{Custom: make([]redact.Custom, redact.MaxCustom+1)}
 	if problems := many.Check(); problems[0].Param != "custom" {
@@ -174,7 +174,7 @@ func TestCheckTellsAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestNoRulesChangeNothing(t *testing.T) {
+func TestEmptyRulesChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, redact.Rules{}).Begin(nil)
 	if got := p.Text("ann@example.com"); got != "ann@example.com" || !(redact.Rules{}).Empty() {

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// token is how the keys of a vendor look: what they begin with, what comes after, and how much of it at least.
-type token struct {
+// vendorKey describes the format of a vendor's API keys: a prefix, a character set and a minimum length.
+type vendorKey struct {
 	prefix string
 	set    *[256]bool
 	least  int
@@ -17,8 +17,8 @@ var (
 	jwtSet    = setOf(digits + letters + "_-.")
 )
 
-// tokens are the keys of vendors, and our own.
-var tokens = []token{
+// vendorKeys lists the key formats of vendors and our own.
+var vendorKeys = []vendorKey{
 	{"sk-", nameSet, 16},
 	{"sk_live_", plainSet, 16},
 	{"sk_test_", plainSet, 16},
@@ -53,11 +53,11 @@ var tokens = []token{
 	{"eyJ", jwtSet, 30},
 }
 
-// tokensBy has the tokens by their first byte; secretStart the bytes that keys and the word Bearer begin with.
-var tokensBy, secretStart = sortTokens()
+// keysByFirstByte indexes vendorKeys; secretStart holds the first bytes of keys and of the word Bearer.
+var keysByFirstByte, secretStart = sortTokens()
 
-func sortTokens() (by [256][]token, start [256]bool) {
-	for _, t := range tokens {
+func sortTokens() (by [256][]vendorKey, start [256]bool) {
+	for _, t := range vendorKeys {
 		first := t.prefix[0]
 		by[first], start[first] = append(by[first], t), true
 	}
@@ -65,14 +65,13 @@ func sortTokens() (by [256][]token, start [256]bool) {
 	return by, start
 }
 
-// findSecrets looks at the beginning of each word for keys and bearer tokens, and then for private keys and
-// passwords in addresses.
+// findSecrets finds API keys and bearer tokens at the start of words, then private keys and passwords in URLs.
 func findSecrets(s string, found func(start, end int)) {
 	for i := 0; i < len(s); i++ {
 		if !secretStart[s[i]] || isWord(before(s, i)) {
 			continue
 		}
-		if end := tokenEnd(s, i, tokensBy[s[i]]); end > i {
+		if end := tokenEnd(s, i, keysByFirstByte[s[i]]); end > i {
 			found(i, end)
 			i = end - 1
 		} else if start, end := bearerSpan(s, i); end > i {
@@ -84,7 +83,7 @@ func findSecrets(s string, found func(start, end int)) {
 	findPasswords(s, found)
 }
 
-func tokenEnd(s string, start int, candidates []token) int {
+func tokenEnd(s string, start int, candidates []vendorKey) int {
 	for _, t := range candidates {
 		if !strings.HasPrefix(s[start:], t.prefix) {
 			continue
@@ -99,7 +98,7 @@ func tokenEnd(s string, start int, candidates []token) int {
 	return 0
 }
 
-// spanEnd is where the characters of the set end; a dot at the end belongs to the sentence.
+// spanEnd returns the end of a run of characters in the set. A final dot belongs to the sentence.
 func spanEnd(s string, start int, set *[256]bool) int {
 	end := start
 	for end < len(s) && set[s[end]] {
@@ -116,7 +115,8 @@ const (
 	leastBearer = 16
 )
 
-// bearerSpan is where the token after the word Bearer is, in any case; zeros when there is none. The word stays.
+// bearerSpan returns the range of the token after the word Bearer, in any case, or zeros. The word itself is not
+// redacted.
 func bearerSpan(s string, word int) (start, end int) {
 	start = word + len(bearer)
 	if len(s) < start || !strings.EqualFold(s[word:start], bearer) {
@@ -131,7 +131,7 @@ func bearerSpan(s string, word int) (start, end int) {
 	return start, end
 }
 
-// findPrivateKeys takes blocks in PEM form; one that is cut off is taken to the end.
+// findPrivateKeys finds PEM blocks. A truncated block extends to the end of the text.
 func findPrivateKeys(s string, found func(start, end int)) {
 	const begin, rest = "-----BEGIN ", "PRIVATE KEY-----"
 	for from := 0; ; {
@@ -142,7 +142,7 @@ func findPrivateKeys(s string, found func(start, end int)) {
 		i += from
 		from = i + len(begin)
 		if head := s[from:min(len(s), from+len("ENCRYPTED ")+len(rest))]; !strings.Contains(head, rest) {
-			continue // a certificate, or a public key
+			continue // a certificate or a public key
 		}
 		end := len(s)
 		if last := strings.Index(s[from:], "-----END "); last >= 0 {
@@ -158,7 +158,7 @@ func findPrivateKeys(s string, found func(start, end int)) {
 
 const longestUserInfo = 300
 
-// findPasswords takes the password of an address such as postgres://user:password@host.
+// findPasswords finds the password of a URL such as postgres://user:password@host.
 func findPasswords(s string, found func(start, end int)) {
 	for from := 0; ; {
 		i := strings.Index(s[from:], "://")

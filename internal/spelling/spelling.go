@@ -1,12 +1,12 @@
-// Package spelling guesses what a misspelt word was meant to be, so that messages can say "did you mean".
+// Package spelling suggests corrections of misspelled names, for "did you mean" messages.
 package spelling
 
 import "strings"
 
-// longest bounds how much of a word is compared: a long one costs no more than a short one, and is never close.
+// longest bounds how much of a word is compared, so that long input is cheap.
 const longest = 64
 
-// Closest returns the word among known that text was most likely meant to be, or "" when none is near.
+// Closest returns the known word that text most likely means, or "" if none is close.
 func Closest(text string, known []string) string {
 	text = strings.ToLower(text)
 	best, fewest := "", 1+max(1, len(text)/3)
@@ -18,7 +18,7 @@ func Closest(text string, known []string) string {
 	if best != "" || len(text) < 2 {
 		return best
 	}
-	// A word that is the beginning of one known word only is meant to be that one: "default" for default_model.
+	// A prefix of exactly one known word means that word: "default" for default_model.
 	for _, word := range known {
 		if strings.HasPrefix(strings.ToLower(word), text) {
 			if best != "" {
@@ -30,7 +30,7 @@ func Closest(text string, known []string) string {
 	return best
 }
 
-// Edits counts the letters to insert, delete, replace or swap to make b of a.
+// Edits returns the number of insertions, deletions, replacements and swaps that turn a into b.
 func Edits(a, b string) int {
 	if len(a) > longest || len(b) > longest {
 		return longest

@@ -2,14 +2,14 @@ package token
 
 import "fairlead/internal/llm"
 
-// What follows from the counts together, besides the counts themselves: a straight sum cannot see it.
+// Features derived from combinations of character counts, which a linear sum cannot express.
 const (
-	foreignLong = llm.Classes + iota // ends of long words in Latin scripts other than English, told by their accents
-	noise                            // letters of keys and base64, told by how capitals mix with small ones
-	Dims        = llm.Classes + iota // how many numbers an estimate is computed from
+	foreignLong = llm.Classes + iota // ends of long words in Latin scripts other than English, detected by accents
+	noise                            // letters of keys and base64, detected by mixed upper and lower case
+	Dims        = llm.Classes + iota // number of features
 )
 
-// Features are the numbers that an estimate is computed from: the sum of each times its weight.
+// Features returns the features of a text. The estimate is their weighted sum.
 func Features(t llm.Text) (f [Dims]float64) {
 	for i, n := range t.Counts {
 		f[i] = float64(n)
@@ -25,6 +25,6 @@ func Features(t llm.Text) (f [Dims]float64) {
 }
 
 const (
-	accentedShare = 8   // words for each accented letter, in German and Spanish
-	leastNoise    = 0.1 // capitals amid words per letter; names in code have fewer, base64 has twice as many
+	accentedShare = 8   // words per accented letter in German and Spanish
+	leastNoise    = 0.1 // capitals within words per letter; names in code have fewer, base64 has twice as many
 )

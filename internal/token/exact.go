@@ -7,25 +7,25 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// Bounds of what is split into real tokens: splitting takes time by the length, and by more than the length where nothing
-// breaks the text.
+// Limits of exact counting. Tokenizing takes time linear in the length, and more in text without white space.
 const (
-	MaxExact  = 8 << 10 // bytes of all texts together
-	maxStreak = 512     // bytes without white space
+	MaxExact = 8 << 10 // bytes of all texts together
+	maxRun   = 512     // bytes without white space
 )
 
-// Counter counts exactly where the vocabulary is published. It reads a vocabulary on first use and is safe for concurrent
-// use.
+// Counter counts tokens exactly for published vocabularies. It loads a vocabulary on first use and is safe for
+// concurrent use.
 type Counter struct {
 	o200k, cl100k func() *codec.Codec
 }
 
-// NewCounter returns a counter that has not read any vocabulary yet.
+// NewCounter returns a counter without loaded vocabularies.
 func NewCounter() *Counter {
 	return &Counter{o200k: sync.OnceValue(codec.NewO200kBase), cl100k: sync.OnceValue(codec.NewCl100kBase)}
 }
 
-// Text counts the tokens of texts. It reports false where the model's vocabulary is not known or the texts are too long.
+// Text counts the tokens of texts. It reports false if the model's vocabulary is not published or the texts are too
+// long.
 func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
 	family, margin := m.family()
 	if margin != exact || family != O200K && family != CL100K {
@@ -33,7 +33,7 @@ func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
 	}
 	size := 0
 	for _, s := range texts {
-		if size += len(s); size > MaxExact || streak(s) > maxStreak {
+		if size += len(s); size > MaxExact || longestRun(s) > maxRun {
 			return 0, false
 		}
 	}
@@ -51,8 +51,8 @@ func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
 	return tokens, true
 }
 
-// streak is the longest row of bytes without white space.
-func streak(s string) (longest int) {
+// longestRun returns the length of the longest run of bytes without white space.
+func longestRun(s string) (longest int) {
 	for len(s) > 0 {
 		end := strings.IndexAny(s, " \t\r\n")
 		if end < 0 {
@@ -64,9 +64,9 @@ func streak(s string) (longest int) {
 	return longest
 }
 
-// Prompt is like Model.Prompt, with the texts counted instead of estimated.
+// Prompt is like Model.Prompt, but counts the tokens of the texts exactly.
 func (c *Counter) Prompt(m Model, p Prompt, texts ...string) (tokens int64, ok bool) {
 	family, _ := m.family()
 	n, ok := c.Text(m, texts...)
-	return n + m.beside(family, &p), ok
+	return n + m.nonText(family, &p), ok
 }

@@ -2,7 +2,7 @@ package token
 
 import "strings"
 
-// Family is a vocabulary that weights are calibrated for.
+// Family is a vocabulary with calibrated weights.
 type Family string
 
 // The families.
@@ -10,7 +10,7 @@ const (
 	O200K    Family = "o200k"
 	CL100K   Family = "cl100k"
 	Claude   Family = "claude"
-	Gemini   Family = "gemini" // the vocabulary of Gemma
+	Gemini   Family = "gemini" // the Gemma vocabulary
 	Llama3   Family = "llama3"
 	Llama4   Family = "llama4"
 	Tekken   Family = "tekken" // Mistral since Nemo
@@ -19,20 +19,20 @@ const (
 	Cohere   Family = "cohere"
 )
 
-// What estimates are raised by where the vocabulary itself could not be had.
+// Margins for models whose own vocabulary is not available.
 const (
-	exact       = 1.0
-	kin         = 1.05 // another vocabulary is known to be built alike
-	nearest     = 1.15
-	wordPiece   = 1.2  // 30,000 pieces of words, in older embedding models
-	sentences32 = 1.25 // Mistral's vocabulary of 32,000 pieces, before Tekken
-	// The only published vocabulary of Claude is that of Claude 2. By published comparisons Claude 3 to 4.6 have 5 % (prose)
-	// to 20 % (code) more tokens than that, and Claude since Opus 4.7 about 30 % more again.
+	exact             = 1.0
+	similarVocabulary = 1.05 // a vocabulary known to be similar
+	nearest           = 1.15
+	wordPiece         = 1.2  // older embedding models with 30,000 word pieces
+	sentences32       = 1.25 // Mistral's vocabulary of 32,000 pieces, before Tekken
+	// Claude 2 has the only published vocabulary of Claude. In published comparisons Claude 3 to 4.6 have 5 % (prose)
+	// to 20 % (code) more tokens, and Claude since Opus 4.7 has about 30 % more again.
 	claude3 = 1.12
 	claude5 = claude3 * 1.3
 )
 
-// family is the vocabulary of the model, or the nearest one, and what an estimate by it is to be raised by.
+// family returns the vocabulary of the model, or the closest one, and the margin to apply.
 func (m Model) family() (Family, float64) {
 	switch m.Vendor {
 	case "OpenAI":
@@ -47,7 +47,7 @@ func (m Model) family() (Family, float64) {
 	case "Meta":
 		return meta(m.Name)
 	case "Mistral":
-		if older(m.Name) {
+		if beforeTekken(m.Name) {
 			return Tekken, sentences32
 		}
 		return Tekken, exact
@@ -63,11 +63,11 @@ func (m Model) family() (Family, float64) {
 		if strings.HasPrefix(m.Name, "llama") {
 			return Llama3, exact
 		}
-		return Tekken, kin
+		return Tekken, similarVocabulary
 	case "Perplexity":
-		return Llama3, kin
+		return Llama3, similarVocabulary
 	case "Xiaomi":
-		return Qwen, kin
+		return Qwen, similarVocabulary
 	case "Z.ai", "Voyage AI":
 		return Qwen, nearest
 	case "Moonshot AI", "StepFun":
@@ -77,11 +77,11 @@ func (m Model) family() (Family, float64) {
 	case "Jina AI":
 		return Gemini, nearest
 	}
-	return guess(m.Name)
+	return familyByName(m.Name)
 }
 
-// guess goes by the name where the vendor is unknown: a model that an operator added.
-func guess(name string) (Family, float64) {
+// familyByName derives the vocabulary from the name if the vendor is unknown, as for custom models.
+func familyByName(name string) (Family, float64) {
 	name = strings.ToLower(name)
 	for _, known := range []struct {
 		part   string
@@ -121,7 +121,7 @@ func openAI(name string) Family {
 	return O200K
 }
 
-// newClaude reports whether the model has the vocabulary that came with Opus 4.7.
+// newClaude reports whether the model has the vocabulary introduced with Opus 4.7.
 func newClaude(name string) bool {
 	for _, old := range []string{"claude-2", "claude-3", "claude-instant", "claude-haiku-4", "claude-sonnet-4"} {
 		if strings.HasPrefix(name, old) {
@@ -152,8 +152,8 @@ func deepSeek(name string) (Family, float64) {
 	return DeepSeek, exact
 }
 
-// older reports whether a model of Mistral has the vocabulary before Tekken.
-func older(name string) bool {
+// beforeTekken reports whether a Mistral model has the vocabulary before Tekken.
+func beforeTekken(name string) bool {
 	for _, old := range []string{"mixtral", "mistral-large-24", "codestral", "pixtral-large", "mistral-embed", "mistral-7b"} {
 		if strings.HasPrefix(name, old) {
 			return true

@@ -7,11 +7,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// unknownSide is what the sides of a picture are taken for where they are not known: it is fetched by the provider, or in a
-// form that we do not read.
+// unknownSide is the assumed side of an image of unknown size: an image that the provider fetches, or one in an
+// unsupported format.
 const unknownSide = 1024
 
-// Image is how many tokens a picture is, by the rules that vendors publish.
+// Image estimates the tokens of an image by the rules that vendors publish.
 func (m Model) Image(i llm.Image) int64 {
 	if i.Width <= 0 || i.Height <= 0 {
 		i.Width, i.Height = unknownSide, unknownSide
@@ -28,7 +28,7 @@ func (m Model) Image(i llm.Image) int64 {
 	case Gemini:
 		return geminiImage(m.Name, w, h)
 	default:
-		return patches(w, h, 28, 2500) // Qwen, Llama 4 and Mistral look at about as much
+		return patches(w, h, 28, 2500) // Qwen, Llama 4 and Mistral are similar
 	}
 }
 
@@ -52,20 +52,20 @@ func (m Model) imageBound(i llm.Image) int64 {
 	return most
 }
 
-// tiled models see a small version of the picture, and tiles of it where detail is asked for.
+// tiled models read a small version of the image, and tiles of it if the caller asks for detail.
 type tiled struct {
 	prefix     string
 	base, tile int64
 }
 
-// patched models see the picture in squares of 32 pixels, and bill each by a factor.
+// patched models read the image in squares of 32 pixels, each billed with a factor.
 type patched struct {
 	prefix string
 	factor float64
 	most   float64
 }
 
-// The first prefix that fits counts.
+// The first matching prefix applies.
 var (
 	openAIPatches = []patched{
 		{"gpt-4.1-mini", 1.62, 1536},
@@ -104,12 +104,12 @@ func openAIImage(name string, w, h float64, detail string) int64 {
 	return openAILatest.tokens(w, h)
 }
 
-// tokens fits the picture into 2048 pixels, makes its short side 768, and counts tiles of 512.
+// tokens fits the image into 2048 pixels, scales its short side to 768, and counts tiles of 512.
 func (t tiled) tokens(w, h float64, detail string) int64 {
 	if detail == "low" {
 		return t.base
 	}
-	w, h = within(w, h, 2048)
+	w, h = fitEdge(w, h, 2048)
 	if short := min(w, h); short > 768 {
 		w, h = w*768/short, h*768/short
 	}
@@ -120,19 +120,19 @@ func (p patched) tokens(w, h float64) int64 {
 	return int64(math.Ceil(float64(patches(w, h, 32, p.most)) * p.factor))
 }
 
-// patches counts the squares of a side that cover the picture, which is shrunk until no more than most do.
+// patches returns the number of squares that cover the image after shrinking it to at most most squares.
 func patches(w, h, side, most float64) int64 {
 	return int64(min(most, math.Ceil(w/side)*math.Ceil(h/side)))
 }
 
-// claudeImage is the picture's area over 750, after it is shrunk to what the model looks at.
+// claudeImage returns the area divided by 750, after shrinking the image to the model's maximum size.
 func claudeImage(w, h, edge, most float64) int64 {
-	w, h = within(w, h, edge)
+	w, h = fitEdge(w, h, edge)
 	return int64(min(most, math.Ceil(w*h/750)))
 }
 
-// geminiImage is 258 for a small picture and for each tile of 768 pixels of a large one; models since Gemini 3 look at every
-// picture with the same number of tokens.
+// geminiImage returns 258 for a small image and for each 768-pixel tile of a large one. Models since Gemini 3 use the
+// same number of tokens for every image.
 func geminiImage(name string, w, h float64) int64 {
 	const perTile, sinceGemini3 = 258, 1120
 	switch {
@@ -144,8 +144,8 @@ func geminiImage(name string, w, h float64) int64 {
 	return sinceGemini3
 }
 
-// within shrinks a picture until its long side is no longer than edge.
-func within(w, h, edge float64) (float64, float64) {
+// fitEdge shrinks an image so that its long side is at most edge.
+func fitEdge(w, h, edge float64) (float64, float64) {
 	if long := max(w, h); long > edge {
 		return w * edge / long, h * edge / long
 	}

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestImagesCostWhatVendorsSay(t *testing.T) {
+func TestImageFollowsPublishedRules(t *testing.T) {
 	t.Parallel()
 	size := func(w, h int, detail string) llm.Image { return llm.Image{Width: w, Height: h, Detail: detail} }
 	for _, tc := range []struct {
@@ -24,7 +24,7 @@ func TestImagesCostWhatVendorsSay(t *testing.T) {
 		image        llm.Image
 		want         int64
 	}{
-		// The examples of OpenAI's own page.
+		// The examples in OpenAI's documentation.
 		{"OpenAI", "gpt-4o", size(1024, 1024, "high"), 765},
 		{"OpenAI", "gpt-4o", size(2048, 4096, ""), 1105},
 		{"OpenAI", "gpt-4o", size(4096, 8192, "low"), 85},
@@ -55,7 +55,7 @@ func TestImagesCostWhatVendorsSay(t *testing.T) {
 	}
 }
 
-func TestImageSizesAreReadFromTheirHeads(t *testing.T) {
+func TestImageOfReadsSizeFromHeader(t *testing.T) {
 	t.Parallel()
 	picture := image.NewPaletted(image.Rect(0, 0, 321, 123), color.Palette{color.Black, color.White})
 	for name, file := range map[string][]byte{

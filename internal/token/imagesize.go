@@ -6,8 +6,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// ImageOf reads a picture's size from the beginning of its base64 data, with or without the head of a data URL. The size
-// is 0 where the data is not that of a PNG, JPEG, GIF or WebP. Nothing is decoded but the bytes that tell it.
+// ImageOf reads the size of an image from the start of its base64 data, with or without a data URL prefix. The size
+// is 0 if the data is not PNG, JPEG, GIF or WebP. Only the bytes that hold the size are decoded.
 func ImageOf(data, detail string) llm.Image {
 	if strings.HasPrefix(data, "data:") {
 		_, data, _ = strings.Cut(data, ",")
@@ -16,7 +16,7 @@ func ImageOf(data, detail string) llm.Image {
 	if detail == "auto" {
 		i.Detail = ""
 	}
-	p := picture(data)
+	p := encodedImage(data)
 	switch {
 	case p.is(0, "\x89PNG\r\n\x1a\n") && p.is(12, "IHDR"):
 		i.Width, i.Height = p.big(16, 4), p.big(20, 4)
@@ -35,11 +35,11 @@ func ImageOf(data, detail string) llm.Image {
 
 const maxSide = 1 << 16
 
-// picture is a file in base64, read in place.
-type picture string
+// encodedImage is an image file in base64, decoded on access.
+type encodedImage string
 
-// at is the byte at an offset; ok is false past the end and where it is not base64.
-func (p picture) at(offset int) (c byte, ok bool) {
+// at returns the byte at an offset; ok is false past the end and for invalid base64.
+func (p encodedImage) at(offset int) (c byte, ok bool) {
 	group := offset / 3 * 4
 	if offset < 0 || group+4 > len(p) {
 		return 0, false
@@ -71,7 +71,7 @@ func sextet(c byte) (uint32, bool) {
 	return 0, false
 }
 
-func (p picture) is(offset int, want string) bool {
+func (p encodedImage) is(offset int, want string) bool {
 	for i := range len(want) {
 		if c, ok := p.at(offset + i); !ok || c != want[i] {
 			return false
@@ -80,8 +80,8 @@ func (p picture) is(offset int, want string) bool {
 	return true
 }
 
-// big reads a whole number, its first byte the highest; -1 where there is none.
-func (p picture) big(offset, size int) (n int) {
+// big reads a big-endian integer, or -1.
+func (p encodedImage) big(offset, size int) (n int) {
 	for i := range size {
 		c, ok := p.at(offset + i)
 		if !ok {
@@ -92,8 +92,8 @@ func (p picture) big(offset, size int) (n int) {
 	return n
 }
 
-// little reads a whole number, its first byte the lowest; -1 where there is none.
-func (p picture) little(offset, size int) (n int) {
+// little reads a little-endian integer, or -1.
+func (p encodedImage) little(offset, size int) (n int) {
 	for i := range size {
 		c, ok := p.at(offset + i)
 		if !ok {
@@ -104,8 +104,8 @@ func (p picture) little(offset, size int) (n int) {
 	return n
 }
 
-// webp reads the three kinds of WebP files: lossy, lossless and extended.
-func (p picture) webp() (width, height int) {
+// webp handles the three kinds of WebP files: lossy, lossless and extended.
+func (p encodedImage) webp() (width, height int) {
 	switch {
 	case p.is(12, "VP8 "):
 		return p.little(26, 2) & 0x3fff, p.little(28, 2) & 0x3fff
@@ -118,8 +118,8 @@ func (p picture) webp() (width, height int) {
 	return 0, 0
 }
 
-// jpeg goes from segment to segment until the one that tells the size.
-func (p picture) jpeg() (width, height int) {
+// jpeg walks the segments up to the one that holds the size.
+func (p encodedImage) jpeg() (width, height int) {
 	const mostSegments = 200
 	at := 2
 	for range mostSegments {
@@ -128,7 +128,7 @@ func (p picture) jpeg() (width, height int) {
 			return 0, 0
 		}
 		switch kind := marker & 0xff; {
-		case kind == 0xff: // a fill byte
+		case kind == 0xff: // fill byte
 			at++
 		case kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc:
 			return p.big(at+7, 2), p.big(at+5, 2)

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Vocabulary is what about a model decides how many tokens a prompt is for it.
+// Vocabulary holds the properties of a model that determine the token count of a prompt.
 type Vocabulary struct {
 	model  Model
 	family Family
 	margin float64
-	place  int // of the family
+	index  int // index of the family in families
 }
 
-// Vocabulary is the model's own, or the nearest that is known.
+// Vocabulary returns the model's vocabulary, or the closest known one.
 func (m Model) Vocabulary() Vocabulary {
 	family, margin := m.family()
 	return Vocabulary{m, family, margin, slices.Index(families[:], family)}
 }
 
-// families are all that there are weights for.
+// families lists the families that have weights.
 var families = [...]Family{O200K, CL100K, Claude, Gemini, Llama3, Llama4, Tekken, Qwen, DeepSeek, Cohere}
 
-// Meter estimates one prompt for many models as Model.Prompt does for one. Many share a vocabulary, and its text is measured
-// once for each of these. The zero Meter measures nothing.
+// Meter estimates the tokens of one prompt for many models, like Model.Prompt for one. It measures the text once per
+// vocabulary. The zero Meter is an empty prompt.
 type Meter struct {
 	prompt   Prompt
 	features [Dims]float64
@@ -31,28 +31,28 @@ type Meter struct {
 	summed   [len(families)]bool
 }
 
-// NewMeter makes a meter of a prompt.
+// NewMeter returns a meter for a prompt.
 func NewMeter(p Prompt) Meter { return Meter{prompt: p, features: Features(p.Text)} }
 
-// Prompt estimates the tokens of the prompt in a vocabulary; none has fewer than one.
+// Prompt estimates the tokens of the prompt in a vocabulary, at least one.
 func (m *Meter) Prompt(v *Vocabulary) int64 {
-	return max(1, m.text(v)+v.model.beside(v.family, &m.prompt))
+	return max(1, m.text(v)+v.model.nonText(v.family, &m.prompt))
 }
 
 // text estimates the tokens of the text.
 func (m *Meter) text(v *Vocabulary) int64 {
-	if !m.summed[v.place] {
-		m.sums[v.place], m.summed[v.place] = weighed(v.family, &m.features), true
+	if !m.summed[v.index] {
+		m.sums[v.index], m.summed[v.index] = weightedSum(v.family, &m.features), true
 	}
-	return raised(m.sums[v.place], v.margin)
+	return withMargin(m.sums[v.index], v.margin)
 }
 
-// weighed is the sum of the features times their weights.
-func weighed(f Family, features *[Dims]float64) (sum float64) {
+// weightedSum returns the sum of the features times their weights.
+func weightedSum(f Family, features *[Dims]float64) (sum float64) {
 	for i, w := range weights[f] {
 		sum += features[i] * w
 	}
 	return sum
 }
 
-func raised(sum, margin float64) int64 { return int64(math.Ceil(sum * margin)) }
+func withMargin(sum, margin float64) int64 { return int64(math.Ceil(sum * margin)) }

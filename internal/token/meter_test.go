@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestMeterSaysWhatEachModelSaysItself(t *testing.T) {
+func TestMeterAgreesWithModelPrompt(t *testing.T) {
 	t.Parallel()
 	if len(families) != len(weights) {
 		t.Fatalf("%d families, weights for %d", len(families), len(weights))
@@ -28,7 +28,7 @@ func TestMeterSaysWhatEachModelSaysItself(t *testing.T) {
 		{"DeepSeek", "deepseek-v3"},
 		{"Cohere", "command-a"},
 		{"Moonshot AI", "kimi-k2"},
-		{"", "somebody's own"},
+		{"", "custom"},
 	} {
 		v := m.Vocabulary()
 		if got, want := meter.Prompt(&v), m.Prompt(p); got != want {

@@ -1,9 +1,9 @@
-// Package token says how many tokens a prompt or an answer is for a model: exactly for the vocabularies that OpenAI
-// publishes, and by a calibrated estimate for all others and for whatever is too long to be split. Everything here is an
-// estimate to those who use it: a provider adds framing of its own, and the bill is what it reports.
+// Package token counts the tokens of prompts and responses for a model: exactly for the vocabularies that OpenAI
+// publishes, and by a calibrated estimate for other models and long texts. Callers treat every count as an estimate:
+// a provider adds its own framing, and the bill follows the usage it reports.
 //
-// The weights come from scripts/calibrate-tokens, which fits them against real vocabularies and prints how far off they
-// are; see docs/decisions/0015-estimate-tokens-from-character-classes.md.
+// scripts/calibrate-tokens fits the weights to real vocabularies and prints their error; see
+// docs/decisions/0015-estimate-tokens-from-character-classes.md.
 package token
 
 import (
@@ -12,24 +12,24 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Model is whose tokens are counted, as the catalog names it.
+// Model identifies a model as the catalog names it.
 type Model struct{ Vendor, Name string }
 
-// Prompt is everything that a prompt's length depends on.
+// Prompt holds everything that determines the length of a prompt.
 type Prompt struct {
 	Text     llm.Text
-	Bytes    int // of the text
+	Bytes    int // bytes of text
 	Messages int
 	Tools    bool
 	Images   int
-	Sizes    []llm.Image // of those images whose size is known
-	TokenIDs int64       // given instead of text
+	Sizes    []llm.Image // images of known size
+	TokenIDs int64       // token IDs given instead of text
 	Attached int         // bytes of inline audio, video and documents
-	Unsized  int         // attachments whose tokens only the provider can count
+	Unsized  int         // attachments that only the provider can count
 	Body     int         // bytes of the request without inline images and attachments
 }
 
-// PromptOf is the prompt of a request.
+// PromptOf returns the prompt of a request.
 func PromptOf(req *llm.Request) Prompt {
 	return Prompt{
 		Text: req.Text, Bytes: req.ASCIIBytes + req.NonASCIIBytes, Messages: req.Messages, Tools: req.Needs.Has(llm.Tools),
@@ -41,27 +41,27 @@ func PromptOf(req *llm.Request) Prompt {
 // Estimate returns the tokens of the prompt before a model is chosen, for rate limits.
 func (p Prompt) Estimate() int64 { return Model{Vendor: "OpenAI"}.Prompt(p) }
 
-// Framing that models read around what is said.
+// Framing that providers add around messages.
 const (
 	perMessage  = 4
 	perPrompt   = 3
-	claudeTools = 346 // what Anthropic's models are told about using tools
+	claudeTools = 346 // Anthropic's instructions for using tools
 )
 
-// Expected size of an attachment. Audio and video have between 100 and 2,000 bytes for each token, documents fewer.
+// Assumed tokens per attachment. Audio and video have between 100 and 2,000 bytes per token, documents fewer.
 const (
 	attachedBytesPerToken = 512
 	perAttachment         = 256
 )
 
-// Prompt estimates the tokens of a prompt; none has fewer than one.
+// Prompt estimates the tokens of a prompt, at least one.
 func (m Model) Prompt(p Prompt) int64 {
 	f, margin := m.family()
-	return max(1, count(f, margin, p.Text)+m.beside(f, &p))
+	return max(1, count(f, margin, p.Text)+m.nonText(f, &p))
 }
 
-// beside is everything but the text.
-func (m Model) beside(f Family, p *Prompt) int64 {
+// nonText estimates everything except the text.
+func (m Model) nonText(f Family, p *Prompt) int64 {
 	n := p.TokenIDs
 	if p.Messages > 0 {
 		n += int64(p.Messages)*perMessage + perPrompt
@@ -109,11 +109,11 @@ func (m Model) Text(t llm.Text) int64 {
 
 func count(f Family, margin float64, t llm.Text) int64 {
 	features := Features(t)
-	return raised(weighed(f, &features), margin)
+	return withMargin(weightedSum(f, &features), margin)
 }
 
-// Output estimates the tokens of answer text from its bytes. What is outside ASCII is taken for the scripts that the prompt
-// is written in.
+// Output estimates the tokens of generated text from its size in bytes. Bytes outside ASCII are assumed to be in the
+// scripts of the prompt.
 func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	if ascii+nonASCII == 0 {
 		return 0
@@ -126,7 +126,7 @@ func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	return max(1, int64(math.Ceil(sum*margin)))
 }
 
-// foreignDensity is how many tokens a byte outside ASCII has, in the scripts of a text.
+// foreignDensity returns the tokens per non-ASCII byte in the scripts of a text.
 func (m Model) foreignDensity(t llm.Text) float64 {
 	f, _ := m.family()
 	w := weights[f]
@@ -141,10 +141,10 @@ func (m Model) foreignDensity(t llm.Text) float64 {
 	return sum/bytes + w[llm.OtherWords]*float64(t.Counts[llm.OtherWords])/bytes
 }
 
-// unknownDensity is tokens a byte of a script that nothing is known of.
+// unknownDensity is the tokens per byte of an unknown script.
 const unknownDensity = 0.3
 
-// scriptBytes are the bytes that one character of a class has.
+// scriptBytes is the size of one character of each class in bytes.
 var scriptBytes = map[llm.Class]float64{
 	llm.Latin: 2, llm.Cyrillic: 2, llm.Greek: 2, llm.Hebrew: 2, llm.Arabic: 2, llm.Devanagari: 3, llm.Indic: 3, llm.Thai: 3,
 	llm.Kana: 3, llm.Han: 3, llm.Hangul: 3, llm.Symbols: 3, llm.Emoji: 4,

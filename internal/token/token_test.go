@@ -11,8 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Counted with the real vocabularies when the weights were calibrated: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen,
-// DeepSeek.
+// Counts with the real vocabularies at calibration: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen, DeepSeek.
 var counted = []struct {
 	name, text string
 	want       map[Family]int64
@@ -46,22 +45,22 @@ func textOf(s string) (t llm.Text) {
 	return t
 }
 
-// models stand for the families.
+// models has one model per family.
 var models = map[Family]Model{
 	O200K: {"OpenAI", "gpt-5"}, CL100K: {"OpenAI", "gpt-4"}, Gemini: {"Google", "gemini-2.5-pro"}, Llama3: {"Meta", "llama-3.3-70b-instruct"},
 	Tekken: {"Mistral", "mistral-medium-3.1"}, Qwen: {"Alibaba", "qwen3-14b"}, DeepSeek: {"DeepSeek", "deepseek-v3.1"},
 }
 
-func TestEstimatesAreNearTheRealCount(t *testing.T) {
+func TestEstimatesAreCloseToRealCounts(t *testing.T) {
 	t.Parallel()
 	for _, c := range counted {
 		for family, want := range c.want {
 			m, ok := models[family]
 			if !ok {
-				continue // Claude: raised by what its newer vocabularies have more
+				continue // Claude estimates have a margin for its newer vocabularies
 			}
 			got := m.Text(textOf(c.text))
-			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // words of ships are rarer than what was calibrated with
+			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // nautical words are rarer than the calibration texts
 				t.Errorf("%s in %s: %d tokens, really %d", c.name, family, got, want)
 			}
 		}
@@ -80,7 +79,7 @@ func TestClaudeHasMoreTokensThanItsPublishedVocabulary(t *testing.T) {
 	}
 }
 
-func TestTextIsCountedExactlyWhereTheVocabularyIsPublished(t *testing.T) {
+func TestCounterCountsPublishedVocabulariesExactly(t *testing.T) {
 	t.Parallel()
 	counter := NewCounter()
 	for _, c := range counted {
@@ -95,11 +94,11 @@ func TestTextIsCountedExactlyWhereTheVocabularyIsPublished(t *testing.T) {
 		model Model
 		text  string
 	}{
-		"another vendor":     {models[Gemini], prose},
-		"a vendor we guess":  {Model{"", "gpt-6"}, prose},
-		"too long":           {models[O200K], strings.Repeat("word ", MaxExact)},
-		"a long row of it":   {models[O200K], strings.Repeat("x", maxStreak+1)},
-		"too long, in parts": {models[O200K], strings.Repeat(prose, 1+MaxExact/len(prose))},
+		"another vendor":            {models[Gemini], prose},
+		"a vendor we guess":         {Model{"", "gpt-6"}, prose},
+		"too long":                  {models[O200K], strings.Repeat("word ", MaxExact)},
+		"a long run without spaces": {models[O200K], strings.Repeat("x", maxRun+1)},
+		"too long, in parts":        {models[O200K], strings.Repeat(prose, 1+MaxExact/len(prose))},
 	} {
 		if n, ok := counter.Text(tc.model, tc.text, ""); ok {
 			t.Errorf("%s: counted %d", name, n)
@@ -119,7 +118,7 @@ func TestEveryFamilyHasWeights(t *testing.T) {
 	}
 }
 
-func TestFamilies(t *testing.T) {
+func TestFamilyOfModels(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		vendor, name string
@@ -161,7 +160,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-func TestPromptAddsWhatIsNotText(t *testing.T) {
+func TestPromptIncludesNonText(t *testing.T) {
 	t.Parallel()
 	gpt, claude := models[O200K], Model{"Anthropic", "claude-sonnet-4-5"}
 	for name, tc := range map[string]struct {
@@ -169,12 +168,12 @@ func TestPromptAddsWhatIsNotText(t *testing.T) {
 		prompt Prompt
 		want   int64
 	}{
-		"nothing costs a little": {gpt, Prompt{}, 1},
-		"messages":               {gpt, Prompt{Messages: 3}, 15},
-		"token ids":              {gpt, Prompt{TokenIDs: 50}, 50},
-		"tools of Claude":        {claude, Prompt{Messages: 1, Tools: true}, 7 + claudeTools},
-		"tools of others":        {gpt, Prompt{Messages: 1, Tools: true}, 7},
-		"two pictures, one known": {
+		"an empty prompt has one token": {gpt, Prompt{}, 1},
+		"messages":                      {gpt, Prompt{Messages: 3}, 15},
+		"token ids":                     {gpt, Prompt{TokenIDs: 50}, 50},
+		"tools of Claude":               {claude, Prompt{Messages: 1, Tools: true}, 7 + claudeTools},
+		"tools of others":               {gpt, Prompt{Messages: 1, Tools: true}, 7},
+		"two images, one of known size": {
 			gpt, Prompt{Images: 2, Sizes: []llm.Image{{Width: 400, Height: 400, Detail: "low"}}}, 70 + (70 + 4*140),
 		},
 	} {
@@ -184,7 +183,7 @@ func TestPromptAddsWhatIsNotText(t *testing.T) {
 	}
 }
 
-// More to read is never fewer tokens: holds and context checks rest on it.
+// Longer input never has fewer tokens: holds and context checks depend on it.
 func TestEstimatesAreMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,11 +246,11 @@ func TestBoundOfAnImageCoversEverySizeAndDetail(t *testing.T) {
 	})
 }
 
-func TestOutputGoesByTheLanguageOfThePrompt(t *testing.T) {
+func TestOutputUsesScriptsOfThePrompt(t *testing.T) {
 	t.Parallel()
 	m := models[O200K]
 	if got := m.Output(0, 0, llm.Text{}); got != 0 {
-		t.Errorf("silence is %d tokens", got)
+		t.Errorf("no output is %d tokens", got)
 	}
 	if got := m.Output(1, 0, llm.Text{}); got != 1 {
 		t.Errorf("a letter is %d tokens", got)
@@ -273,7 +272,7 @@ func TestOutputGoesByTheLanguageOfThePrompt(t *testing.T) {
 	}
 }
 
-// A prompt of 100 KB must not cost the way of a request more than a millisecond, for all the models that are candidates.
+// A prompt of 100 KB adds at most a millisecond to a request, for all candidate models together.
 func BenchmarkPrompt100KB(b *testing.B) {
 	line, err := json.Marshal(prose + "\n" + code + german)
 	if err != nil {
