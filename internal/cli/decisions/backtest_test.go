@@ -106,7 +106,7 @@ func TestBacktestRefusesWhatItCannotRead(t *testing.T) {
 		{"from", []string{"--from", "yesterdayish"}, `error: --from: "yesterdayish" is not a time`},
 		{"both ends", []string{"--since", "1d", "--from", "now-2d"}, "both --since and --from are given"},
 		{"limit", []string{"--limit", "-1"}, "--limit: -1 is out of range"},
-		{"order", []string{"--since", "1d", "--until", "2d"}, "error: --until: it lies before the start\n"},
+		{"order", []string{"--since", "1d", "--until", "2d"}, "error: --until: the end is before the start\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

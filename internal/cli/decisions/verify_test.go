@@ -57,7 +57,7 @@ func TestVerifySaysWhatIsMissing(t *testing.T) {
 	l := newLab(t)
 	old := l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Versions.Snapshot = "gone" }, "hi")[0]
 	out, _ := l.Run(cli.ExitProblems, "verify", old)
-	clitest.MustContain(t, out, "cannot be computed again", "targets, prices and abilities of version gone", "this version is not kept")
+	clitest.MustContain(t, out, "cannot be computed again", "targets, prices and abilities of version gone", "this version is not archived")
 
 	l = newLab(t)
 	refused := l.StoreDecided(func(e *requestlog.Entry) { e.Decision = nil }, "hi")[0]
