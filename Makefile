@@ -135,6 +135,7 @@ soak: build ## run half an hour of load and watch memory, goroutines and files; 
 generate: ## write docs/openapi.json, docs/config.schema.json and the dashboard types generated from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
+	$(GO) test ./internal/requestlog -count=1 -run TestDashboardFiltersAreCurrent -update
 	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
 
 setup: # install what the tests need in addition to Go and Node

@@ -15,7 +15,11 @@ import (
 // redactTexts redacts everything in an entry that callers or providers wrote, except the bodies and the preview. What
 // the entry points to is copied: others may be reading it.
 func redactTexts(p *redact.Pass, e *requestlog.Entry) {
-	e.Session, e.EndUser = p.Text(e.Session), p.Text(e.EndUser)
+	for _, c := range requestlog.Columns() {
+		if c.Redacted != nil {
+			*c.Redacted(e) = p.Text(*c.Redacted(e))
+		}
+	}
 	e.Tags, e.Metadata = redactValues(p, e.Tags), redactValues(p, e.Metadata)
 	e.Warnings = slices.Clone(e.Warnings)
 	for i := range e.Warnings {

@@ -84,7 +84,7 @@ func Columns() []Column { return columns }
 
 var columns = []Column{
 	{
-		Name: "id", Label: "id", Help: "Request ids.", Stored: "id", Rank: 1,
+		Name: "id", Label: "id", Help: "Request IDs.", Stored: "id", Rank: 1,
 		terms: func(f *Filter) *[]string { return &f.ID }, text: func(e *Entry) string { return e.ID },
 	},
 	{
@@ -97,7 +97,7 @@ var columns = []Column{
 		terms: func(f *Filter) *[]string { return &f.Outcome }, text: func(e *Entry) string { return string(e.Outcome) },
 	},
 	{
-		Name: "status", Label: "status", Help: "HTTP statuses sent to the client.", Example: "429,502", Stored: "status", Kind: Number, Rank: 11, Partial: true, Common: "200",
+		Name: "status", Label: "status", Help: "HTTP status codes sent to the client.", Example: "429,502", Stored: "status", Kind: Number, Rank: 11, Partial: true, Common: "200",
 		codes: func(f *Filter) *[]int { return &f.Status }, number: func(e *Entry) (int64, bool) { return int64(e.Status), true },
 	},
 	{
@@ -106,8 +106,7 @@ var columns = []Column{
 	},
 	{
 		Name: "requested", Label: "requested", Help: "Models as requested by the client.", Example: "auto", Stored: "requested", Rank: 8, Partial: true, Common: "auto",
-		Redacted: func(e *Entry) *string { return &e.Requested },
-		terms:    func(f *Filter) *[]string { return &f.Requested }, text: func(e *Entry) string { return e.Requested },
+		terms: func(f *Filter) *[]string { return &f.Requested }, text: func(e *Entry) string { return e.Requested },
 	},
 	{
 		Name: "provider", Label: "provider", Help: "Providers that served the request.", Stored: "provider", Rank: 10,
@@ -118,16 +117,16 @@ var columns = []Column{
 		terms: func(f *Filter) *[]string { return &f.Policy }, text: func(e *Entry) string { return e.Policy },
 	},
 	{
-		Name: "key", Label: "key", Help: "Key ids.", Stored: "key_id", Rank: 7,
+		Name: "key", Label: "key", Help: "Key IDs.", Stored: "key_id", Rank: 7,
 		terms: func(f *Filter) *[]string { return &f.Key }, text: func(e *Entry) string { return e.KeyID },
 	},
 	{
-		Name: "session", Label: "session", Help: "Session ids.", Example: "session id", Stored: "session", Rank: 2, Partial: true,
+		Name: "session", Label: "session", Help: "Session IDs.", Example: "session id", Stored: "session", Rank: 2, Partial: true,
 		Redacted: func(e *Entry) *string { return &e.Session },
 		terms:    func(f *Filter) *[]string { return &f.Session }, text: func(e *Entry) string { return e.Session },
 	},
 	{
-		Name: "user", Label: "user", Help: "End users as named by the client.", Example: "end user", Stored: "end_user", Rank: 3, Partial: true,
+		Name: "user", Label: "user", Help: "End users as reported by the client.", Example: "end user", Stored: "end_user", Rank: 3, Partial: true,
 		Redacted: func(e *Entry) *string { return &e.EndUser },
 		terms:    func(f *Filter) *[]string { return &f.User }, text: func(e *Entry) string { return e.EndUser },
 	},
@@ -140,7 +139,7 @@ var columns = []Column{
 		truth: func(f *Filter) **bool { return &f.Simulated }, number: func(e *Entry) (int64, bool) { return truthNumber(e.Simulated), true },
 	},
 	{
-		Name: "cost", Label: "cost", Help: "Cost in dollars.", Example: "USD", Stored: "cost", Kind: Amount,
+		Name: "cost", Label: "cost", Help: "Cost in US dollars.", Example: "USD", Stored: "cost", Kind: Amount,
 		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinCost, maxAmount: &f.MaxCost} },
 		number: func(e *Entry) (int64, bool) { return amountNumber(e.Cost) },
 	},
@@ -150,7 +149,7 @@ var columns = []Column{
 		number: func(e *Entry) (int64, bool) { return int64(e.Latency), true },
 	},
 	{
-		Name: "saved", Label: "saved", Help: "Savings in dollars compared with the baseline; negative when the request cost more.", Example: "USD", Stored: "saved", Kind: Amount,
+		Name: "saved", Label: "saved", Help: "Savings in US dollars compared with the baseline; negative when the request cost more.", Example: "USD", Stored: "saved", Kind: Amount,
 		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinSaved, maxAmount: &f.MaxSaved} },
 		number: func(e *Entry) (int64, bool) {
 			saved, known := e.Saved()

@@ -64,7 +64,7 @@ func newParameters() []Parameter {
 			write: func(f *Filter) string { return trueText(f.Unpriced) },
 		},
 		Parameter{
-			Name: "q", Label: "search", Help: "Text searched literally in previews, ids and errors. Requires the permission to read bodies.",
+			Name: "q", Label: "search", Help: "Text to search in previews, IDs and errors. Requires read_bodies.",
 			parse: func(f *Filter, _ *Page, value string, _ time.Time) error { f.Q = value; return nil },
 			write: func(f *Filter) string { return f.Q },
 		},

@@ -42,6 +42,11 @@ func Respond[T any](body T) *Output[T] { return &Output[T]{Body: body} }
 // NoContent is a response without a body.
 type NoContent struct{}
 
+// Parameterized is implemented by inputs whose query parameters are not declared as struct fields.
+type Parameterized interface {
+	QueryParameters() []*huma.Param
+}
+
 // register adds an operation. There is no other way to add one, so none can be without a permission: it is checked
 // before anything of the request is read, and the handler is told who calls.
 func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, handle func(context.Context, *Call, *I) (*O, error)) {
@@ -54,6 +59,9 @@ func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, h
 	}
 	op.Extensions = map[string]any{"x-permission": string(perm)}
 	s.documentAccess(perm, &op)
+	if in, ok := any(*new(I)).(Parameterized); ok {
+		op.Parameters = append(op.Parameters, in.QueryParameters()...)
+	}
 	s.operations = append(s.operations, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Permission: perm})
 	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		c := callOf(ctx)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
 	"time"
 
@@ -23,35 +22,28 @@ const countLimit = 100_000
 // searchTime is how long a search may keep somebody waiting before it shows what it has found.
 const searchTime = 600 * time.Millisecond
 
-// Filters are the query parameters that select requests: the same names everywhere, several values joined by commas.
-// requestlog.ParseFilter reads them; the fields here are their documentation.
-type Filters struct {
-	From       string `query:"from" doc:"Inclusive start: RFC 3339 or relative, such as now-24h." example:"now-24h"`
-	To         string `query:"to" doc:"Exclusive end: RFC 3339 or relative, such as now."`
-	ID         string `query:"id" doc:"Request IDs."`
-	Decision   string `query:"decision" doc:"expected, fallback or policy."`
-	Outcome    string `query:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
-	Status     string `query:"status" doc:"HTTP status codes."`
-	Model      string `query:"model" doc:"Models that served the request."`
-	Requested  string `query:"requested" doc:"Models as requested by the client."`
-	Provider   string `query:"provider" doc:"Providers that served the request."`
-	Policy     string `query:"policy" doc:"Policies that determined the decision."`
-	Key        string `query:"key" doc:"Key IDs."`
-	Tag        string `query:"tag" doc:"name=value, or name for any value."`
-	Session    string `query:"session" doc:"Session IDs."`
-	User       string `query:"user" doc:"End users as reported by the client."`
-	Stream     string `query:"stream" doc:"true or false."`
-	MinCost    string `query:"min_cost" doc:"US dollars."`
-	MaxCost    string `query:"max_cost" doc:"US dollars."`
-	MinLatency string `query:"min_latency" doc:"Milliseconds, or a duration such as 2s."`
-	MaxLatency string `query:"max_latency" doc:"Milliseconds, or a duration such as 2s."`
-	MinSaved   string `query:"min_saved" doc:"US dollars. Can be negative."`
-	MaxSaved   string `query:"max_saved" doc:"US dollars. Can be negative. max_saved=0 selects negative savings."`
-	Unpriced   string `query:"unpriced" doc:"true for requests with an unknown cost."`
-	Simulated  string `query:"simulated" doc:"true or false. Defaults to both."`
-	Source     string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground. Defaults to all."`
-	Preset     string `query:"preset" enum:"errors,fallbacks,policy,expensive,slowest,negative_savings,unpriced" doc:"Predefined filter. Other parameters refine it."`
-	Q          string `query:"q" doc:"Text to search in previews, IDs and errors. Requires read_bodies."`
+// Filters marks the input of an operation that selects requests. The operation has the query parameters of
+// requestlog.Parameters, which requestlog.ParseFilter decodes.
+type Filters struct{}
+
+// QueryParameters implements api.Parameterized.
+func (Filters) QueryParameters() []*huma.Param {
+	var params []*huma.Param
+	for _, p := range requestlog.Parameters() {
+		param := &huma.Param{Name: p.Name, In: "query", Description: p.Help, Schema: &huma.Schema{Type: huma.TypeString}}
+		switch {
+		case p.List && p.Values != nil:
+			param.Description += " One or more of " + strings.Join(p.Values, ", ") + "."
+		case p.Values != nil:
+			for _, v := range p.Values {
+				param.Schema.Enum = append(param.Schema.Enum, v)
+			}
+		case p.Switch:
+			param.Description += " Use true or false."
+		}
+		params = append(params, param)
+	}
+	return params
 }
 
 // RequestPage is one page of requests.
@@ -239,12 +231,12 @@ func ParseFilter(c *api.Call, now time.Time) (requestlog.Filter, requestlog.Page
 	return f, page, err
 }
 
-// onlyFilters leaves out the parameters that are not filters, such as paging.
+// OnlyFilters returns the parameters that are filters, without others such as paging.
 func OnlyFilters(query url.Values) url.Values {
 	filters := url.Values{}
-	for f := range reflect.TypeFor[Filters]().Fields() {
-		if name := f.Tag.Get("query"); query.Get(name) != "" {
-			filters[name] = query[name]
+	for _, p := range requestlog.Parameters() {
+		if query.Get(p.Name) != "" {
+			filters[p.Name] = query[p.Name]
 		}
 	}
 	return filters

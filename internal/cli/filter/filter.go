@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,42 +13,26 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	adminrequests "fairlead/internal/admin/requests"
 	"fairlead/internal/cli"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 )
 
-// switches are filters that mean true when they stand alone.
-var switches = []string{"stream", "simulated", "unpriced"}
-
-// fixed are the values of filters that have only a few.
-var fixed = map[string][]string{
-	"decision": {"expected", "fallback", "policy"},
-	"outcome":  {"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "interrupted", "gateway_error"},
-	"preset":   requestlog.Presets(),
-	"sort":     {"time", "cost", "latency"},
-	"source":   {requestlog.SourceKey, requestlog.SourcePlayground, "all"},
-}
-
-// AddFlags adds the filters of the admin API as flags of the same names, and the given ones of a page.
-func AddFlags(cmd *cobra.Command, page ...[2]string) {
-	for field := range reflect.TypeFor[adminrequests.Filters]().Fields() {
-		filterFlag(cmd, field.Tag.Get("query"), strings.TrimSuffix(field.Tag.Get("doc"), "."))
-	}
-	for _, p := range page {
-		filterFlag(cmd, p[0], p[1])
-	}
-}
-
-func filterFlag(cmd *cobra.Command, name, doc string) {
-	flag := strings.ReplaceAll(name, "_", "-")
-	cmd.Flags().Var(new(texts), flag, doc)
-	if slices.Contains(switches, name) {
-		cmd.Flag(flag).NoOptDefVal = "true"
-	}
-	if values := fixed[name]; values != nil {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+// AddFlags adds the filters of the admin API as flags of the same names, and the given parameters of a page.
+func AddFlags(cmd *cobra.Command, page ...requestlog.Parameter) {
+	for _, p := range slices.Concat(requestlog.Parameters(), page) {
+		flag := strings.ReplaceAll(p.Name, "_", "-")
+		help := strings.TrimSuffix(p.Help, ".")
+		if p.List && p.Values != nil {
+			help += ": " + strings.Join(p.Values, ", ")
+		}
+		cmd.Flags().Var(new(texts), flag, help)
+		if p.Switch {
+			cmd.Flag(flag).NoOptDefVal = "true"
+		}
+		if p.Values != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(p.Values, cobra.ShellCompDirectiveNoFileComp))
+		}
 	}
 }
 

@@ -31,9 +31,9 @@ func (r *requestCommands) newList() *cobra.Command {
 			})
 		},
 	}
-	filter.AddFlags(cmd, [2]string{"limit", "Most requests to list, up to 200; 50 when absent"},
-		[2]string{"sort", "time, cost or latency: the newest, dearest or slowest first"},
-		[2]string{"before", "Id of a request: list older ones"})
+	filter.AddFlags(cmd, requestlog.Parameter{Name: "limit", Help: "Maximum number of requests, up to 200 (default 50)"},
+		requestlog.Parameter{Name: "sort", Help: "Sort by time, cost or latency: newest, most expensive or slowest first", Values: []string{"time", "cost", "latency"}},
+		requestlog.Parameter{Name: "before", Help: "List requests older than this request id"})
 	return cmd
 }
 

@@ -4027,17 +4027,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -4045,38 +4047,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
             };
@@ -5259,17 +5259,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5277,38 +5279,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 /** @description Request ID. Lists older requests. */
@@ -5348,17 +5348,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5366,38 +5368,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 /** @description Count matching requests without deleting them. Set to false to delete. */
@@ -5436,17 +5436,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5454,38 +5456,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
             };
@@ -5520,17 +5520,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5538,38 +5540,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 format?: "csv" | "jsonl";
@@ -5658,17 +5658,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5676,38 +5678,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 /** @description IANA time zone for daily figures. Defaults to UTC. */
@@ -5744,17 +5744,19 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
                 from?: string;
-                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
+                /** @description A named filter; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback or policy. */
+                /** @description Kinds of decisions. One or more of expected, fallback, policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+                /** @description Outcomes. One or more of ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
                 outcome?: string;
-                /** @description HTTP status codes. */
+                /** @description HTTP status codes sent to the client. */
                 status?: string;
                 /** @description Models that served the request. */
                 model?: string;
@@ -5762,38 +5764,36 @@ export interface operations {
                 requested?: string;
                 /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that determined the decision. */
+                /** @description Policies that changed the decision. */
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
-                /** @description name=value, or name for any value. */
-                tag?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
-                /** @description true or false. */
+                /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
-                /** @description US dollars. */
-                min_cost?: string;
-                /** @description US dollars. */
-                max_cost?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                min_latency?: string;
-                /** @description Milliseconds, or a duration such as 2s. */
-                max_latency?: string;
-                /** @description US dollars. Can be negative. */
-                min_saved?: string;
-                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
-                max_saved?: string;
-                /** @description true for requests with an unknown cost. */
-                unpriced?: string;
-                /** @description true or false. Defaults to both. */
+                /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
-                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
+                /** @description Minimum. Cost in US dollars. */
+                min_cost?: string;
+                /** @description Maximum. Cost in US dollars. */
+                max_cost?: string;
+                /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Maximum. Latency in milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Minimum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                min_saved?: string;
+                /** @description Maximum. Savings in US dollars compared with the baseline; negative when the request cost more. */
+                max_saved?: string;
+                /** @description Tags as name=value, or name for any value. */
+                tag?: string;
+                /** @description How requests came in: with an API key, or from the dashboard's playground; all by default. */
                 source?: "key" | "playground" | "all";
-                /** @description Predefined filter. Other parameters refine it. */
-                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Requests whose cost is unknown. Use true or false. */
+                unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 /** @description none: only counts, at most one event every five seconds. */

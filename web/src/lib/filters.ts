@@ -1,34 +1,12 @@
+import { filterDefinitions } from "../api/filters";
+
 // Request filters are plain parameters with the same names in the URL, the admin API and the command line.
 
-/** The filter names, in the order of their chips. */
-export const filterNames = [
-  "preset",
-  "decision",
-  "outcome",
-  "status",
-  "model",
-  "requested",
-  "provider",
-  "policy",
-  "key",
-  "tag",
-  "session",
-  "user",
-  "stream",
-  "simulated",
-  "source",
-  "unpriced",
-  "min_cost",
-  "max_cost",
-  "min_latency",
-  "max_latency",
-  "min_saved",
-  "max_saved",
-  "q",
-] as const;
-
 /** Name of a request filter. */
-export type FilterName = (typeof filterNames)[number];
+export type FilterName = (typeof filterDefinitions)[number]["name"];
+
+/** The filter names, in the order of their chips. */
+export const filterNames: readonly FilterName[] = filterDefinitions.map(({ name }) => name);
 
 /** Active filters, name to value, as in the URL. Several values are joined by commas. */
 export type Filters = Partial<Record<FilterName, string>>;
@@ -37,46 +15,14 @@ export type Filters = Partial<Record<FilterName, string>>;
 export type Search = Record<string, string | undefined>;
 
 /** Filters that accept several values, joined by commas. */
-export const listNames: ReadonlySet<FilterName> = new Set<FilterName>([
-  "decision",
-  "outcome",
-  "status",
-  "model",
-  "requested",
-  "provider",
-  "policy",
-  "key",
-  "tag",
-  "session",
-  "user",
-]);
+export const listNames: ReadonlySet<FilterName> = new Set<FilterName>(
+  filterDefinitions.filter(({ list }) => list).map(({ name }) => name),
+);
 
 /** Display name of each filter. */
-export const filterLabels: Record<FilterName, string> = {
-  preset: "preset",
-  decision: "decision",
-  outcome: "outcome",
-  status: "status",
-  model: "model",
-  requested: "requested",
-  provider: "provider",
-  policy: "policy",
-  key: "key",
-  tag: "tag",
-  session: "session",
-  user: "user",
-  stream: "stream",
-  simulated: "simulated",
-  source: "source",
-  unpriced: "unpriced",
-  min_cost: "cost ≥",
-  max_cost: "cost ≤",
-  min_latency: "latency ≥",
-  max_latency: "latency ≤",
-  min_saved: "saved ≥",
-  max_saved: "saved ≤",
-  q: "search",
-};
+export const filterLabels = Object.fromEntries(
+  filterDefinitions.map(({ name, label }) => [name, label]),
+) as Record<FilterName, string>;
 
 /** Extracts the filters from query parameters and ignores other parameters. */
 export function filtersOf(search: Search): Filters {

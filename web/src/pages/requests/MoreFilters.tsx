@@ -1,6 +1,7 @@
 import { Button, Group, Popover, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 
+import { filterDefinitions } from "../../api/filters";
 import { Icon } from "../../components/Icon";
 import { type FilterName, type Filters, filterLabels } from "../../lib/filters";
 
@@ -36,13 +37,8 @@ export function PresetSelect({ filters, onChange }: Props) {
   );
 }
 
-const textFields: { name: FilterName; placeholder: string }[] = [
-  { name: "requested", placeholder: "auto" },
-  { name: "status", placeholder: "429,502" },
-  { name: "tag", placeholder: "team=search" },
-  { name: "session", placeholder: "session id" },
-  { name: "user", placeholder: "end user" },
-];
+/** Lists without their own control in the filter bar. */
+const textFields = filterDefinitions.filter(({ list, example }) => list && example !== "");
 
 const bounds: { label: string; min: FilterName; max: FilterName; unit: string }[] = [
   { label: "Cost", min: "min_cost", max: "max_cost", unit: "USD" },
@@ -91,13 +87,13 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
       }}
     >
       <Stack gap={8}>
-        {textFields.map(({ name, placeholder }) => (
+        {textFields.map(({ name, example }) => (
           <TextInput
             key={name}
             size="xs"
             label={filterLabels[name]}
             labelProps={{ tt: "capitalize" }}
-            placeholder={placeholder}
+            placeholder={example}
             defaultValue={draft[name] ?? ""}
             onChange={(event) => set(name, event.currentTarget.value)}
           />
