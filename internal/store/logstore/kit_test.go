@@ -49,13 +49,6 @@ func connectTo(t *testing.T, dsn, dir string) *testDB {
 	return newTestDB(t, db, err)
 }
 
-func migrate(t *testing.T, db *testDB, through int) {
-	t.Helper()
-	if err := db.Migrate(t.Context(), through); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func textEntry(preview string) requestlog.Entry {
 	now := time.Now()
 	return requestlog.Entry{ID: id.New("req", now), WorkspaceID: "ws", Time: now, Preview: preview}

@@ -33,10 +33,9 @@ type statement struct {
 // migrateLock is the key of the advisory lock that the migrating replica holds.
 const migrateLock = 0x666169726c656164
 
-// Migrate applies the missing migrations up to a number.
+// Migrate applies the missing migrations up to a number; 0 for all.
 func (db *DB) Migrate(ctx context.Context, through int) error {
-	steps := embedded()
-	return db.migrate(ctx, steps[:slices.IndexFunc(steps, func(m migration) bool { return m.number == through })+1])
+	return db.migrate(ctx, slices.DeleteFunc(embedded(), func(m migration) bool { return through > 0 && m.number > through }))
 }
 
 // migrate applies the missing migrations. Each one is a transaction that also records its number, so a process killed at
