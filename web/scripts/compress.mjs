@@ -11,7 +11,9 @@ const budget = { js: 240_000, css: 45_000 };
 // The policy editor is the largest lazy file.
 const lazyBudget = 150_000;
 
-const files = (await readdir(dist, { recursive: true })).filter((name) => compressible.has(path.extname(name)));
+const files = (await readdir(dist, { recursive: true })).filter((name) =>
+  compressible.has(path.extname(name)),
+);
 const sizes = new Map();
 for (const name of files) {
   const content = await readFile(path.join(dist, name));
