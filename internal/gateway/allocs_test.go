@@ -59,15 +59,15 @@ func BenchmarkRequest(b *testing.B) {
 // asker returns a function that sends the same request to a provider that always sends the same response.
 func asker(t testing.TB, stream bool) func() {
 	t.Helper()
-	says, media := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Aye."},"finish_reason":"stop"}],`+
+	reply, media := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Aye."},"finish_reason":"stop"}],`+
 		`"usage":{"prompt_tokens":250,"completion_tokens":3,"total_tokens":253}}`, "application/json"
 	body := `{"model":"auto","messages":[{"role":"user","content":"` + strings.Repeat("Heave the line, all hands. ", 40) + `"}]}`
 	if stream {
 		const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
-		says, media = strings.Repeat(chunk, 49)+strings.Replace(chunk, "null", `"stop"`, 1)+"data: [DONE]\n\n", "text/event-stream"
+		reply, media = strings.Repeat(chunk, 49)+strings.Replace(chunk, "null", `"stop"`, 1)+"data: [DONE]\n\n", "text/event-stream"
 		body = strings.Replace(body, `"model"`, `"stream":true,"model"`, 1)
 	}
-	g := silentGateway(t, canned{says, media})
+	g := silentGateway(t, canned{reply, media})
 	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", strings.NewReader(body))
 	same.Header.Set("Authorization", "Bearer good")
 	same.Header.Set("Content-Type", "application/json")
@@ -83,7 +83,7 @@ func asker(t testing.TB, stream bool) func() {
 }
 
 // silentGateway returns a gateway with one provider and without a log.
-func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
+func silentGateway(t testing.TB, reply http.RoundTripper) *gateway.Gateway {
 	t.Helper()
 	cat, err := readCatalog()
 	if err != nil {
@@ -96,7 +96,7 @@ func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
 	p := compatible.New(compatible.Row{Name: "alpha", ChatPath: "/chat/completions"}, provider.Settings{
 		BaseURL: "http://alpha.invalid/v1", Targets: targets, Credentials: []provider.Credential{{ID: "alpha#1", Secret: "s", Source: "test"}},
 	})
-	p.Transport = says
+	p.Transport = reply
 	tracker := health.New(health.Options{})
 	return gateway.New(gateway.Parts{
 		Routes: routes(), Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now), Health: tracker,
@@ -123,12 +123,12 @@ func (noLog) Begin(*requestlog.Entry) error { return nil }
 func (noLog) End(*requestlog.Entry) error   { return nil }
 
 // canned is a provider that always sends the same response.
-type canned struct{ says, media string }
+type canned struct{ reply, media string }
 
 func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {c.media}}, Body: io.NopCloser(strings.NewReader(c.says)), ContentLength: -1,
+		Header: http.Header{"Content-Type": {c.media}}, Body: io.NopCloser(strings.NewReader(c.reply)), ContentLength: -1,
 	}, nil
 }
 

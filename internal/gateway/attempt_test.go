@@ -75,8 +75,8 @@ func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 
 			e := k.entry()
 			kept := strings.Count(string(e.Body.Response), "heave ")
-			told := slices.ContainsFunc(e.Warnings, func(w string) bool { return strings.Contains(w, "only the beginning") })
-			if whole := kept == 500; whole != c.whole || told == c.whole || kept == 0 {
+			warned := slices.ContainsFunc(e.Warnings, func(w string) bool { return strings.Contains(w, "only the beginning") })
+			if whole := kept == 500; whole != c.whole || warned == c.whole || kept == 0 {
 				t.Errorf("%d of 500 are kept in %d bytes, warnings %q", kept, len(e.Body.Response), e.Warnings)
 			}
 		})
@@ -202,7 +202,7 @@ func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 		calls   int
 	}{
 		{"server errors", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", 3},
-		{"refused credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"rejected credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", 1},
 		{"rate limit with a short wait", mockprovider.Fail(429, "Retry-After", "0"), 429, "PROVIDER_RATE_LIMITED", 3},
 		{"rate limit with a long wait", mockprovider.Fail(429, "Retry-After", "30"), 429, "PROVIDER_RATE_LIMITED", 1},
 		{"the client's own fault", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", 1},

@@ -125,7 +125,7 @@ func TestOneKeyCannotTakeAllSlotsOfAProvider(t *testing.T) {
 		k.keys.others = map[string]*account.Grant{"other": {Key: &other, Workspace: k.keys.grant.Workspace}}
 		k.post("/chat/completions", withModel("small"), "Authorization", "Bearer other")
 		k.alpha.Always(slow(10*time.Second, "alpha"))
-		refused := 0
+		rejected := 0
 		done := make(chan int, 20)
 		for range 20 {
 			go func() { done <- k.post("/chat/completions", withModel("small")).status }()
@@ -135,11 +135,11 @@ func TestOneKeyCannotTakeAllSlotsOfAProvider(t *testing.T) {
 		got := k.post("/chat/completions", withModel("small"), "Authorization", "Bearer other")
 		for range 20 {
 			if <-done == 503 {
-				refused++
+				rejected++
 			}
 		}
-		if got.status != 200 || running != 6 || refused != 14 {
-			t.Errorf("the other key got %d while %d of the flood ran and %d were refused", got.status, running, refused)
+		if got.status != 200 || running != 6 || rejected != 14 {
+			t.Errorf("the other key got %d while %d of the flood ran and %d were rejected", got.status, running, rejected)
 		}
 	})
 }

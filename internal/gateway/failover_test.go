@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// says returns a failure with an error object in the chat format.
-func says(status int, code, message string, headers ...string) mockprovider.Behaviour {
+// failure returns a response with an error object in the chat format.
+func failure(status int, code, message string, headers ...string) mockprovider.Behaviour {
 	b := mockprovider.Fail(status, headers...)
 	b.Body = fmt.Appendf(nil, `{"error":{"message":%q,"type":"invalid_request_error","param":null,"code":%q}}`, message, code)
 	return b
@@ -49,10 +49,10 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 		retry   string
 		after   string
 	}{
-		"403 model_not_found": {says(403, "model_not_found", "Project does not have access to model small."), 502, "false", ""},
-		"403":                 {says(403, "", "You may not use this model."), 502, "false", ""},
-		"404":                 {says(404, "model_not_found", "The model does not exist."), 502, "false", ""},
-		"429":                 {says(429, "rate_limit_exceeded", "Rate limit reached.", "Retry-After", "40"), 429, "true", "40"},
+		"403 model_not_found": {failure(403, "model_not_found", "Project does not have access to model small."), 502, "false", ""},
+		"403":                 {failure(403, "", "You may not use this model."), 502, "false", ""},
+		"404":                 {failure(404, "model_not_found", "The model does not exist."), 502, "false", ""},
+		"429":                 {failure(429, "rate_limit_exceeded", "Rate limit reached.", "Retry-After", "40"), 429, "true", "40"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,9 +91,9 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]mockprovider.Behaviour{
-		"401":         says(401, "invalid_api_key", "Incorrect API key provided."),
+		"401":         failure(401, "invalid_api_key", "Incorrect API key provided."),
 		"402":         mockprovider.Fail(402),
-		"spent quota": says(429, "insufficient_quota", "You exceeded your current quota."),
+		"spent quota": failure(429, "insufficient_quota", "You exceeded your current quota."),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +107,7 @@ func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 					}
 				}
 				if n := len(k.alpha.Calls()); n != 1 {
-					t.Errorf("%d calls with a refused credential", n)
+					t.Errorf("%d calls with a rejected credential", n)
 				}
 			})
 		})
@@ -126,7 +126,7 @@ func faults() []mockprovider.Behaviour {
 		{Events: []string{`{"error":{"message":"overloaded","type":"overloaded_error"}}`}},
 		{Body: []byte(" ")},
 		{CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
-		says(429, "insufficient_quota", "You exceeded your current quota."), says(403, "model_not_found", "no"), says(403, "", "no"), says(404, "model_not_found", "no"),
+		failure(429, "insufficient_quota", "You exceeded your current quota."), failure(403, "model_not_found", "no"), failure(403, "", "no"), failure(404, "model_not_found", "no"),
 		mockprovider.Fail(429, "Retry-After", "1"), mockprovider.Fail(429, "Retry-After", "60"), mockprovider.Fail(429, "Retry-After-Ms", "300"),
 		mockprovider.Fail(503, "Retry-After", "2"), mockprovider.Fail(500, "Retry-After-Ms", "10"),
 	}
@@ -202,8 +202,8 @@ func TestTargetReadySoonIsRetried(t *testing.T) {
 		"only once":              {[]mockprovider.Behaviour{soon, soon}, "alpha/large alpha/large beta/large", 330 * time.Millisecond},
 		"429 with a long wait":   {[]mockprovider.Behaviour{mockprovider.Fail(429, "Retry-After", "2")}, "alpha/large beta/large", 0},
 		"500 without a wait":     {[]mockprovider.Behaviour{mockprovider.Fail(500)}, "alpha/large beta/large", 0},
-		"a refused credential":   {[]mockprovider.Behaviour{mockprovider.Fail(401, "Retry-After-Ms", "300")}, "alpha/large beta/large", 0},
-		"a wait in the sentence": {[]mockprovider.Behaviour{says(429, "rate_limit_exceeded", "Please try again in 300ms.")}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"a rejected credential":  {[]mockprovider.Behaviour{mockprovider.Fail(401, "Retry-After-Ms", "300")}, "alpha/large beta/large", 0},
+		"a wait in the sentence": {[]mockprovider.Behaviour{failure(429, "rate_limit_exceeded", "Please try again in 300ms.")}, "alpha/large alpha/large", 330 * time.Millisecond},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -223,8 +223,8 @@ func TestTargetReadySoonIsRetried(t *testing.T) {
 // TestRejectionsMoveOnWhenTheCallerAllowsIt checks requests for auto, for a list of models and for one model.
 func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
 	t.Parallel()
-	parameter := says(400, "unsupported_parameter", unsupported)
-	policy := says(400, "content_policy_violation", "flagged")
+	parameter := failure(400, "unsupported_parameter", unsupported)
+	policy := failure(400, "content_policy_violation", "flagged")
 	tests := map[string]struct {
 		failure mockprovider.Behaviour
 		body    string
@@ -235,13 +235,13 @@ func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
 		"auto, unsupported parameter":            {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
 		"a list, unsupported parameter":          {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
 		"a name, unsupported parameter":          {parameter, ask("large", ""), 400, llm.UpstreamUnsupported, 1},
-		"auto, unknown model in words":           {says(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
-		"auto, unknown model":                    {says(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
+		"auto, unknown model in words":           {failure(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"auto, unknown model":                    {failure(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
 		"auto, content policy":                   {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a name, content policy":                 {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a list, content policy":                 {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
-		"auto, a request that no target accepts": {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
-		"auto, a message that quotes a code":     {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
+		"auto, a request that no target accepts": {failure(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
+		"auto, a message that quotes a code":     {failure(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -270,8 +270,8 @@ func TestParameterThatNoTargetSupportsIsAClientError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
-		k.alpha.Always(says(400, "unsupported_parameter", unsupported))
-		k.beta.Always(says(422, "unknown_parameter", "Unknown parameter: 'top_p'."))
+		k.alpha.Always(failure(400, "unsupported_parameter", unsupported))
+		k.beta.Always(failure(422, "unknown_parameter", "Unknown parameter: 'top_p'."))
 		got := k.post("/chat/completions", ask("auto:quality", ""))
 		if e := k.entry(); got.status/100 != 4 || got.header.Get("X-Should-Retry") != "false" || len(e.Attempts) < 2 || e.Outcome != requestlog.ClientError {
 			t.Errorf("%d by %q: %s", got.status, path(e), got.body)

@@ -130,9 +130,9 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 		prefills bool
 		asked    int // messages in the last call
 	}{
-		"prefill":         {talking(" three"), 0, true, 2},
-		"prefill refused": {talking("one two three"), 400, true, 1},
-		"restart":         {talking("one two three"), 0, false, 1},
+		"prefill":          {talking(" three"), 0, true, 2},
+		"prefill rejected": {talking("one two three"), 400, true, 1},
+		"restart":          {talking("one two three"), 0, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -169,9 +169,9 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 
 func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	t.Parallel()
-	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
+	rejection := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	for name, second := range map[string]mockprovider.Behaviour{
-		"refused by status":   refusal,
+		"rejected by status":  rejection,
 		"not taken up at all": {Text: []string{"three", " four"}}, // without the white space that the target was not given
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 				t.Fatalf("status %d: %s", got.status, got.body)
 			}
 			if strings.Contains(got.body, "does not support") {
-				t.Errorf("the refusal is shown: %s", got.body)
+				t.Errorf("the rejection is visible: %s", got.body)
 			}
 			if again := gjson.GetBytes(k.beta.Calls()[1].Body, "messages.#").Int(); again != 1 {
 				t.Errorf("the restart was asked with %d messages", again)

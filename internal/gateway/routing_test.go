@@ -133,8 +133,8 @@ func TestDryRunDecidesWithoutCallingAProvider(t *testing.T) {
 	if len(k.alpha.Calls())+len(k.beta.Calls())+len(k.log.ended)+len(k.log.begun) != 0 {
 		t.Error("a dry run left traces")
 	}
-	if refused := k.post("/chat/completions", withModel("nothing"), "X-Fairlead-Dry-Run", "true"); refused.code(t) != "MODEL_NOT_FOUND" || len(k.log.ended) != 0 {
-		t.Errorf("%d %s", refused.status, refused.body)
+	if rejected := k.post("/chat/completions", withModel("nothing"), "X-Fairlead-Dry-Run", "true"); rejected.code(t) != "MODEL_NOT_FOUND" || len(k.log.ended) != 0 {
+		t.Errorf("%d %s", rejected.status, rejected.body)
 	}
 }
 

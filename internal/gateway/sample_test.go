@@ -93,7 +93,7 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 		note("reasoning", e.Usage.Reasoning > 0)
 		note("saved", compared && saved > 0)
 		note("expensive", compared && saved < 0)
-		note("text refused", e.BodyState == requestlog.BodyDisabledByRequest)
+		note("text not stored", e.BodyState == requestlog.BodyDisabledByRequest)
 		note("text stored", e.BodyState == requestlog.BodyStored)
 		note("session", e.Session != "")
 		note("tags", len(e.Tags) > 0)
@@ -102,7 +102,7 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 	}
 	for _, what := range []string{
 		"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "decision expected", "decision fallback",
-		"stream", "tool calls", "cached tokens", "reasoning", "saved", "expensive", "text refused", "text stored", "session", "tags",
+		"stream", "tool calls", "cached tokens", "reasoning", "saved", "expensive", "text not stored", "text stored", "session", "tags",
 		"embeddings", "estimated usage",
 	} {
 		if seen[what] == 0 {

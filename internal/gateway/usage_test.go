@@ -86,14 +86,14 @@ func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
 			}
 			got := k.post(tc.path, tc.body)
 			e := k.entry()
-			var told string
+			var sent string
 			for line := range strings.Lines(got.body) {
 				if data := strings.TrimPrefix(line, "data: "); strings.Contains(data, tc.want) {
-					told = data
+					sent = data
 				}
 			}
-			if !e.Usage.Estimated || e.Usage.Output == 0 || gjson.Get(told, tc.in).Int() != e.Usage.Input || gjson.Get(told, tc.out).Int() != e.Usage.Output {
-				t.Errorf("sent %s, recorded %+v:\n%s", told, e.Usage, got.body)
+			if !e.Usage.Estimated || e.Usage.Output == 0 || gjson.Get(sent, tc.in).Int() != e.Usage.Input || gjson.Get(sent, tc.out).Int() != e.Usage.Output {
+				t.Errorf("sent %s, recorded %+v:\n%s", sent, e.Usage, got.body)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		text string
-		told int64
+		sent int64
 		want int64 // 0 for our own count
 	}{
 		"nothing":           {"", 0, 0},
@@ -116,11 +116,11 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
 				k := newKit(t)
-				k.alpha.Always(mockprovider.Behaviour{Text: []string{tc.text}, Usage: fmt.Sprintf(`{"prompt_tokens":11,"completion_tokens":%d}`, tc.told)})
+				k.alpha.Always(mockprovider.Behaviour{Text: []string{tc.text}, Usage: fmt.Sprintf(`{"prompt_tokens":11,"completion_tokens":%d}`, tc.sent)})
 				k.beta.Always(mockprovider.Fail(503))
 				k.post("/chat/completions", body)
 				got := k.entry().Usage
-				if told := tc.want > 0 || tc.text == ""; got.Estimated == told || told && got.Output != tc.want {
+				if sent := tc.want > 0 || tc.text == ""; got.Estimated == sent || sent && got.Output != tc.want {
 					t.Errorf("%+v, want %d as reported (0: our own count)", got, tc.want)
 				}
 				if got.Estimated && got.Output < 100 {
@@ -143,7 +143,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		path, body   string
-		told, cached int64
+		sent, cached int64
 		counted      bool // by us
 	}{
 		"as few as can be":       {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
@@ -159,13 +159,13 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
-			usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":%d}}`, tc.told, tc.cached)
+			usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":%d}}`, tc.sent, tc.cached)
 			k.alpha.Always(mockprovider.Behaviour{Usage: usage})
 			k.beta.Always(mockprovider.Fail(503))
 			k.post(tc.path, tc.body)
 			got := k.entry().Usage
-			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.told || tc.counted && got.Prompt() < 1000 {
-				t.Errorf("%+v, reported %d", got, tc.told)
+			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.sent || tc.counted && got.Prompt() < 1000 {
+				t.Errorf("%+v, reported %d", got, tc.sent)
 			}
 		})
 	}
@@ -178,7 +178,7 @@ func fetched(part string) string {
 
 func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 	t.Parallel()
-	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
+	const sent, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
 	const file = `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`
 	const search = `{"model":"large","web_search_options":{},"messages":[{"role":"user","content":"hello"}]}`
 	const claude = `{"model":"large","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"hello"}]}`
@@ -187,19 +187,19 @@ func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 		want              money.Amount
 	}{
 		// 60000 × 2/M = 120000000; 3 × 8/M = 24000
-		"a long file":        {"/chat/completions", file, told, 120_024_000},
-		"a video":            {"/chat/completions", fetched(`{"type":"video_url","video_url":{"url":"https://a.test/b.mp4"}}`), told, 120_024_000},
-		"audio":              {"/chat/completions", fetched(`{"type":"audio_url","audio_url":{"url":"https://a.test/b.mp3"}}`), told, 120_024_000},
-		"an unknown part":    {"/chat/completions", fetched(`{"type":"hologram","hologram":{"url":"https://a.test/b"}}`), told, 120_024_000},
-		"an unknown block":   {"/messages", fetched(`{"type":"video","source":{"type":"url","url":"https://a.test/b.mp4"}}`), told, 120_024_000},
-		"a text like media":  {"/chat/completions", fetched(`{"type":"text","text":"data:video/mp4;base64,AAAA"}`), told, 0},
+		"a long file":        {"/chat/completions", file, sent, 120_024_000},
+		"a video":            {"/chat/completions", fetched(`{"type":"video_url","video_url":{"url":"https://a.test/b.mp4"}}`), sent, 120_024_000},
+		"audio":              {"/chat/completions", fetched(`{"type":"audio_url","audio_url":{"url":"https://a.test/b.mp3"}}`), sent, 120_024_000},
+		"an unknown part":    {"/chat/completions", fetched(`{"type":"hologram","hologram":{"url":"https://a.test/b"}}`), sent, 120_024_000},
+		"an unknown block":   {"/messages", fetched(`{"type":"video","source":{"type":"url","url":"https://a.test/b.mp4"}}`), sent, 120_024_000},
+		"a text like media":  {"/chat/completions", fetched(`{"type":"text","text":"data:video/mp4;base64,AAAA"}`), sent, 0},
 		"beyond the context": {"/chat/completions", file, beyond, 0},
 		// 100001 × 2/M = 200002000; 3 × 8/M = 24000
 		"what a search has found, read several times":  {"/chat/completions", search, beyond, 200_026_000},
-		"no search, though it could be asked for":      {"/chat/completions", strings.Replace(search, "{}", "null", 1), told, 0},
+		"no search, though it could be asked for":      {"/chat/completions", strings.Replace(search, "{}", "null", 1), sent, 0},
 		"beyond what any search can find":              {"/chat/completions", search, `{"prompt_tokens":2000000,"completion_tokens":3}`, 0},
-		"what a tool of the messages format has found": {"/messages", claude, told, 120_024_000},
-		"a tool that the caller runs":                  {"/messages", strings.Replace(claude, "web_search_20250305", "custom", 1), told, 0},
+		"what a tool of the messages format has found": {"/messages", claude, sent, 120_024_000},
+		"a tool that the caller runs":                  {"/messages", strings.Replace(claude, "web_search_20250305", "custom", 1), sent, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
