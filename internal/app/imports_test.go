@@ -157,10 +157,13 @@ var beside = map[string][]string{
 	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
 	"internal/catalog":      {},
 
-	// The chat format in parts: the client's side, its conversion, and what providers send.
+	// The parts of a format: client side, conversion, responses of providers.
 	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},
 	"internal/wire/chatconv":   {"internal/wire/chatstream"},
 	"internal/wire/embeddings": {"internal/wire/chatstream"},
+
+	"internal/wire/messages":     {"internal/wire/messagesconv", "internal/wire/messagesstream"},
+	"internal/wire/messagesconv": {"internal/wire/messagesstream"},
 }
 
 // only says which packages may import nothing but these, of ours.
@@ -181,7 +184,8 @@ var never = map[string][]string{
 	"internal/gateway": {
 		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
-		"internal/wire/messages", "internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
+		"internal/wire/messages", "internal/wire/messagesconv", "internal/wire/messagesstream",
+		"internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
 	},
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

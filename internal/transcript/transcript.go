@@ -16,6 +16,8 @@ import (
 	"fairlead/internal/wire/chatconv"
 	"fairlead/internal/wire/chatstream"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/messagesconv"
+	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/responses"
 )
 
@@ -44,15 +46,15 @@ func assemble(format string, events []byte) ([]byte, error) {
 
 // messagesPieces reads a stored answer: one event a line as it came over the wire, or whole.
 func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
-	options := messages.DeltaOptions{Reading: messages.Reading{Stream: streamed}}
+	options := messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}}
 	if !streamed {
-		return messages.Deltas(bytes.NewReader(stored), options)
+		return messagesconv.Deltas(bytes.NewReader(stored), options)
 	}
 	var wired bytes.Buffer
 	for line := range bytes.Lines(stored) {
 		fmt.Fprintf(&wired, "data: %s\n\n", bytes.TrimSpace(line))
 	}
-	return messages.Deltas(&wired, options)
+	return messagesconv.Deltas(&wired, options)
 }
 
 func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {

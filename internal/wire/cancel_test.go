@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/wire/converse"
 	"fairlead/internal/wire/gemini"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/messagesconv"
 	"fairlead/internal/wire/responses"
 	"fairlead/internal/wire/strict"
 )
@@ -115,7 +116,7 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 	for name, render := range map[string]func(ctx context.Context) (body []byte, warnings []string, err error){
 		"messages": func(ctx context.Context) ([]byte, []string, error) {
-			return messages.Render(ctx, conv, messages.RenderOptions{})
+			return messagesconv.Render(ctx, conv, messagesconv.RenderOptions{})
 		},
 		"gemini": func(ctx context.Context) ([]byte, []string, error) {
 			return gemini.Render(ctx, conv, gemini.RenderOptions{})

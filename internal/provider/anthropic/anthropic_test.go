@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/messagesconv"
 )
 
 // golden are the models that the golden files use, the first for requests that name none.
@@ -109,7 +110,7 @@ func TestEveryOfferHasARow(t *testing.T) {
 	for _, o := range models.Offers("anthropic") {
 		m := models.At(o)
 		row := find(&provider.Target{Upstream: o.Upstream, Model: m})
-		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messages.NoThinking) || m.FixedSampling != row.FixedSampling {
+		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messagesconv.NoThinking) || m.FixedSampling != row.FixedSampling {
 			t.Errorf("%s is %+v, but the catalog says %s, fixed sampling %t", o.Upstream, row, m.Abilities, m.FixedSampling)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/messagesconv"
+	"fairlead/internal/wire/messagesstream"
 )
 
 // conversation is how a provider of the format answers conversations.
@@ -63,7 +65,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 	if conv.MaxOutput == 0 && c.MaxOutput > 0 {
 		c.WarnBound("max_tokens")
 	}
-	body, warnings, err := messages.Render(ctx, conv, messages.RenderOptions{
+	body, warnings, err := messagesconv.Render(ctx, conv, messagesconv.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,
 		Signer: m.signer(c.Target), Traits: m.Traits,
 	})
@@ -83,18 +85,18 @@ func (m model) signer(t *provider.Target) string {
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	reading := messages.Reading{
+	reading := messagesstream.Reading{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	if c.Request.Format == messages.Name && !c.Joins {
-		return messages.Read(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
+		return messagesstream.Read(resp.Body, messagesstream.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
 	m := find(c.Target)
-	o := messages.DeltaOptions{Reading: reading, Signer: m.signer(c.Target)}
+	o := messagesconv.DeltaOptions{Reading: reading, Signer: m.signer(c.Target)}
 	o.SchemaTool, o.CustomTools = m.special(c)
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messages.Deltas(resp.Body, o)))
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))
 }
 
 // special names the tools whose calls are not what they seem. Few requests have any, so only those that may are read again.
@@ -112,7 +114,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 			custom = append(custom, tool.Name)
 		}
 	}
-	return messages.SchemaTool(conv, m.Traits), custom
+	return messagesconv.SchemaTool(conv, m.Traits), custom
 }
 
 // Failure classifies an answer that is not 2xx.

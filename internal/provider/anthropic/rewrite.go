@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/messagesconv"
 )
 
 // adaptation is what must change in a request of the same format so that the model takes it: its caller may have written
@@ -80,13 +81,13 @@ func (a *adaptation) thinking() {
 	case kind == disabled && a.ThinksByDefault && a.Off != disabled:
 		a.edit.Set["thinking"] = []byte(`{"type":"` + a.Off + `"}`)
 	case kind == disabled:
-	case a.Thinking == messages.NoThinking:
+	case a.Thinking == messagesconv.NoThinking:
 		a.call.Warn("the model does not think: what was asked about thinking was left out")
 		a.edit.Drop = append(a.edit.Drop, "thinking")
-	case kind == "enabled" && a.Thinking == messages.AdaptiveThinking:
+	case kind == "enabled" && a.Thinking == messagesconv.AdaptiveThinking:
 		a.call.Warn("the budget of thinking was left out: the model decides how much it thinks")
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
-	case kind == "adaptive" && a.Thinking == messages.BudgetThinking:
+	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
 		a.budget()
 	}
 }
@@ -108,7 +109,7 @@ func (a *adaptation) budget() {
 // budgeted reports whether the model is asked for a budget of thinking: then every turn with a call needs its own.
 func (a *adaptation) budgeted() bool {
 	kind := a.value("thinking").Get("type").String()
-	return a.Thinking == messages.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
+	return a.Thinking == messagesconv.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
 }
 
 // effort leaves out an effort that the model does not know.

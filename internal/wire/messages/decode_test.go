@@ -10,6 +10,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesconv"
 )
 
 func decoded(t *testing.T, body string) *llm.Request {
@@ -146,8 +147,8 @@ func FuzzDecodeRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, traits := range []Traits{{}, {Schemas: true, Thinking: AdaptiveThinking, Efforts: []string{"low"}, ThinksByDefault: true}, {Thinking: BudgetThinking, NoForcedTools: true}} {
-			out, _, err := Render(t.Context(), conv, RenderOptions{Model: "m", Traits: traits})
+		for _, traits := range []messagesconv.Traits{{}, {Schemas: true, Thinking: messagesconv.AdaptiveThinking, Efforts: []string{"low"}, ThinksByDefault: true}, {Thinking: messagesconv.BudgetThinking, NoForcedTools: true}} {
+			out, _, err := messagesconv.Render(t.Context(), conv, messagesconv.RenderOptions{Model: "m", Traits: traits})
 			if err != nil {
 				continue
 			}

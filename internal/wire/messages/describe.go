@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
+	"fairlead/internal/wire/messagesconv"
+	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
@@ -37,7 +38,7 @@ func (d *decoder) tools(v rawjson.Value) {
 		d.IsKind(where, tool, false, "an object", rawjson.Object)
 		d.rejectLookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
-		d.req.Hosted = d.req.Hosted || isHosted(tool.Get("type").String())
+		d.req.Hosted = d.req.Hosted || messagesconv.IsHosted(tool.Get("type").String())
 		d.counted(tool)
 		n++
 		return d.active()
@@ -253,18 +254,8 @@ func (d *decoder) text(s string) {
 	if !d.active() {
 		return
 	}
-	ascii, other := countText(s)
+	ascii, other := messagesstream.CountText(s)
 	d.req.ASCIIBytes += ascii
 	d.req.NonASCIIBytes += other
 	d.req.Text.Add(s)
-}
-
-// countText counts the bytes of a text inside and outside ASCII.
-func countText(s string) (ascii, other int) {
-	for i := range len(s) {
-		if s[i] < utf8.RuneSelf {
-			ascii++
-		}
-	}
-	return ascii, len(s) - ascii
 }

@@ -1,14 +1,16 @@
-// Package messages is the wire format of Anthropic's Messages, in both directions: it checks what clients send, edits it
-// for a provider that speaks the same format, writes conversations of other formats for such a provider, and reads what
-// it answers. Between the same formats the bytes pass through; only checked fields change.
+// Package messages is the client side of Anthropic's Messages format. It validates requests and edits them for providers that
+// use the same format. messagesconv converts to other formats, and messagesstream reads responses.
 package messages
 
 import (
+	"context"
 	"io"
+	"iter"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/messagesconv"
 	"fairlead/internal/wire/sse"
 )
 
@@ -52,6 +54,16 @@ func writeNamed(w io.Writer, name string, data []byte) error {
 // Attach implements wire.Format.
 func (Format) Attach(data []byte, name string, value []byte) []byte {
 	return rawjson.AppendMember(data, name, value)
+}
+
+// Conversation implements wire.Format.
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return messagesconv.Conversation(ctx, req)
+}
+
+// EncodeResponse implements wire.Format.
+func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return messagesconv.Encode(req, model, deltas)
 }
 
 // ErrorBody converts the flat error object to the shape of this format, followed by the code and the details.

@@ -65,17 +65,3 @@ func TestAttach(t *testing.T) {
 		}
 	}
 }
-
-func TestSealsOfOthersAreRecognised(t *testing.T) {
-	t.Parallel()
-	s := wrappedSignature{Provider: "p", Value: "v", Call: true}
-	if got, ours := unwrapSignature(s.String()); !ours || got != s {
-		t.Errorf("%+v, %t", got, ours)
-	}
-	if got, ours := unwrapSignature("fairlead.%%"); !ours || got != (wrappedSignature{}) {
-		t.Errorf("%+v, %t", got, ours)
-	}
-	if _, ours := unwrapSignature("EqoBCkgIARABGAI"); ours {
-		t.Error("a signature of the format's own")
-	}
-}

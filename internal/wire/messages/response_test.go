@@ -13,6 +13,8 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesconv"
+	"fairlead/internal/wire/messagesstream"
 )
 
 func seq(list []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
@@ -62,12 +64,12 @@ func TestStreamOfAnAnswer(t *testing.T) {
 		}
 		got = append(got, string(ev.Data))
 	}
-	callSeal := wrappedSignature{Provider: "q", Value: "cs", Call: true}.String()
+	callSeal := messagesconv.WrappedSignature{Provider: "q", Value: "cs", Call: true}.String()
 	want := []string{
 		`{"type":"message_start","message":{"id":"msg_chatcmpl-1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + wrappedSignature{Provider: "q", Value: "sig"}.String() + `"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + messagesconv.WrappedSignature{Provider: "q", Value: "sig"}.String() + `"}}`,
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Ahoy, "}}`,
@@ -273,13 +275,15 @@ func TestWrittenAnswersReadTheSame(t *testing.T) {
 			}
 		}
 		var read []llm.Delta
-		for p, err := range Deltas(bytes.NewReader(wire.Bytes()), DeltaOptions{Reading: Reading{Stream: stream}, Signer: "q"}) {
+		for p, err := range messagesconv.Deltas(bytes.NewReader(wire.Bytes()), messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: stream}, Signer: "q"}) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, wire.String())
 			}
 			if p.Kind == llm.SignatureDelta {
 				opened := *p.Thinking
-				opened.Signature, opened.Provider = signature(opened.Signature)
+				if s, wrapped := messagesconv.UnwrapSignature(opened.Signature); wrapped {
+					opened.Signature, opened.Provider = s.Value, s.Provider
+				}
 				p.Thinking = &opened
 			}
 			read = append(read, p)

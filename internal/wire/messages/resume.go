@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/messagesconv"
 )
 
 var _ wire.Resumer = Format{}
@@ -33,40 +33,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	}))
 }
 
-// Resume reads the events of a stream that broke. It goes on where its last block of text is still open.
+// Resume implements wire.Resumer.
 func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
-	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
-	var said strings.Builder
-	for line := range bytes.Lines(sent) {
-		if !a.replay(rawjson.Parse(line), &said) {
-			return wire.Continuation{}, false
-		}
-	}
-	if a.current < 0 || said.Len() == 0 {
-		return wire.Continuation{}, false
-	}
-	return wire.Continuation{Text: said.String(), Encode: a.write}, true
-}
-
-// replay takes in an event that has gone out; false for one that nothing can follow.
-func (a *responseWriter) replay(v rawjson.Value, said *strings.Builder) bool {
-	block, delta := v.Get("content_block"), v.Get("delta")
-	switch v.Get("type").String() {
-	case "message_start":
-		a.id, a.model = v.Get("message.id").String(), v.Get("message.model").String()
-	case "content_block_start":
-		a.current = len(a.blocks)
-		a.blocks = append(a.blocks, &content{kind: "text"})
-		said.WriteString(block.Get("text").String())
-		return block.Get("type").String() == "text" && v.Get("index").Int() == int64(a.current)
-	case "content_block_delta":
-		said.WriteString(delta.Get("text").String())
-		return delta.Get("type").String() == "text_delta" && v.Get("index").Int() == int64(a.current)
-	case "content_block_stop":
-		a.current = -1
-	case "ping":
-	default:
-		return false
-	}
-	return true
+	return messagesconv.Resume(sent)
 }

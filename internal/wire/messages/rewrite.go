@@ -6,6 +6,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesconv"
 )
 
 // Edit says what must change in a request before a provider of the same format gets it.
@@ -44,7 +45,7 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 			out = append(out, set...)
 		case f.Name == "model" && e.Model != "":
 			out = rawjson.AppendString(out, e.Model)
-		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+signaturePrefix)):
+		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+messagesconv.SignaturePrefix)):
 			value, lost = withoutForeignSignatures(value, e.Signer)
 			out = append(out, value...)
 		default:
@@ -63,7 +64,7 @@ func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost 
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
 		content := message.Get("content")
-		if !content.IsList() || !bytes.Contains([]byte(content.Raw), []byte(`"`+signaturePrefix)) {
+		if !content.IsList() || !bytes.Contains([]byte(content.Raw), []byte(`"`+messagesconv.SignaturePrefix)) {
 			list.Element([]byte(message.Raw))
 			return true
 		}
@@ -93,7 +94,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 		return []byte(block.Raw), true
 	}
 	value := block.Get(member)
-	s, wrapped := unwrapSignature(value.String())
+	s, wrapped := messagesconv.UnwrapSignature(value.String())
 	switch {
 	case !wrapped:
 		return []byte(block.Raw), true

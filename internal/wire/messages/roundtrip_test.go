@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/messagesconv"
 )
 
 var (
@@ -100,7 +101,7 @@ func TestWrittenConversationsReadTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		conv := drawConversation(t)
-		body, warnings, err := Render(t.Context(), conv, RenderOptions{Model: "m", Signer: "p", Traits: Traits{Schemas: true}})
+		body, warnings, err := messagesconv.Render(t.Context(), conv, messagesconv.RenderOptions{Model: "m", Signer: "p", Traits: messagesconv.Traits{Schemas: true}})
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%v %q", err, warnings)
 		}
@@ -131,14 +132,14 @@ func TestEffortReadsTheSame(t *testing.T) {
 	text := []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}}}
 	for name, tc := range map[string]struct {
 		effort llm.Effort
-		traits Traits
+		traits messagesconv.Traits
 	}{
-		"a budget": {llm.Effort{Budget: 2048}, Traits{Thinking: BudgetThinking}},
-		"adaptive": {llm.Effort{Adaptive: true}, Traits{Thinking: AdaptiveThinking}},
-		"a level":  {llm.Effort{Level: "high", Adaptive: true, Hide: true}, Traits{Thinking: AdaptiveThinking, Efforts: []string{"low", "high"}}},
-		"none":     {llm.Effort{Level: "none"}, Traits{Thinking: AdaptiveThinking, ThinksByDefault: true, Off: "disabled"}},
+		"a budget": {llm.Effort{Budget: 2048}, messagesconv.Traits{Thinking: messagesconv.BudgetThinking}},
+		"adaptive": {llm.Effort{Adaptive: true}, messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking}},
+		"a level":  {llm.Effort{Level: "high", Adaptive: true, Hide: true}, messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: []string{"low", "high"}}},
+		"none":     {llm.Effort{Level: "none"}, messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, ThinksByDefault: true, Off: "disabled"}},
 	} {
-		body, warnings, err := Render(t.Context(), &llm.Conversation{Messages: text, Choices: 1, MaxOutput: 9000, Effort: tc.effort}, RenderOptions{Model: "m", Traits: tc.traits})
+		body, warnings, err := messagesconv.Render(t.Context(), &llm.Conversation{Messages: text, Choices: 1, MaxOutput: 9000, Effort: tc.effort}, messagesconv.RenderOptions{Model: "m", Traits: tc.traits})
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%s: %v %q", name, err, warnings)
 		}
@@ -149,28 +150,5 @@ func TestEffortReadsTheSame(t *testing.T) {
 		if diff := cmp.Diff(tc.effort, read.Effort); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-	}
-}
-
-func TestCallIDsAreReversible(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		id, n := someID.Draw(t, "id"), rapid.IntRange(1, 20).Draw(t, "n")
-		encoded := encodeID(id, n)
-		if !plainID.MatchString(encoded) {
-			t.Fatalf("%q became %q", id, encoded)
-		}
-		if got := decodeID(encoded); got != id {
-			t.Fatalf("%q became %q and then %q", id, encoded, got)
-		}
-	})
-}
-
-func TestRepeatedCallIDsStayApart(t *testing.T) {
-	t.Parallel()
-	var ids callIDs
-	got := []string{ids.call("a"), ids.call("a"), ids.result("a"), ids.result("a"), ids.result("a"), ids.call("a"), ids.result("a"), ids.result("never")}
-	if diff := cmp.Diff([]string{"a", "fl2_YQ", "a", "fl2_YQ", "fl2_YQ", "fl3_YQ", "fl3_YQ", "never"}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/messagesstream"
 )
 
 // stream frames events in one of the ways in which providers do.
@@ -159,8 +160,8 @@ func TestPiecesOfAStream(t *testing.T) {
 		"an error at once":     {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
 		"nothing":              {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
 		"a page":               {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a long line":          {stream(start, ahoy), DeltaOptions{Reading: Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long answer":        {stream(start, ahoy, ahoy), DeltaOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"a long line":          {stream(start, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
+		"a long answer":        {stream(start, ahoy, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +207,7 @@ func TestPiecesOfAWholeAnswer(t *testing.T) {
 		used,
 	}
 	for _, stream := range []bool{true, false} {
-		got, err := pieceList(strings.NewReader(whole), DeltaOptions{Signer: "p", Reading: Reading{Stream: stream}})
+		got, err := pieceList(strings.NewReader(whole), DeltaOptions{Signer: "p", Reading: messagesstream.Reading{Stream: stream}})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v\n%s", err, diff)
 		}
@@ -232,7 +233,7 @@ func TestBrokenConnections(t *testing.T) {
 		kind  llm.Kind
 	}{{broken, nil, llm.StreamInterrupted}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
 		in := io.MultiReader(strings.NewReader(stream(start, ahoy)), iotest.ErrReader(tc.cause))
-		_, err := pieceList(in, DeltaOptions{Reading: Reading{Stream: true}})
+		_, err := pieceList(in, DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
 		e, _ := errors.AsType[*llm.Error](err)
 		if err == nil || tc.is != nil && !errors.Is(err, tc.is) || tc.kind != "" && (e == nil || e.Kind != tc.kind) {
 			t.Errorf("%v became %v", tc.cause, err)
@@ -244,13 +245,13 @@ func TestPiecesMayStopAnywhere(t *testing.T) {
 	t.Parallel()
 	in := stream(start, textStart, ahoy, textStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, endTurn, stop)
-	all, err := pieceList(strings.NewReader(in), DeltaOptions{Reading: Reading{Stream: true}})
+	all, err := pieceList(strings.NewReader(in), DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range all {
 		seen := 0
-		for range Deltas(strings.NewReader(in), DeltaOptions{Reading: Reading{Stream: true}}) {
+		for range Deltas(strings.NewReader(in), DeltaOptions{Reading: messagesstream.Reading{Stream: true}}) {
 			if seen == n {
 				break
 			}
@@ -265,7 +266,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add([]byte(stream(start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
 	f.Add([]byte(stream(`{"type":"content_block_delta","index":-1,"delta":{"type":"input_json_delta","partial_json":"{"}}`, endTurn)), true)
 	f.Fuzz(func(t *testing.T, in []byte, streamed bool) {
-		reading := Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
+		reading := messagesstream.Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
 		finished, failed := false, false
 		for p, err := range Deltas(strings.NewReader(string(in)), DeltaOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
 			if failed {
@@ -278,7 +279,7 @@ func FuzzPieces(f *testing.F) {
 			t.Fatalf("finished %t, failed %t", finished, failed)
 		}
 		finished, failed = false, false
-		for ev, err := range Events(strings.NewReader(string(in)), EventOptions{Reading: reading, Model: "m"}) {
+		for ev, err := range messagesstream.Events(strings.NewReader(string(in)), messagesstream.EventOptions{Reading: reading, Model: "m"}) {
 			if failed {
 				t.Fatal("something follows the error")
 			}

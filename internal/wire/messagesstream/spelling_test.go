@@ -1,4 +1,4 @@
-package messages
+package messagesstream
 
 import (
 	"strings"
@@ -15,9 +15,9 @@ func TestUsageIsTheSameInEverySpelling(t *testing.T) {
 	const usage = `{"input_tokens":300,"cache_read_input_tokens":100,"cache_creation_input_tokens":50,` +
 		`"cache_creation":{"ephemeral_1h_input_tokens":25},"output_tokens":400,"output_tokens_details":{"thinking_tokens":200}}`
 	read := func(raw string) *llm.Usage {
-		var c counts
-		c.end(rawjson.ParseString(raw))
-		return c.usage()
+		var c Counts
+		c.End(rawjson.ParseString(raw))
+		return c.Usage()
 	}
 	want := read(usage)
 	for _, n := range []string{"300", "100", "50", "25", "400", "200"} {

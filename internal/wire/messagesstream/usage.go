@@ -1,29 +1,31 @@
-package messages
+package messagesstream
 
 import (
+	"unicode/utf8"
+
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 )
 
 // counts are the figures of usage as they come in: those of a stream are totals, told again and again.
-type counts struct {
+type Counts struct {
 	input, read, written, writtenLong, output, thinking int64
 
 	tier   string
 	told   bool
-	whole  bool // output is that of the whole answer, not what a stream begins with
+	Final  bool // output is that of the whole answer, not what a stream begins with
 	absurd bool
 }
 
 // end takes the figures of a whole answer, or of the end of a stream. Some leave the output out even there.
-func (c *counts) end(v rawjson.Value) {
-	c.add(v)
-	c.whole = c.whole || v.Get("output_tokens").Kind == rawjson.Number
+func (c *Counts) End(v rawjson.Value) {
+	c.Add(v)
+	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
 // add takes the figures of one usage object. Totals do not fall: the larger figure is the later one.
-func (c *counts) add(v rawjson.Value) {
+func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
 	}
@@ -74,14 +76,14 @@ func compacted(v rawjson.Value, name string) (sum float64) {
 }
 
 // usage is nil when the provider told nothing, or something absurd: then our own count stands.
-func (c *counts) usage() *llm.Usage {
+func (c *Counts) Usage() *llm.Usage {
 	if !c.told || c.absurd {
 		return nil
 	}
 	written := max(c.written, c.writtenLong)
 	return &llm.Usage{
 		Input: c.input, CacheRead: c.read, CacheWrite: written, CacheWriteLong: c.writtenLong,
-		Output: c.output, Reasoning: min(c.thinking, c.output), ServiceTier: readTier(c.tier),
+		Output: c.output, Reasoning: min(c.thinking, c.output), ServiceTier: ReadTier(c.tier),
 	}
 }
 
@@ -90,7 +92,7 @@ func (c *counts) usage() *llm.Usage {
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
 // running is usage while the answer goes on: the provider has told what it read, and what it wrote is our own count.
-func running(u *llm.Usage, ascii, other int) *llm.Usage {
+func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	if u == nil {
 		return nil
 	}
@@ -101,7 +103,7 @@ func running(u *llm.Usage, ascii, other int) *llm.Usage {
 }
 
 // writeUsage writes usage as this format tells it.
-func writeUsage(w *rawjson.Writer, u llm.Usage) {
+func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Open()
 	w.Int("input_tokens", u.Input)
 	w.Int("cache_creation_input_tokens", u.CacheWrite)
@@ -121,4 +123,22 @@ func writeUsage(w *rawjson.Writer, u llm.Usage) {
 		w.Close()
 	}
 	w.Close()
+}
+
+// ReadTier names the tiers as the rest of us do.
+func ReadTier(tier string) string {
+	if tier == "standard_only" || tier == "standard" {
+		return "default"
+	}
+	return tier
+}
+
+// CountText counts the bytes of a text inside and outside ASCII.
+func CountText(s string) (ascii, other int) {
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	return ascii, len(s) - ascii
 }

@@ -1,17 +1,17 @@
-package messages
+package messagesstream
 
 import "fairlead/internal/rawjson"
 
 // splitMessage makes the events of a whole message.
-func splitMessage(message rawjson.Value) []frame {
-	var out []frame
+func splitMessage(message rawjson.Value) []Frame {
+	var out []Frame
 	add := func(name string, write func(w *rawjson.Writer)) {
 		var w rawjson.Writer
 		w.Open()
 		w.Str("type", name)
 		write(&w)
 		w.Close()
-		out = append(out, frame{name: name, data: w.Out})
+		out = append(out, Frame{Name: name, Data: w.Out})
 	}
 	add("message_start", func(w *rawjson.Writer) {
 		w.Key("message")

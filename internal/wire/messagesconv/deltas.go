@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"errors"
@@ -10,12 +10,13 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/sse"
 )
 
 // DeltaOptions says how an answer is read into our own words.
 type DeltaOptions struct {
-	Reading
+	messagesstream.Reading
 	Signer      string   // who signs thinking, so that it goes back there
 	SchemaTool  string   // the tool whose input is the answer's text; see SchemaTool
 	CustomTools []string // tools that take free text
@@ -25,14 +26,14 @@ type DeltaOptions struct {
 // that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		p := deltaReader{source: newSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
+		p := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
 		err := p.read(r)
 		if p.gone {
 			return
 		}
-		usage := p.counts.usage()
-		if err != nil && p.finish == "" || !p.counts.whole {
-			usage = running(usage, p.ascii, p.other)
+		usage := p.counts.Usage()
+		if err != nil && p.finish == "" || !p.counts.Final {
+			usage = messagesstream.RunningUsage(usage, p.ascii, p.other)
 		}
 		if usage != nil && !yield(llm.Delta{Kind: llm.UsageDelta, Usage: usage}, nil) {
 			return
@@ -45,11 +46,11 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 
 // deltaReader is the state of reading one answer.
 type deltaReader struct {
-	*source
+	*messagesstream.Source
 	o      DeltaOptions
 	yield  func(llm.Delta, error) bool
 	gone   bool // nobody listens any more
-	counts counts
+	counts messagesstream.Counts
 
 	ascii, other int // bytes of what was said
 	began, ended bool
@@ -74,7 +75,7 @@ type block struct {
 }
 
 func (p *deltaReader) emit(d llm.Delta) {
-	ascii, other := countText(d.Text)
+	ascii, other := messagesstream.CountText(d.Text)
 	p.ascii += ascii
 	p.other += other
 	p.gone = p.gone || !p.yield(d, nil)
@@ -85,22 +86,22 @@ func (p *deltaReader) read(r io.Reader) error {
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return malformed("The provider sent an empty answer.")
+		return messagesstream.Malformed("The provider sent an empty answer.")
 	case err != nil:
-		return failure(err)
+		return messagesstream.Failure(err)
 	case first == '{' || first == '[' || !p.o.Stream:
 		return p.message(events.Rest())
 	}
-	if err := p.frames(events, p.take); err != nil {
+	if err := p.Frames(events, p.take); err != nil {
 		return err
 	}
 	switch {
 	case p.gone || p.ended:
 		return nil
 	case !p.began:
-		return malformed("The provider's answer holds no message.")
+		return messagesstream.Malformed("The provider's answer holds no message.")
 	case p.finish == "":
-		return interrupted()
+		return messagesstream.Interrupted()
 	}
 	p.end()
 	return nil
@@ -108,14 +109,14 @@ func (p *deltaReader) read(r io.Reader) error {
 
 // message reads a whole answer as the stream it stands for.
 func (p *deltaReader) message(r io.Reader) error {
-	message, _, err := p.whole(r)
+	message, _, err := p.Whole(r)
 	if err != nil {
 		return err
 	}
 	if p.o.Stream {
-		p.warn("the provider answered a streaming request in one piece")
+		p.Warn("the provider answered a streaming request in one piece")
 	}
-	p.counts.end(message.Get("usage"))
+	p.counts.End(message.Get("usage"))
 	p.begin(message)
 	index := int64(0)
 	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
@@ -136,24 +137,24 @@ func (p *deltaReader) message(r io.Reader) error {
 }
 
 // add reads one event of a stream; false ends it.
-func (p *deltaReader) take(f frame) (bool, error) {
-	index := f.v.Get("index").Int()
-	switch f.name {
+func (p *deltaReader) take(f messagesstream.Frame) (bool, error) {
+	index := f.Value.Get("index").Int()
+	switch f.Name {
 	case "message_start":
-		p.begin(f.v.Get("message"))
+		p.begin(f.Value.Get("message"))
 	case "content_block_start":
 		p.begin(rawjson.Value{})
-		p.open(index, f.v.Get("content_block"))
+		p.open(index, f.Value.Get("content_block"))
 	case "content_block_delta":
-		p.delta(index, f.v.Get("delta"))
+		p.delta(index, f.Value.Get("delta"))
 	case "content_block_stop":
 		p.close(index)
 	case "message_delta":
-		p.counts.end(f.v.Get("usage"))
-		p.addUsage(f.v.Get("delta"))
+		p.counts.End(f.Value.Get("usage"))
+		p.addUsage(f.Value.Get("delta"))
 	case "message_stop":
 		if p.finish == "" {
-			return false, interrupted()
+			return false, messagesstream.Interrupted()
 		}
 		p.end()
 	}
@@ -161,20 +162,20 @@ func (p *deltaReader) take(f frame) (bool, error) {
 }
 
 func (p *deltaReader) begin(message rawjson.Value) {
-	p.counts.add(message.Get("usage"))
+	p.counts.Add(message.Get("usage"))
 	if p.began {
 		return
 	}
 	p.began = true
 	p.emit(llm.Delta{Kind: llm.BeginDelta, ID: message.Get("id").String(), Model: message.Get("model").String()})
-	if usage := p.counts.usage(); usage != nil && !p.gone {
+	if usage := p.counts.Usage(); usage != nil && !p.gone {
 		p.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 }
 
 func (p *deltaReader) addUsage(v rawjson.Value) {
 	if reason := v.Get("stop_reason").String(); reason != "" {
-		p.finish, p.finished = finishReason(reason), true
+		p.finish, p.Finished = messagesstream.FinishReason(reason), true
 	}
 	if stop := v.Get("stop_sequence").String(); stop != "" {
 		p.stop = stop

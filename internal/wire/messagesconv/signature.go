@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"encoding/base64"
@@ -8,32 +8,32 @@ import (
 
 // addSignature is what another provider signed, in the place where this format has its own signatures. It tells who signed, so
 // that it goes back to nobody else.
-type wrappedSignature struct {
+type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`
 	Call     bool   `json:"c,omitempty"` // signs the tool call that follows, not a block of thinking
 }
 
-const signaturePrefix = "fairlead."
+const SignaturePrefix = "fairlead."
 
-func (s wrappedSignature) String() string {
+func (s WrappedSignature) String() string {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return signaturePrefix // strings always marshal
+		return SignaturePrefix // strings always marshal
 	}
-	return signaturePrefix + base64.RawURLEncoding.EncodeToString(raw)
+	return SignaturePrefix + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// unwrapSignature reads a signature that one of our answers carried; it reports false for one of the format's own.
-func unwrapSignature(signature string) (wrappedSignature, bool) {
-	rest, ours := strings.CutPrefix(signature, signaturePrefix)
+// UnwrapSignature reads a signature that one of our answers carried; it reports false for one of the format's own.
+func UnwrapSignature(signature string) (WrappedSignature, bool) {
+	rest, ours := strings.CutPrefix(signature, SignaturePrefix)
 	if !ours {
-		return wrappedSignature{}, false
+		return WrappedSignature{}, false
 	}
-	var s wrappedSignature
+	var s WrappedSignature
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || json.Unmarshal(raw, &s) != nil {
-		return wrappedSignature{}, true
+		return WrappedSignature{}, true
 	}
 	return s, true
 }

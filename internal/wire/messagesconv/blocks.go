@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"encoding/base64"
@@ -10,15 +10,15 @@ import (
 )
 
 // parts reads a text or a list of blocks.
-func (r *conversationReader) parts(v rawjson.Value) []llm.Part {
+func (r *reader) parts(v rawjson.Value) []llm.Part {
 	if v.Kind == rawjson.Text {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
-	var signed wrappedSignature // on the call that comes next
+	var signed WrappedSignature // on the call that comes next
 	v.ForEach(func(_, block rawjson.Value) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
-			if s, ours := unwrapSignature(data); ours && s.Call {
+			if s, ours := UnwrapSignature(data); ours && s.Call {
 				signed = s
 				return true
 			}
@@ -26,7 +26,7 @@ func (r *conversationReader) parts(v rawjson.Value) []llm.Part {
 		if part, ok := r.part(block); ok {
 			if part.Kind == llm.CallPart {
 				part.Call.Signature, part.Call.Provider = signed.Value, signed.Provider
-				signed = wrappedSignature{}
+				signed = WrappedSignature{}
 			}
 			part.Cache = readCache(block)
 			parts = append(parts, part)
@@ -37,7 +37,7 @@ func (r *conversationReader) parts(v rawjson.Value) []llm.Part {
 }
 
 // part reads one block; false for one that has no place in our words.
-func (r *conversationReader) part(v rawjson.Value) (llm.Part, bool) {
+func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
 		return llm.Part{Kind: llm.TextPart, Text: v.Get("text").String()}, true
@@ -66,13 +66,13 @@ func (r *conversationReader) part(v rawjson.Value) (llm.Part, bool) {
 // signature returns a signature and who made it. Those that are not wrapped by us are the format's own: they came from a
 // provider of this format, and are good at none of another.
 func signature(text string) (value, provider string) {
-	if s, ours := unwrapSignature(text); ours {
+	if s, ours := UnwrapSignature(text); ours {
 		return s.Value, s.Provider
 	}
 	return text, ""
 }
 
-func (r *conversationReader) call(v rawjson.Value) llm.Part {
+func (r *reader) call(v rawjson.Value) llm.Part {
 	id := v.Get("id").String()
 	call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
 	if r.names == nil {
@@ -82,7 +82,7 @@ func (r *conversationReader) call(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-func (r *conversationReader) result(v rawjson.Value) llm.Part {
+func (r *reader) result(v rawjson.Value) llm.Part {
 	id := v.Get("tool_use_id").String()
 	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
 	content := v.Get("content")
@@ -106,7 +106,7 @@ func (r *conversationReader) result(v rawjson.Value) llm.Part {
 }
 
 // media reads an image or a document by where its bytes are.
-func (r *conversationReader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
+func (r *reader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}
 	switch what := source.Get("type").String(); what {

@@ -1,6 +1,7 @@
-package messages
+package messagesconv
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 )
+
+var schema = json.RawMessage(`{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"number"}},"required":["zulu"],"additionalProperties":false}`)
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
 

@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesstream"
 )
 
 // integer is the answer as one message.
@@ -21,7 +22,7 @@ func (a *responseWriter) whole() llm.Event {
 	w.CloseList()
 	a.stopped(&w)
 	w.Key("usage")
-	writeUsage(&w, a.usageSoFar())
+	messagesstream.WriteUsage(&w, a.usageSoFar())
 	w.Close()
 	return llm.Event{
 		Data: w.Out, Content: true, Finish: a.finish, Usage: a.usage, Model: a.reported,

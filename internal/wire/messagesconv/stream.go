@@ -1,10 +1,11 @@
-package messages
+package messagesconv
 
 import (
 	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesstream"
 )
 
 // event hands out one event of the stream: its type, and what write adds.
@@ -34,7 +35,7 @@ func (a *responseWriter) start() {
 		w.Raw("stop_reason", []byte(`null`))
 		w.Raw("stop_sequence", []byte(`null`))
 		w.Key("usage")
-		writeUsage(w, a.usageSoFar())
+		messagesstream.WriteUsage(w, a.usageSoFar())
 		w.Close()
 	})
 }
@@ -112,7 +113,7 @@ func (a *responseWriter) appendText(text string) {
 	}
 	ev := llm.Event{Content: true}
 	a.counted(&ev, text)
-	ev.Usage = running(a.usage, a.ascii, a.other)
+	ev.Usage = messagesstream.RunningUsage(a.usage, a.ascii, a.other)
 	a.delta(ev, delta, member, text)
 }
 
@@ -128,7 +129,7 @@ func (a *responseWriter) delta(ev llm.Event, kind, member, text string) {
 }
 
 func (a *responseWriter) counted(ev *llm.Event, text string) {
-	ascii, other := countText(text)
+	ascii, other := messagesstream.CountText(text)
 	ev.ASCIIBytes += ascii
 	ev.NonASCIIBytes += other
 	a.ascii += ascii
@@ -143,7 +144,7 @@ func (a *responseWriter) close() {
 	b := a.blocks[a.current]
 	if b.kind == "thinking" {
 		if b.signature == "" {
-			b.signature = wrappedSignature{}.String()
+			b.signature = WrappedSignature{}.String()
 		}
 		a.delta(llm.Event{}, "signature_delta", "signature", b.signature)
 	}
@@ -160,13 +161,13 @@ func (a *responseWriter) end() {
 		a.stopped(w)
 		w.Close()
 		w.Key("usage")
-		writeUsage(w, a.usageSoFar())
+		messagesstream.WriteUsage(w, a.usageSoFar())
 	})
 	a.event("message_stop", llm.Event{}, func(*rawjson.Writer) {})
 }
 
 func (a *responseWriter) stopped(w *rawjson.Writer) {
-	w.Str("stop_reason", stopReason(a.finish, a.stop))
+	w.Str("stop_reason", messagesstream.StopReason(a.finish, a.stop))
 	if a.stop == "" {
 		w.Raw("stop_sequence", []byte(`null`))
 	} else {

@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"crypto/sha256"
@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/messagesstream"
 )
 
-// EncodeResponse writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
+// Encode writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 // An error among the deltas is passed on and ends the events; what was used until then comes before it.
-func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	a := &responseWriter{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(deltas)
 }
@@ -31,7 +32,7 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 			if err != nil {
 				used := a.usage
 				if a.finish == "" {
-					used = running(used, a.ascii, a.other)
+					used = messagesstream.RunningUsage(used, a.ascii, a.other)
 				}
 				if used == nil || yield(llm.Event{Bare: true, Usage: used, Model: a.reported}, nil) {
 					yield(llm.Event{}, err)
@@ -44,7 +45,7 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 		}
 		switch {
 		case a.finish == "":
-			yield(llm.Event{}, interrupted())
+			yield(llm.Event{}, messagesstream.Interrupted())
 		case a.stream:
 			a.end()
 		default:
@@ -140,7 +141,7 @@ func (a *responseWriter) addText(kind, text string) {
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(wrappedSignature{Provider: t.Provider, Value: t.Redacted}.String())
+		b.text.WriteString(WrappedSignature{Provider: t.Provider, Value: t.Redacted}.String())
 		a.open(b)
 		a.close()
 		return
@@ -151,14 +152,14 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 		}
 		a.open(&content{kind: "thinking"}) // thought without showing it
 	}
-	a.blocks[a.current].signature = wrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
+	a.blocks[a.current].signature = WrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
 	a.close()
 }
 
 func (a *responseWriter) call(p llm.Delta) {
 	if p.Call.Signature != "" {
 		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(wrappedSignature{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
+		b.text.WriteString(WrappedSignature{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
 		a.open(b)
 	}
 	a.open(&content{kind: "tool_use", id: encodeID(p.Call.ID, 1), name: p.Call.Name})
@@ -169,7 +170,7 @@ func (a *responseWriter) call(p llm.Delta) {
 func (a *responseWriter) arguments(p llm.Delta) error {
 	at, known := a.calls[p.Index]
 	if !known || at != a.current {
-		return malformed("The provider mixes the arguments of several tool calls.")
+		return messagesstream.Malformed("The provider mixes the arguments of several tool calls.")
 	}
 	a.appendText(p.Text)
 	return nil

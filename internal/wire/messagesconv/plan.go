@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"encoding/json"
@@ -65,7 +65,7 @@ func (r *renderer) planTools() {
 		if several && !chosen(tool.Name) {
 			continue
 		}
-		if tool.Hosted != "" && !isHosted(tool.Hosted) {
+		if tool.Hosted != "" && !IsHosted(tool.Hosted) {
 			r.warn("the tool %s was left out: the provider has no such tool", tool.Hosted)
 			continue
 		}
@@ -80,8 +80,8 @@ func (r *renderer) planTools() {
 	}
 }
 
-// isHosted reports tools that providers of this format run: their types end in a date.
-func isHosted(kind string) bool {
+// IsHosted reports tools that providers of this format run: their types end in a date.
+func IsHosted(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
 }

@@ -1,4 +1,6 @@
-package messages
+// Package messagesconv converts between the messages format and llm: requests to conversations and back, responses to deltas
+// and back.
+package messagesconv
 
 import (
 	"context"
@@ -7,11 +9,12 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesstream"
 )
 
-// Conversation reads a checked Messages request into our own words.
-func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	r := conversationReader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
+// Conversation converts a validated Messages request.
+func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
 	var list rawjson.Value
 	for _, f := range req.Fields {
 		value := rawjson.Parse(req.Body[f.Value:f.End])
@@ -32,8 +35,8 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 	return r.conv, llm.Cancelled(ctx)
 }
 
-// conversationReader puts a request into our own words.
-type conversationReader struct {
+// reader puts a request into our own words.
+type reader struct {
 	ctx   context.Context
 	conv  *llm.Conversation
 	names map[string]string // of tools, by the id of the call as it came
@@ -42,7 +45,7 @@ type conversationReader struct {
 // silent are members that concern the call and not the conversation.
 var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
-func (r *conversationReader) member(name string, v rawjson.Value) {
+func (r *reader) member(name string, v rawjson.Value) {
 	c := r.conv
 	switch name {
 	case "system":
@@ -76,7 +79,7 @@ func (r *conversationReader) member(name string, v rawjson.Value) {
 	case "metadata":
 		c.EndUser = v.Get("user_id").String()
 	case "service_tier":
-		c.ServiceTier = readTier(v.String())
+		c.ServiceTier = messagesstream.ReadTier(v.String())
 	default:
 		if !slices.Contains(silent, name) {
 			r.dropField(name)
@@ -84,7 +87,7 @@ func (r *conversationReader) member(name string, v rawjson.Value) {
 	}
 }
 
-func (r *conversationReader) dropField(what string) { r.conv.DropField(what) }
+func (r *reader) dropField(what string) { r.conv.DropField(what) }
 
 // number keeps a number as it is written.
 func number(v rawjson.Value) json.Number {
@@ -94,15 +97,7 @@ func number(v rawjson.Value) json.Number {
 	return json.Number(v.Raw)
 }
 
-// readTier names the tiers as the rest of us do.
-func readTier(tier string) string {
-	if tier == "standard_only" || tier == "standard" {
-		return "default"
-	}
-	return tier
-}
-
-func (r *conversationReader) thinking(v rawjson.Value) {
+func (r *reader) thinking(v rawjson.Value) {
 	e := &r.conv.Effort
 	switch v.Get("type").String() {
 	case "disabled", "between_tools":
@@ -116,7 +111,7 @@ func (r *conversationReader) thinking(v rawjson.Value) {
 	e.Hide = v.Get("display").String() == "omitted"
 }
 
-func (r *conversationReader) output(v rawjson.Value) {
+func (r *reader) output(v rawjson.Value) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
@@ -124,7 +119,7 @@ func (r *conversationReader) output(v rawjson.Value) {
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 
-func (r *conversationReader) toolChoice(v rawjson.Value) {
+func (r *reader) toolChoice(v rawjson.Value) {
 	choice := &r.conv.ToolChoice
 	switch v.Get("type").String() {
 	case "auto":
@@ -167,7 +162,7 @@ func readCache(v rawjson.Value) *llm.CacheMark {
 	return &llm.CacheMark{TTL: mark.Get("ttl").String()}
 }
 
-func (r *conversationReader) message(v rawjson.Value) {
+func (r *reader) message(v rawjson.Value) {
 	r.conv.Messages = append(r.conv.Messages, llm.Message{
 		Role: llm.Role(v.Get("role").String()), Parts: r.parts(v.Get("content")),
 	})

@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"encoding/json"

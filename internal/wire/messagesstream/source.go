@@ -1,4 +1,6 @@
-package messages
+// Package messagesstream reads the responses of providers that use the messages format: streams, whole responses and usage.
+// The bytes pass through; only the model name changes.
+package messagesstream
 
 import (
 	"bytes"
@@ -30,31 +32,31 @@ type Reading struct {
 }
 
 // source reads an answer frame by frame. It knows how answers come, not what they mean.
-type source struct {
+type Source struct {
 	o        Reading
 	size     int64
-	finished bool // the reason why the answer ended has come
+	Finished bool // the reason why the answer ended has come
 }
 
-func newSource(o Reading) *source {
+func NewSource(o Reading) *Source {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	return &source{o: o}
+	return &Source{o: o}
 }
 
-func (s *source) warn(format string, args ...any) {
+func (s *Source) Warn(format string, args ...any) {
 	if s.o.Warn != nil {
 		s.o.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
-func malformed(format string, args ...any) *llm.Error {
+func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-// failure passes on the end of our own context and what the caller has classified; everything else is a cut.
-func failure(err error) error {
+// Failure passes on the end of our own context and what the caller has classified; everything else is a cut.
+func Failure(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
@@ -65,21 +67,21 @@ func failure(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
-func (s *source) addSize(n int) error {
+func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
 	if s.size > s.o.MaxAnswer {
-		return malformed("The provider's answer is larger than %d bytes.", s.o.MaxAnswer)
+		return Malformed("The provider's answer is larger than %d bytes.", s.o.MaxAnswer)
 	}
 	return nil
 }
 
 // integer reads an answer that is one message.
-func (s *source) whole(r io.Reader) (rawjson.Value, []byte, error) {
+func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
 	if err != nil {
-		return rawjson.Value{}, nil, failure(err)
+		return rawjson.Value{}, nil, Failure(err)
 	}
-	if err := s.addSize(len(data)); err != nil {
+	if err := s.AddSize(len(data)); err != nil {
 		return rawjson.Value{}, nil, err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
@@ -89,22 +91,22 @@ func (s *source) whole(r io.Reader) (rawjson.Value, []byte, error) {
 	message := rawjson.Parse(data)
 	switch {
 	case len(data) == 0:
-		return rawjson.Value{}, nil, malformed("The provider sent an empty answer.")
+		return rawjson.Value{}, nil, Malformed("The provider sent an empty answer.")
 	case !message.IsObject() || !rawjson.Valid(data):
 		kind := ""
 		if s.o.ContentType != "" {
 			kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
 		}
-		return rawjson.Value{}, nil, malformed("The provider's answer is not a JSON object%s.", kind)
-	case isFault(message):
+		return rawjson.Value{}, nil, Malformed("The provider's answer is not a JSON object%s.", kind)
+	case IsFault(message):
 		return rawjson.Value{}, nil, fault.Inside(data)
 	case !message.Get("content").IsList():
-		return rawjson.Value{}, nil, malformed("The provider's answer holds no content.")
+		return rawjson.Value{}, nil, Malformed("The provider's answer holds no content.")
 	}
 	return message, data, nil
 }
 
-func isFault(v rawjson.Value) bool {
+func IsFault(v rawjson.Value) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
 
@@ -112,15 +114,15 @@ func isFault(v rawjson.Value) bool {
 var errUnreadable = errors.New("event is not a JSON object")
 
 // frame is one event of a stream.
-type frame struct {
-	name string
-	data []byte
-	v    rawjson.Value
+type Frame struct {
+	Name  string
+	Data  []byte
+	Value rawjson.Value
 }
 
 // frames hands every event that is a JSON object to take, until take reports false. The error says why the stream
 // stopped; it is nil when the provider closed it.
-func (s *source) frames(events *sse.Reader, take func(frame) (bool, error)) error {
+func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) error {
 	for {
 		f, ok, err := s.next(events)
 		if err != nil || !ok {
@@ -133,21 +135,21 @@ func (s *source) frames(events *sse.Reader, take func(frame) (bool, error)) erro
 }
 
 // next reads on to the next event that is a JSON object; false when the provider has closed the stream.
-func (s *source) next(events *sse.Reader) (frame, bool, error) {
+func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	for {
 		in, err := events.Next()
-		if errors.Is(err, io.EOF) || err != nil && s.finished {
-			return frame{}, false, nil // a break after the last word takes nothing from the answer
+		if errors.Is(err, io.EOF) || err != nil && s.Finished {
+			return Frame{}, false, nil // a break after the last word takes nothing from the answer
 		}
 		if err != nil {
-			return frame{}, false, failure(err)
+			return Frame{}, false, Failure(err)
 		}
-		if err := s.addSize(len(in.Data)); err != nil {
-			return frame{}, false, err
+		if err := s.AddSize(len(in.Data)); err != nil {
+			return Frame{}, false, err
 		}
 		f, ok, err := s.frame(in)
-		if s.finished && errors.Is(err, errUnreadable) {
-			return frame{}, false, nil // the text is complete: like a connection that breaks after the finish
+		if s.Finished && errors.Is(err, errUnreadable) {
+			return Frame{}, false, nil // the text is complete: like a connection that breaks after the finish
 		}
 		if err != nil || ok {
 			return f, ok, err
@@ -156,23 +158,23 @@ func (s *source) next(events *sse.Reader) (frame, bool, error) {
 }
 
 // frame reads one event; false for one that says nothing.
-func (s *source) frame(in sse.Event) (frame, bool, error) {
+func (s *Source) frame(in sse.Event) (Frame, bool, error) {
 	data := bytes.TrimSpace(in.Data)
 	if len(data) == 0 || string(data) == "[DONE]" { // some imitations of the format end like chat
-		return frame{}, false, nil
+		return Frame{}, false, nil
 	}
-	f := frame{name: string(in.Name), data: data, v: rawjson.Parse(data)}
-	if !f.v.IsObject() || !rawjson.Valid(data) {
+	f := Frame{Name: string(in.Name), Data: data, Value: rawjson.Parse(data)}
+	if !f.Value.IsObject() || !rawjson.Valid(data) {
 		if in.Unterminated {
-			return frame{}, false, nil // half an event: the end of the stream comes next
+			return Frame{}, false, nil // half an event: the end of the stream comes next
 		}
-		return frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: errUnreadable}
+		return Frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: errUnreadable}
 	}
-	if kind := f.v.Get("type").String(); kind != "" {
-		f.name = kind
+	if kind := f.Value.Get("type").String(); kind != "" {
+		f.Name = kind
 	}
-	if f.name == "error" || isFault(f.v) {
-		return frame{}, false, fault.Inside(data)
+	if f.Name == "error" || IsFault(f.Value) {
+		return Frame{}, false, fault.Inside(data)
 	}
 	oneLine(data)
 	return f, true, nil
@@ -188,7 +190,7 @@ func oneLine(data []byte) {
 }
 
 // finishReason names the reason as the chat format does, whose list is closed: a reason that is new to us is an end like others.
-func finishReason(reason string) string {
+func FinishReason(reason string) string {
 	switch reason {
 	case "":
 		return ""
@@ -204,7 +206,7 @@ func finishReason(reason string) string {
 }
 
 // stopReason is the inverse of finishReason.
-func stopReason(finish, stopSequence string) string {
+func StopReason(finish, stopSequence string) string {
 	switch {
 	case finish == "stop" && stopSequence != "":
 		return "stop_sequence"
@@ -219,6 +221,6 @@ func stopReason(finish, stopSequence string) string {
 	}
 }
 
-func interrupted() *llm.Error {
+func Interrupted() *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
 }

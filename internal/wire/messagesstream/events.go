@@ -1,4 +1,4 @@
-package messages
+package messagesstream
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ type EventOptions struct {
 // Read reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
 // model's name replaced. A whole answer to a streaming request becomes the equivalent stream.
 func Read(r io.Reader, o EventOptions) llm.Stream {
-	return &responseStream{source: newSource(o.Reading), from: r, model: o.Model}
+	return &responseStream{Source: NewSource(o.Reading), from: r, model: o.Model}
 }
 
 // Events is what Read reads, as a sequence.
@@ -27,10 +27,10 @@ func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return ll
 
 // responseStream is the state of passing one answer on.
 type responseStream struct {
-	*source
+	*Source
 	from   io.Reader
 	model  string
-	counts counts
+	counts Counts
 
 	events *sse.Reader // of an answer that is a stream
 	pieces []llm.Event // not yet handed out, of a whole answer that is to be one
@@ -53,7 +53,7 @@ func (p *responseStream) Next() (llm.Event, bool, error) {
 			continue
 		}
 		p.over, p.err = true, err
-		if usage := running(p.counts.usage(), p.ascii, p.other); usage != nil {
+		if usage := RunningUsage(p.counts.Usage(), p.ascii, p.other); usage != nil {
 			return llm.Event{Bare: true, Usage: usage, Model: p.reported}, true, nil
 		}
 	}
@@ -89,9 +89,9 @@ func (p *responseStream) begin() error {
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return malformed("The provider sent an empty answer.")
+		return Malformed("The provider sent an empty answer.")
 	case err != nil:
-		return failure(err)
+		return Failure(err)
 	case first == '{' || first == '[':
 		return p.divide(events.Rest())
 	}
@@ -110,38 +110,38 @@ func (p *responseStream) streamed() (llm.Event, bool, error) {
 	}
 	switch {
 	case !p.began:
-		return llm.Event{}, false, malformed("The provider's answer holds no message.")
-	case !p.finished:
-		return llm.Event{}, false, interrupted()
+		return llm.Event{}, false, Malformed("The provider's answer holds no message.")
+	case !p.Finished:
+		return llm.Event{}, false, Interrupted()
 	}
 	p.over = true
 	return llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported}, true, nil
 }
 
 // add passes one event on.
-func (p *responseStream) convert(f frame) (llm.Event, bool, error) {
-	ev := llm.Event{Name: f.name, Data: f.data}
-	switch f.name {
+func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
+	ev := llm.Event{Name: f.Name, Data: f.Data}
+	switch f.Name {
 	case "message_start":
-		message := f.v.Get("message")
+		message := f.Value.Get("message")
 		p.began = true
 		p.reported = message.Get("model").String()
-		p.counts.add(message.Get("usage"))
-		ev.Data = p.renamed(f.data, f.v.Get("message.model"))
+		p.counts.Add(message.Get("usage"))
+		ev.Data = p.renamed(f.Data, f.Value.Get("message.model"))
 	case "content_block_start":
-		count(&ev, f.v.Get("content_block"))
+		count(&ev, f.Value.Get("content_block"))
 	case "content_block_delta":
-		count(&ev, f.v.Get("delta"))
+		count(&ev, f.Value.Get("delta"))
 	case "message_delta":
-		p.counts.end(f.v.Get("usage"))
+		p.counts.End(f.Value.Get("usage"))
 		ev.Usage = p.total()
-		if reason := f.v.Get("delta.stop_reason").String(); reason != "" {
-			ev.Finish = finishReason(reason)
-			p.finished = true
+		if reason := f.Value.Get("delta.stop_reason").String(); reason != "" {
+			ev.Finish = FinishReason(reason)
+			p.Finished = true
 		}
 	case "message_stop":
-		if !p.finished {
-			return llm.Event{}, false, interrupted()
+		if !p.Finished {
+			return llm.Event{}, false, Interrupted()
 		}
 		p.over = true
 	}
@@ -149,7 +149,7 @@ func (p *responseStream) convert(f frame) (llm.Event, bool, error) {
 	if ev.Content {
 		p.ascii += ev.ASCIIBytes
 		p.other += ev.NonASCIIBytes
-		ev.Usage = running(p.counts.usage(), p.ascii, p.other)
+		ev.Usage = RunningUsage(p.counts.Usage(), p.ascii, p.other)
 	}
 	return ev, true, nil
 }
@@ -170,13 +170,13 @@ func count(ev *llm.Event, v rawjson.Value) {
 	before := ev.ASCIIBytes + ev.NonASCIIBytes
 	for _, name := range []string{"text", "thinking", "partial_json", "name"} {
 		if text := v.Get(name); text.Kind == rawjson.Text {
-			ascii, other := countText(text.String())
+			ascii, other := CountText(text.String())
 			ev.ASCIIBytes += ascii
 			ev.NonASCIIBytes += other
 		}
 	}
 	if input := v.Get("input").Raw; len(input) > len(`{}`) {
-		ascii, other := countText(input)
+		ascii, other := CountText(input)
 		ev.ASCIIBytes += ascii
 		ev.NonASCIIBytes += other
 	}
@@ -190,7 +190,7 @@ func count(ev *llm.Event, v rawjson.Value) {
 
 // single passes on the answer to a request that wanted no stream.
 func (p *responseStream) single() (llm.Event, bool, error) {
-	message, data, err := p.whole(p.from)
+	message, data, err := p.Whole(p.from)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
@@ -207,34 +207,34 @@ func (p *responseStream) single() (llm.Event, bool, error) {
 }
 
 func (p *responseStream) describe(message rawjson.Value) llm.Event {
-	p.counts.end(message.Get("usage"))
+	p.counts.End(message.Get("usage"))
 	p.reported = message.Get("model").String()
-	return llm.Event{Model: p.reported, Finish: finishReason(message.Get("stop_reason").String())}
+	return llm.Event{Model: p.reported, Finish: FinishReason(message.Get("stop_reason").String())}
 }
 
 // total is what the answer has used at its end: where the provider does not tell the output, our own count of it.
 func (p *responseStream) total() *llm.Usage {
-	if p.counts.whole {
-		return p.counts.usage()
+	if p.counts.Final {
+		return p.counts.Usage()
 	}
-	return running(p.counts.usage(), p.ascii, p.other)
+	return RunningUsage(p.counts.Usage(), p.ascii, p.other)
 }
 
 // divide makes the stream that a whole answer stands for.
 func (p *responseStream) divide(r io.Reader) error {
-	message, data, err := p.whole(r)
+	message, data, err := p.Whole(r)
 	if err != nil {
 		return err
 	}
-	p.warn("the provider answered a streaming request in one piece")
+	p.Warn("the provider answered a streaming request in one piece")
 	end := p.describe(message)
 	for _, f := range splitMessage(rawjson.Parse(p.renamed(data, message.Get("model")))) {
-		ev := llm.Event{Name: f.name, Data: f.data, Model: p.reported}
-		switch f.name {
+		ev := llm.Event{Name: f.Name, Data: f.Data, Model: p.reported}
+		switch f.Name {
 		case "content_block_start":
-			count(&ev, rawjson.Get(f.data, "content_block"))
+			count(&ev, rawjson.Get(f.Data, "content_block"))
 		case "content_block_delta":
-			count(&ev, rawjson.Get(f.data, "delta"))
+			count(&ev, rawjson.Get(f.Data, "delta"))
 		case "message_delta":
 			ev.Finish, ev.Usage = end.Finish, p.total()
 		}

@@ -1,4 +1,4 @@
-package messages
+package messagesconv
 
 import (
 	"slices"
@@ -56,7 +56,7 @@ func (p *deltaReader) text(kind llm.DeltaKind, text string) {
 func (p *deltaReader) warnDropped(what string) {
 	if !p.lost {
 		p.lost = true
-		p.warn("left out a part of the answer: %s", what)
+		p.Warn("left out a part of the answer: %s", what)
 	}
 }
 

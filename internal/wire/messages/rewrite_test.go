@@ -1,0 +1,32 @@
+package messages
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/rawjson"
+)
+
+func TestRewriteKeepsBytes(t *testing.T) {
+	t.Parallel()
+	req := decoded(t, `{ "models":["x"], "model" : "auto", "max_tokens":1 , "x":1.0,"provider":{},
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}],"session_id":"s" }`)
+	for name, tc := range map[string]struct {
+		edit Edit
+		want string
+	}{
+		"the model": {Edit{Model: "m"}, `{ "model" : "m", "max_tokens":1 , "x":1.0,
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
+		"more": {Edit{Model: "m", Drop: []string{"model"}, Set: map[string][]byte{"max_tokens": []byte("2"), "absent": []byte("3")}}, `{ "max_tokens":2 , "x":1.0,
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
+	} {
+		got, lost := Rewrite(req, tc.edit)
+		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
+			t.Errorf("%s: %t\n%s", name, lost, diff)
+		}
+		if !rawjson.Valid(got) {
+			t.Errorf("%s: no JSON", name)
+		}
+	}
+}

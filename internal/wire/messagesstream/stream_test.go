@@ -1,0 +1,30 @@
+package messagesstream
+
+import (
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// stream frames events in one of the ways in which providers do.
+func stream(events ...string) string {
+	var b strings.Builder
+	for _, data := range events {
+		b.WriteString("event: x\r\ndata:" + data + "\r\n\r\n")
+	}
+	return b.String()
+}
+
+const (
+	start     = `{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":7,"cache_creation":{"ephemeral_1h_input_tokens":5},"output_tokens":1}}}`
+	textStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
+	ahoy      = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ahoy"}}`
+	textStop  = `{"type":"content_block_stop","index":0}`
+	endTurn   = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`
+	stop      = `{"type":"message_stop"}`
+)
+
+var (
+	read1 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
+	read4 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
+)
