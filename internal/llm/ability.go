@@ -22,7 +22,7 @@ const (
 	Logprobs
 	ManyChoices
 	Reasoning
-	Prefill // goes on with a text that is given as the beginning of its own answer
+	Prefill // continues a response whose beginning is given
 )
 
 var abilityNames = []string{

@@ -69,7 +69,7 @@ type Role string
 
 // The roles of a conversation.
 const (
-	System    Role = "system" // instructions, wherever they stand
+	System    Role = "system" // instructions at any position
 	User      Role = "user"
 	Assistant Role = "assistant"
 )

@@ -10,10 +10,10 @@ const (
 	BeginDelta     DeltaKind = "begin"     // ID, Model
 	TextDelta      DeltaKind = "text"      // Text
 	ThinkingDelta  DeltaKind = "thinking"  // Text
-	SignatureDelta DeltaKind = "seal"      // Thinking: the block of thinking just told is over; its Text is not repeated
+	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block; its Text is not repeated
 	RefusalDelta   DeltaKind = "refusal"   // Text
 	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call; its Arguments may be there already
-	ArgumentsDelta DeltaKind = "arguments" // Index, Text: goes on with the arguments of call Index
+	ArgumentsDelta DeltaKind = "arguments" // Index, Text: adds to the arguments of call Index
 	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
 	UsageDelta     DeltaKind = "usage"     // Usage: totals, the latest counts
 )
@@ -34,13 +34,13 @@ type Delta struct {
 	Call  *ToolCall
 
 	Finish       string // stop, length, tool_calls, content_filter
-	StopSequence string // the caller's stop text that was met, where the provider tells
+	StopSequence string // stop sequence that was generated, if reported
 	Usage        *Usage
 }
 
 // Vectors is the answer to an embeddings request in our own words.
 type Vectors struct {
 	Data  []json.RawMessage // one JSON list of numbers for each input, in order, as the provider wrote them
-	Usage *Usage            // nil when the provider tells none
+	Usage *Usage            // nil when the provider reports none
 	Model string
 }

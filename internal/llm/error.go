@@ -34,7 +34,7 @@ const (
 	NoRoute              Kind = "no_route"
 	RateLimited          Kind = "rate_limited"
 	BudgetExceeded       Kind = "budget_exceeded"
-	ClientCancelled      Kind = "client_cancelled" // mostly for the log: only a client that has stopped sending, and not reading, is left to hear of it
+	ClientCancelled      Kind = "client_cancelled" // mainly for the log: the client has usually disconnected
 )
 
 // What we did.
@@ -47,7 +47,7 @@ const (
 
 // What a provider did. These are also the classes that attempts carry in the log.
 const (
-	NoTargetAvailable     Kind = "no_target_available"   // every target that could serve is failing or resting
+	NoTargetAvailable     Kind = "no_target_available"   // every suitable target is failing or backing off
 	UpstreamConnect       Kind = "connect"               // not reached: refused, reset, no such host, TLS
 	UpstreamTimeout       Kind = "timeout"               // no first token, or silence, for longer than allowed
 	UpstreamRateLimited   Kind = "rate_limit"            // 429
@@ -56,14 +56,14 @@ const (
 	UpstreamAuth          Kind = "credential"            // 401, 402, a spent quota: our credential is refused for every model
 	UpstreamDenied        Kind = "access_denied"         // 403: our credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
-	UpstreamMalformed     Kind = "malformed"             // a 200 that is no answer
+	UpstreamMalformed     Kind = "malformed"             // a 2xx response that is not a model response
 	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before its finish
 	UpstreamRejected      Kind = "rejected"              // 4xx that is the client's own fault: passed on
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support: another may
 	UpstreamContext       Kind = "context_length"        // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"        // refused by the provider's content rules: passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // an answer that should have gone on with another one said something else
-	HedgeLost             Kind = "hedge_lost"            // given up because another target, asked besides, answered first
+	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
 	Untranslatable        Kind = "untranslatable"        // the provider's format has no place for what the request says: another may
 )
 
@@ -138,7 +138,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
-	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // nobody is told: another has answered
+	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
@@ -185,7 +185,7 @@ func (k Kind) passedOn() bool {
 // Kinds lists every kind by name, for documents and tests.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
-// Error is what a client is told. Message is a sentence that makes sense alone: what, why, what to do.
+// Error is an error for a client. Message is a full sentence: what happened, why, what to do.
 type Error struct {
 	Kind       Kind
 	Message    string
@@ -248,7 +248,7 @@ func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return &Error{Kind: Internal, Message: "Something went wrong inside the gateway. Repeat the request; if it goes on, report the request id.", Err: err}
+	return &Error{Kind: Internal, Message: "The gateway failed internally. Retry the request; if the error persists, report the request id.", Err: err}
 }
 
 // formerKinds maps the classes that older entries store to today's.

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// LazyText is a text of a request. It is read only when somebody wants it: most of what a decoder finds nobody looks at.
-// The zero value is empty.
+// LazyText is a text of a request that is decoded on first use, because most texts are never used. The zero value is empty.
 type LazyText struct {
 	text    string
 	raw     []byte // the text as it stands in JSON, without its quotes
@@ -23,7 +22,7 @@ func RawText(raw []byte) LazyText {
 	return LazyText{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
 }
 
-// Empty reports whether there is no text.
+// Empty reports whether the text is empty.
 func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
 
 // Equal reports whether both say the same.

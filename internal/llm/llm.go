@@ -28,7 +28,7 @@ type Request struct {
 	MaxOutput    int64 // output tokens the caller allows; 0 when not given
 	Choices      int   // answers asked for (n), at least 1
 	Needs        Abilities
-	Hosted       bool     // the provider may run tools itself: what they find becomes part of the prompt
+	Hosted       bool     // the provider may run tools, whose results become part of the prompt
 	Sampling     []string // sampling fields present that some models refuse: temperature, top_p, ...
 
 	Messages      int
@@ -50,7 +50,7 @@ type Request struct {
 	HasSignatures bool     // messages carry seals of other providers, which our own answers have put there
 
 	Inputs      int     // embeddings: number of inputs
-	Longest     float64 // where there are several inputs, each read by itself: the share of the longest in all of them
+	Longest     float64 // share of the longest input in the total of all inputs
 	TokenIDs    int64   // embeddings: token ids given instead of text
 	Dimensions  int64   // embeddings: vector size asked for; 0 when not given
 	Base64      bool    // embeddings: the caller wants base64 vectors
@@ -85,7 +85,7 @@ func (r *Request) AddImage(i Image) {
 	}
 }
 
-// Counter counts the tokens of an answer by the bytes of its text, and of what it answers.
+// Counter estimates the tokens of a request and its response from the bytes of their text.
 type Counter interface {
 	Count(ascii, nonASCII int64) Usage
 }
@@ -127,11 +127,11 @@ type MaxPrice struct {
 type Event struct {
 	Name    string // of the event, in formats that name them
 	Data    []byte // in the client's wire format, ready to be framed; valid until the next event is asked for
-	Own     bool   // Data is nobody else's, and stays valid
+	Own     bool   // Data is not reused and stays valid
 	Content bool   // carries text, reasoning, refusal, audio or a piece of a tool call: the first one is the point of no return
 	Bare    bool   // carries nothing but usage: dropped when the caller did not ask for it
-	Finish  string // why an answer ended, as the chat format names it; empty while it goes on
-	Usage   *Usage // totals so far, where the provider tells them
+	Finish  string // finish reason in the chat format; empty before the end
+	Usage   *Usage // totals so far, if reported
 	Model   string // the model name the provider reported
 
 	ASCIIBytes    int // answer text in this event, for our own count
@@ -158,7 +158,7 @@ type Usage struct {
 	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // of CacheWrite: kept for an hour
 	AudioInput     int64 `json:"audio_input,omitempty"`      // of Input
 	AudioOutput    int64 `json:"audio_output,omitempty"`     // of Output
-	// Estimated marks our own count, used when the provider told none or an absurd one.
+	// Estimated marks an estimate, used when the provider reports no usage or an implausible one.
 	Estimated bool `json:"estimated,omitempty"`
 	// ServiceTier is the tier that the provider says it served.
 	ServiceTier string `json:"service_tier,omitempty"`

@@ -21,8 +21,8 @@ const (
 // looks at parts of a long prompt only. The zero value is empty.
 type Sample struct {
 	spans []span // at most sampleSpans; most requests have few texts
-	shift uint8  // texts are remembered that hold a byte whose place in all texts is a multiple of 1<<shift
-	at    int32  // where in all texts the next one begins
+	shift uint8  // a text is kept if it contains a byte whose position in the concatenated texts is a multiple of 1<<shift
+	at    int32  // position of the next text in the concatenated texts
 }
 
 // span is a text in the body.
@@ -96,7 +96,7 @@ func (r *Request) Measure() {
 	}
 }
 
-// windows measures the prompt by one window for every so many bytes of it, each as heavy as what it stands for.
+// windows measures one window per 1<<shift bytes of the prompt, weighted by the bytes that it represents.
 func (s *Sample) windows(body []byte, sum *tally) {
 	shift := s.shift
 	for s.at>>shift > sampleWindows {
@@ -141,7 +141,7 @@ func (t *tally) add(raw []byte, weight float64, cut bool) {
 	t.bytes += float64(len(text)) * weight
 }
 
-// unescape decodes a text. An escape that is cut off is left out.
+// unescape decodes a JSON string. A truncated escape is dropped.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {

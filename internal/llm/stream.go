@@ -2,7 +2,7 @@ package llm
 
 import "iter"
 
-// Stream is an answer as it arrives, read in the goroutine of whoever asks for the next event.
+// Stream is a response as it arrives. It is read in the goroutine of the caller.
 type Stream interface {
 	// Next returns the next event, whose bytes are valid until the call after it. ok is false at the end of the answer; err
 	// then says why it is not complete: an *Error, or one that wraps the end of the request's context. An end stays the end,
@@ -12,9 +12,9 @@ type Stream interface {
 	Close()
 }
 
-// Waiter is a Stream, or what one is read from, that can be waited for: Wait returns when reading on may bring something, or an end,
-// and at once where that is not known. Very many answers are waited for at the same time. Whoever waits here, and not within Next, has
-// less on its stack meanwhile, and nothing that only an event at hand needs: the one before is over, as it is when the next is asked for.
+// Waiter is implemented by streams that can wait for more data outside of Next. Wait returns when Next may return something,
+// and immediately if that is unknown. A waiting stream holds no buffers for events: the previous event is invalid after
+// Wait.
 type Waiter interface{ Wait() }
 
 // Pull makes a stream of a sequence. The sequence runs as a coroutine beside its reader and has a stack of its own.

@@ -77,7 +77,7 @@ func (t *Text) addScaled(part Text, by float64) {
 	}
 }
 
-// byteKind is what a byte is, as far as its own value tells.
+// byteKind classifies a byte by its value.
 type byteKind uint8
 
 const (
@@ -93,7 +93,7 @@ const (
 	greek
 	hebrew
 	arabic
-	three // of three bytes: the second one tells
+	three // three bytes: the second one decides
 	indic
 	han
 	hangul
@@ -271,7 +271,7 @@ func (t *Text) foreign(s string, i int, k, before byteKind) int {
 	return i + size
 }
 
-// threeBytes tells scripts apart that share their first byte.
+// threeBytes distinguishes scripts that share their first byte.
 func threeBytes(s string, i int) Class {
 	second := byte(0)
 	if i+1 < len(s) {

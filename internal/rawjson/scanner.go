@@ -112,8 +112,8 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Kind tells what value comes next by its first byte: one of { [ " t f n, 0 for every number, or something that
-// cannot begin a value.
+// Kind returns the type of the next value by its first byte: one of { [ " t f n, 0 for every number, or a byte that cannot
+// begin a value.
 func (s *Scanner) Kind() byte {
 	c := s.Peek()
 	if c == '-' || c >= '0' && c <= '9' {

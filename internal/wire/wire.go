@@ -29,8 +29,8 @@ type Format interface {
 	// Conversation reads a checked chat request into our own words, for a provider that speaks another format. It returns
 	// ClientCancelled when ctx ends meanwhile.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
-	// model is the name the client is told. An error among the deltas is passed on and ends the events.
+	// EncodeResponse writes a response in this format: many events for a stream, one otherwise. model is the name that the
+	// client sees. An error among the deltas is passed on and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
@@ -40,20 +40,20 @@ type ErrorFormat interface {
 	ErrorBody(body []byte) []byte
 }
 
-// Resumer is a format whose streams can go on after they broke: what has gone out stays, and what follows is told as if the
-// same answer had never stopped.
+// Resumer is a format whose interrupted streams can be continued: the events that were sent stay, and the rest follows as if
+// the stream had not stopped.
 type Resumer interface {
 	// Prefill returns the request with text added to its conversation as how the assistant's answer begins. most bounds what
 	// may follow it, where the request itself sets a bound; 0 leaves that as it is.
 	Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error)
-	// Resume reads the events of a stream that have gone out, one JSON document a line. ok is false where nothing can follow
-	// them: the answer has ended, or it said something besides plain text.
+	// Resume reads the events that were sent, one JSON document per line. ok is false when they cannot be continued: the
+	// response has ended, or has content other than text.
 	Resume(req *llm.Request, sent []byte) (rest Continuation, ok bool)
 }
 
 // Continuation is an answer on its way that has stopped.
 type Continuation struct {
-	Text string // what it has said
+	Text string // text that was sent
 	// EncodeResponse writes what follows, as Format.EncodeResponse writes a whole: with the id, the date, the model and the numbering of what
 	// has gone out. It is called once.
 	Encode func(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]

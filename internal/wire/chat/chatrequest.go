@@ -299,7 +299,7 @@ func textual(kind []byte) bool {
 	return false
 }
 
-// image notes what is known of a picture: its bytes may be there, and how closely the model is to look.
+// image records the size of an image if its bytes are inline, and the requested detail.
 func (d *decoder) image(value []byte) {
 	if d.Err != nil {
 		return

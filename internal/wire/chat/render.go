@@ -16,7 +16,7 @@ type Edit struct {
 	Rename       map[string]string // top-level members to call by another name
 	Set          []Member          // top-level members to replace, or to append
 
-	// Prefix marks the last message, which is the assistant's, as the beginning of the answer: some vendors want to be told.
+	// Prefix marks the last message, which is the assistant's, as the beginning of the response. Some vendors require it.
 	Prefix bool
 
 	// CallID gives the id that the provider takes for the id of a tool call; nil keeps them all.

@@ -50,8 +50,8 @@ func hasMember(object []byte, name string) (found bool) {
 	return found
 }
 
-// eachElement rewrites a list: what edit returns stands in the element's place, and nothing for nil. A list of which
-// nothing is left is nil. What is no list stays as it is.
+// eachElement rewrites a list. The result of edit replaces each element; nil removes it. A list that becomes empty is nil.
+// Any other value is returned unchanged.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {

@@ -44,7 +44,7 @@ type choiceState struct {
 	at    map[int]int
 	last  int
 	old   bool // a call in the old way has begun
-	think bool // thinking was told that no seal has closed
+	think bool // thinking was sent whose block has not ended
 }
 
 // audioOut is an event as Deltas reads it. delta and message hold the same members.
@@ -196,7 +196,7 @@ func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
 	}
 }
 
-// blocks reads seals. Their text was told already, unless the provider tells thinking in blocks alone.
+// blocks reads signatures. The text of a block was sent before, unless the provider sends thinking only in blocks.
 func (t *deltaReader) blocks(choice int, state *choiceState, blocks []thinkingBlockJSON) {
 	for _, b := range blocks {
 		if !state.think {
@@ -245,8 +245,8 @@ func argumentText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// place finds the call that a piece belongs to. Some providers repeat an index for another call, which its id tells, and
-// some give none.
+// place finds the call that a delta belongs to. Some providers reuse an index for another call, which then has another id,
+// and some send no index.
 func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
 	key := len(s.calls)
 	if c.Index != nil {

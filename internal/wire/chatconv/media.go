@@ -85,7 +85,7 @@ func audioFormat(kind string) string {
 	return strings.TrimPrefix(kind, "audio/")
 }
 
-// typeByName tells the MIME type of the files that models read, where the caller names nothing but the file.
+// typeByName returns the MIME type of a file by its name, for clients that send no type.
 func typeByName(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".pdf":

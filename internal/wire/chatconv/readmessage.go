@@ -86,7 +86,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	}
 	if call, ok := r.objectOf(m, "function_call", where); ok {
 		made := llm.ToolCall{
-			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // the old way has none: the message's place tells calls apart
+			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // legacy calls have no id: the position of the message identifies the call
 			Name: r.textOf(call, "name", where+"function_call."), Arguments: r.argumentsOf(call, "arguments", where+"function_call."),
 		}
 		r.pending[made.Name] = append(r.pending[made.Name], made.ID)
@@ -195,7 +195,7 @@ func result(res llm.ToolResult) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &res}}}
 }
 
-// contentOf reads what a message says. An empty text is no part.
+// contentOf reads the content of a message. An empty text has no part.
 func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 	pos, has := m["content"]
 	if !has {

@@ -47,7 +47,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	case "thinking": // reasoning models of Mistral put it here
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
 	default:
-		r.Problem(where+"type", "A part of type %s cannot be told to a provider that speaks another format. Send text, image_url, input_audio or file.", show.Quote(kind))
+		r.Problem(where+"type", "A part of type %s cannot be sent to a provider that uses another format. Send text, image_url, input_audio or file.", show.Quote(kind))
 		return llm.Part{}, false
 	}
 }

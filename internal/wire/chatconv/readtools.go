@@ -52,7 +52,7 @@ func (r *reader) function(m map[string]int, where string) llm.Tool {
 	}
 }
 
-// nameOf reads the name of a tool, without which nobody can call it.
+// nameOf reads the name of a tool, which is required.
 func (r *reader) nameOf(m map[string]int, where string) string {
 	name := r.textOf(m, "name", where)
 	if name == "" {

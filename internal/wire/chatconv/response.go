@@ -114,7 +114,7 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	default:
 	}
 	if p.Choice < 0 || p.Choice >= maxChoices {
-		return malformed("The provider's answer has a choice that nobody asked for.")
+		return malformed("The provider's answer has a choice that was not requested.")
 	}
 	c := w.choice(p.Choice)
 	if c.finish != "" {
@@ -145,7 +145,7 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// begin takes what all chunks have in common from the first delta that tells it.
+// begin stores the id and model that all chunks share.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -202,8 +202,8 @@ func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, te
 	w.emit(c, d.Out, counted(text))
 }
 
-// addSignature closes a block of thinking. Only a block with a seal is told again: clients that send the message back carry the seal
-// to the provider that wants it.
+// addSignature ends a block of thinking. Only a signed block is repeated, so that clients return the signature to the
+// provider that needs it.
 func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
 	text := c.block.String()
 	c.block.Reset()

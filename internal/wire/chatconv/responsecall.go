@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// call begins a tool call. A second delta for the same call goes on with its arguments.
+// call begins a tool call. Another delta for the same call adds to its arguments.
 func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's answer has a tool call without a name.")
@@ -48,7 +48,7 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 	call := c.call(index)
 	switch {
 	case call == nil:
-		return malformed("The provider's answer goes on with a tool call that never began.")
+		return malformed("The provider's answer continues a tool call that never began.")
 	case text == "":
 		return nil
 	}
@@ -61,7 +61,7 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 	return nil
 }
 
-// fillArguments gives calls without arguments the empty object: clients parse what they get.
+// fillArguments writes an empty object for calls without arguments, because clients parse them.
 func (w *responseWriter) fillArguments(c *choiceWriter) {
 	for _, call := range c.calls {
 		if !call.written && !call.call.Custom {

@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Resume reads the chunks of a stream that broke. What follows has neither log probabilities nor sound, so that an answer with
-// them does not go on.
+// Resume reads the chunks of an interrupted stream. It reports false for a response with log probabilities or audio, which
+// cannot be continued.
 func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuation, bool) {
 	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
 		return wire.Continuation{}, false
@@ -65,7 +65,7 @@ func (w *responseWriter) readHead(sent []byte) {
 		}
 		if json.Unmarshal(ev.Data, &head) == nil && head.ID != "" {
 			w.id, w.model = head.ID, head.Model
-			w.created, _ = head.Created.Int64() // one that is no number has no date
+			w.created, _ = head.Created.Int64() // 0 when it is not a number
 			return
 		}
 	}

@@ -46,7 +46,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []str
 	if o.Stream {
 		w.Raw("stream", []byte("true"))
 	}
-	if t.tools() { // without tools, providers refuse what is said about them
+	if t.tools() { // providers reject tool settings without tools
 		t.toolChoice()
 		t.optionalFlag("parallel_tool_calls", conv.ParallelTools)
 	}
@@ -65,7 +65,7 @@ type translator struct {
 	conv    *llm.Conversation
 	o       RenderOptions
 	w       rawjson.Writer
-	waiting []llm.Part // what the user says besides results
+	waiting []llm.Part // user content that follows the results
 	leftOut []string
 	chosen  func(name string) bool // among the tools that the choice names
 	custom  map[string]bool        // names of the tools that take free text
@@ -121,7 +121,7 @@ func (t *translator) tools() bool {
 	return listed > 0
 }
 
-// isOffered reports whether a tool is listed: where the provider cannot be told which ones are allowed, only those are.
+// isOffered reports whether a tool is sent. Providers without allowed_tools get only the allowed tools.
 func (t *translator) isOffered(name string) bool {
 	choice := t.conv.ToolChoice
 	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)

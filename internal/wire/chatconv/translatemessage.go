@@ -32,7 +32,7 @@ func (t *translator) messages() {
 	t.w.Out = append(t.w.Out, ']')
 }
 
-// flush writes what has waited for the last of the results.
+// flush writes the user content that was held back until the last result.
 func (t *translator) flush() {
 	if len(t.waiting) > 0 {
 		t.plain("", "user", t.waiting)
@@ -57,8 +57,8 @@ func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.w.Close()
 }
 
-// results writes the results of tools, one message each. What else the user says waits until all results are told, because
-// nothing may stand between a call and its result. So do pictures and files that a tool gave: its messages hold text.
+// results writes one message per result. Other user content and images follow after the last result, because nothing may
+// separate a call from its result.
 func (t *translator) results(m *llm.Message) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -70,7 +70,7 @@ func (t *translator) results(m *llm.Message) {
 	}
 }
 
-// result writes one tool message and returns what has no place in it.
+// result writes one tool message and returns the parts that it cannot hold.
 func (t *translator) result(p *llm.Part) (others []llm.Part) {
 	var texts []llm.Part
 	for _, part := range p.Result.Parts {
@@ -135,7 +135,7 @@ func hasOwnMark(kind llm.PartKind, said []llm.Part) bool {
 	return (kind == llm.TextPart || kind == llm.RefusalPart) && !simple
 }
 
-// simply tells what was said as one text and one refusal, where that is all there is to it.
+// simply returns the content as one text and one refusal. It reports false for any other content.
 func simply(said []llm.Part) (text, refusal string, ok bool) {
 	kinds := []llm.PartKind{llm.TextPart, llm.RefusalPart}
 	for _, p := range said {
@@ -166,7 +166,7 @@ func (t *translator) said(said []llm.Part, calls bool) {
 	t.w.OptionalStr("refusal", refusal)
 }
 
-// thinking writes what the provider may be told of earlier thinking.
+// thinking writes the earlier thinking that the provider accepts.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
 	if !t.o.Accepts.Thinking {
 		return
@@ -190,7 +190,7 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 	}
 }
 
-// signer is who made a seal, where that is to be told.
+// signer returns the provider that signed, if names are sent.
 func (t *translator) signer(provider string) string {
 	if t.o.NameSigners {
 		return provider

@@ -13,7 +13,7 @@ import (
 // ErrNoChunks means that there is nothing to assemble.
 var ErrNoChunks = errors.New("no chunks of an answer")
 
-// bareObject names answers to bare prompts, whole ones and chunks alike.
+// bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
 // streamed is a chunk as Assemble reads it. Values stay raw: text is joined without decoding it, so that an escaped pair
@@ -50,7 +50,7 @@ type streamedCall struct {
 	Extra    json.RawMessage `json:"extra_content"`
 }
 
-// rawList is a list of values of any kind; what is no list is an empty one.
+// rawList is a list of JSON values. Any other value is an empty list.
 type rawList [][]byte
 
 // UnmarshalJSON reads the list.

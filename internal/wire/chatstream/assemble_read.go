@@ -8,7 +8,8 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// read scans a chunk. Values stay parts of data. What is no object, or has a list or a number where none belongs, is an error.
+// read scans a chunk. Values refer to data. It returns an error for anything but an object, and for members of the wrong
+// type.
 func (c *streamed) read(data []byte) error {
 	s := rawjson.Scanner{Data: data}
 	if s.Peek() != '{' {
@@ -39,7 +40,7 @@ func (c *streamed) read(data []byte) error {
 	return errors.Join(s.Err, failed)
 }
 
-// name is a string that has no escapes; others are no names that we know.
+// name returns a string without escapes. It is empty for any other value.
 func name(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

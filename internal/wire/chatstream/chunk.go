@@ -51,7 +51,7 @@ func (s *choiceSet) merge(o choiceSet) {
 
 func (s *choiceSet) empty() bool { return s[0]|s[1] == 0 }
 
-// read scans data and mends what the provider writes in a way of its own, so that the bytes may come back changed.
+// read scans data and corrects known deviations of providers. The returned bytes may differ from data.
 func (c *chunk) read(data []byte) ([]byte, error) {
 	err := c.scan(data)
 	if err != nil || len(c.corrections) == 0 {
@@ -85,7 +85,7 @@ func (c *chunk) scan(data []byte) error {
 	return s.Err
 }
 
-// Raw reads one top-level member and returns its name if the name matters for what is passed on.
+// member reads one top-level member and returns its name if rewriting needs it.
 func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
 	switch string(key) {
 	case "choices":
@@ -170,7 +170,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 				c.hasMessage = true
 				c.text(s)
 			}
-		case "usage": // Moonshot tells a stream's usage in the choice that ends
+		case "usage": // Moonshot reports the usage of a stream in the last choice
 			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
 				c.usage = raw
 			}

@@ -33,7 +33,7 @@ type EventOptions struct {
 
 	// Counter counts an answer that comes without usage. It may be nil: then there is none.
 	Counter llm.Counter
-	// Warn hears of what was mended or left out. It may be nil.
+	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
@@ -53,10 +53,10 @@ type responseReader struct {
 	model      []byte // quoted; empty to keep the provider's
 	c          *chunk // the one at hand; nil while there is none
 	size       int64
-	warnedLost bool // present that a part of the content was left out
+	warnedLost bool // warned about dropped content
 
-	reported    string // the model name that the provider tells
-	tier        string // the service tier that it tells
+	reported    string // model name that the provider reports
+	tier        string // service tier that the provider reports
 	id, created []byte // of the stream's first chunk
 	seen, ended choiceSet
 	usage       *llm.Usage // the latest; its event waits in held for the end
@@ -107,7 +107,7 @@ func (a *responseReader) warn(format string, args ...any) {
 	}
 }
 
-// Next returns the next event. At the end comes the usage, if any was told or there is who counts.
+// Next returns the next event. The last one has the usage that the provider reported or the gateway estimated.
 func (a *responseReader) Next() (llm.Event, bool, error) {
 	if a.c == nil {
 		a.takeChunk()
@@ -248,7 +248,7 @@ func (a *responseReader) estimateUsage() {
 	}
 }
 
-// usageOrEstimate is what was told, if anything; else what our own count makes of the answer, where there is one.
+// usageOrEstimate returns the reported usage, or an estimate if there is a counter.
 func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
 	if told != nil || a.o.Counter == nil {
 		return told
@@ -271,7 +271,7 @@ func (a *responseReader) describe(data []byte) llm.Event {
 func (a *responseReader) recordHead(data []byte) {
 	if a.c.droppedPart && !a.warnedLost {
 		a.warnedLost = true
-		a.warn("left out a part of the answer that is neither text nor thinking")
+		a.warn("dropped content that is neither text nor thinking")
 	}
 	m := data[a.c.model.Start:a.c.model.End]
 	if a.c.model.Escaped {
@@ -292,7 +292,7 @@ func (a *responseReader) recordHead(data []byte) {
 // finished reports whether every choice has said why it ended.
 func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
 
-// complete is nil when the stream may end here. said tells whether the provider itself called it the end.
+// complete returns nil when the stream may end here. said reports whether the provider sent the end marker.
 func (a *responseReader) complete(said bool) error {
 	switch {
 	case a.seen.empty() && !said:

@@ -25,7 +25,7 @@ func corrected(data []byte, places []correction) []byte {
 	return append(out, data[at:]...)
 }
 
-// parts is a content that came as a list, as reasoning models of Mistral send it: what is said, and what was thought.
+// parts is content that came as a list of text and thinking, as reasoning models of Mistral send it.
 type parts struct {
 	from, to      int // the member that holds the list; to is 0 when there is none
 	text, thought joined
@@ -64,7 +64,7 @@ func (p *parts) part(s *rawjson.Scanner) {
 	}
 }
 
-// think reads what was thought: a text, or again a list of parts.
+// think reads thinking: a string or a list of parts.
 func (p *parts) think(s *rawjson.Scanner) {
 	if s.Kind() != '[' {
 		p.thought.add(s.Raw())

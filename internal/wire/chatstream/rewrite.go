@@ -50,7 +50,7 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	}
 	usage, ok := parseUsage(a.c.usage, a.o.ReasoningOnTop)
 	if !ok {
-		a.warn("left out a usage object without sense")
+		a.warn("ignored an implausible usage object")
 		return nil
 	}
 	usage.ServiceTier = a.tier
@@ -72,7 +72,7 @@ func (a *responseReader) holdUsage(data []byte) *llm.Usage {
 	return usage
 }
 
-// appendChunk appends a chunk of ours: the common members, and then what is given.
+// appendChunk appends a chunk with the common members and the given member.
 func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
 	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
 	if a.o.Bare {

@@ -11,12 +11,12 @@ import (
 // responseStream is an answer until it is closed.
 type responseStream struct {
 	*responseReader
-	err error // what is said after that
+	err error // returned after Close
 }
 
 var errClosed = errors.New("the answer was closed before its end")
 
-// Next returns the next event. At the end comes the usage, if any was told.
+// Next returns the next event. The last one has the usage.
 func (r *responseStream) Next() (llm.Event, bool, error) {
 	if r.responseReader == nil {
 		return llm.Event{}, false, r.err
@@ -24,7 +24,7 @@ func (r *responseStream) Next() (llm.Event, bool, error) {
 	return r.responseReader.Next()
 }
 
-// Wait returns when there may be another event. Until then the answer holds no more than it needs to go on.
+// Wait returns when there may be another event. Meanwhile the stream holds no chunk buffer.
 func (r *responseStream) Wait() {
 	if r.responseReader != nil && r.framed && !r.over && r.events.Drained() {
 		r.leaveChunk()
@@ -46,7 +46,7 @@ func (r *responseStream) Close() {
 	r.responseReader = nil
 }
 
-// readerPool are answers that nobody reads: the room that they have is of use to the next.
+// readerPool holds readers with their buffers.
 var readerPool = sync.Pool{New: func() any { return &responseReader{} }}
 
 // chunkPool are those that no answer has at hand. Very many streams may be open, and few of them have one at a time.

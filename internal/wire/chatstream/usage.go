@@ -12,8 +12,8 @@ type counts struct {
 	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
 
 	present     bool // there is a figure at all
-	separate    bool // input and output are told apart, not in the total alone
-	hasOutput   bool // the output is told, by itself or with the total
+	separate    bool // input and output are reported separately, not only as a total
+	hasOutput   bool // output is reported, by itself or through the total
 	implausible bool // one of them is negative, no whole number or beyond all reason
 }
 
@@ -92,8 +92,7 @@ func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	}
 }
 
-// read takes a figure and reports whether there is one. The larger one counts where a provider tells the same thing in
-// two places.
+// read reads a count and reports whether there is one. If a provider reports the same count twice, the larger one is used.
 func (c *counts) read(s *rawjson.Scanner, into *int64) bool {
 	if s.Kind() != '0' {
 		return false
@@ -113,7 +112,7 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// A total that only adds up with reasoning beside the completion says so, whoever the provider is.
+	// If the total only adds up with reasoning outside the completion, the provider counts it so.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		u.Output += c.reasoningOutsideOutput()
 	}
@@ -122,8 +121,8 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	return u
 }
 
-// reasoningOutsideOutput is the reasoning that a provider counts beside the completion. The total shows when such a provider has begun to
-// estimateUsage it inside after all, and what was thought where no count is given.
+// reasoningOutsideOutput returns the reasoning tokens of a provider that does not count them as completion tokens. The total
+// shows whether they are included after all, and how many there are when no count is given.
 func (c *counts) reasoningOutsideOutput() int64 {
 	rest := c.total - c.prompt - c.completion
 	switch {
@@ -135,7 +134,7 @@ func (c *counts) reasoningOutsideOutput() int64 {
 	return c.reasoning
 }
 
-// UsageJSON is the usage object of the chat format, for answers whose provider told the figures in another way.
+// UsageJSON returns the usage object of the chat format.
 func UsageJSON(u llm.Usage) []byte {
 	b := append(make([]byte, 0, 256), `{"prompt_tokens":`...)
 	b = strconv.AppendInt(b, u.Prompt(), 10)

@@ -20,7 +20,7 @@ const (
 	maxPooledBuffer = 64 << 10 // that is kept
 )
 
-// responseBuffers are where whole answers are read to. What is passed on is a copy of them, with our name for the model.
+// responseBuffers hold whole responses while they are read. Events have a copy.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // readAll reads an answer up to its bound, into buf as far as there is room.
@@ -53,7 +53,7 @@ func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 // withoutMark leaves a byte order mark out.
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// document checks an answer that is one JSON document. Where the provider writes it in a way of its own it comes back mended.
+// document checks a whole response and returns it with known deviations corrected.
 func (a *responseReader) document(data []byte) ([]byte, error) {
 	a.c.whole = true
 	data, err := a.c.read(withoutMark(data))
@@ -66,7 +66,7 @@ func (a *responseReader) document(data []byte) ([]byte, error) {
 		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
 		return nil, malformed("The provider's answer holds no choices.")
-	case !c.hasMessage && c.finish != "content_filter": // some leave out what was filtered
+	case !c.hasMessage && c.finish != "content_filter": // some providers omit filtered content
 		return nil, malformed("The provider's answer holds no message.")
 	case c.finish == "error":
 		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
@@ -96,12 +96,12 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 	a.over = true
 	a.c.out = nil // for the event to have bytes of its own
 	if len(a.c.fields) == 0 {
-		data = bytes.Clone(data) // there is nothing to write anew, and the room is another answer's next
+		data = bytes.Clone(data) // the buffer is reused
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
 	ev.Usage = a.usageOrEstimate(a.parseUsage())
-	a.c.out = nil // whoever has the event keeps it
+	a.c.out = nil // the event keeps its bytes
 	if cap(read) <= maxPooledBuffer {
 		*room = read
 		responseBuffers.Put(room)
@@ -167,7 +167,7 @@ func (a *responseReader) divide(data []byte) [][]byte {
 	return pieces
 }
 
-// choiceChunks makes the chunks of one choice: its role, what it says, each tool call, and how it ended.
+// choiceChunks returns the chunks of one choice: role, content, each tool call, and finish reason.
 func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	index, finish, logprobs := []byte(strconv.Itoa(n)), []byte(nil), []byte(nil)
 	var message []byte

@@ -173,7 +173,7 @@ func appendBase64(dst, list []byte) ([]byte, error) {
 	var bad error
 	for range s.Elements {
 		if s.Kind() != '0' {
-			bad = fmt.Errorf("vector holds something that is no number")
+			bad = fmt.Errorf("vector has an element that is not a number")
 			continue
 		}
 		f, err := strconv.ParseFloat(string(s.Number()), 32)
@@ -193,7 +193,7 @@ func appendNumbers(dst, quoted []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(packed) == 0 || len(packed)%4 != 0 {
-		return nil, fmt.Errorf("vector has %d bytes, which is no whole number of floats", len(packed))
+		return nil, fmt.Errorf("vector has %d bytes, not a multiple of 4", len(packed))
 	}
 	dst = append(dst, '[')
 	for i := 0; i < len(packed); i += 4 {

@@ -42,8 +42,7 @@ func listed(req *llm.Request) [][]byte {
 	return inputs
 }
 
-// Join makes the answer to a request that was split out of the answers to its parts, in the order of the parts. Usage is
-// messageFields when every part tells its own.
+// Join combines the responses to the parts of a request, in order. Usage is known when every part reports it.
 func Join(parts []llm.Event) (llm.Event, error) {
 	joined := llm.Event{Content: true, Model: parts[0].Model}
 	usage, told := llm.Usage{}, 0

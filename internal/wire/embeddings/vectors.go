@@ -34,8 +34,8 @@ func Texts(req *llm.Request) ([]string, error) {
 	return texts, nil
 }
 
-// WriteVectors writes an embeddings answer given in our own words: numbers as the provider wrote them, or base64 where the
-// caller asks for it. Where the provider tells no usage, the answer has our estimate and the event has none.
+// WriteVectors writes an embeddings response: numbers as the provider wrote them, or base64 if requested. If the provider
+// reports no usage, the response has an estimate and the event has none.
 func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, error) {
 	if len(v.Data) == 0 || req.Inputs > 0 && len(v.Data) != req.Inputs {
 		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", len(v.Data), req.Inputs)
@@ -75,7 +75,7 @@ func embeddingJSON(list []byte, wantBase64 bool) ([]byte, error) {
 	list = bytes.TrimSpace(list)
 	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {
-		return nil, fmt.Errorf("vector is no list")
+		return nil, fmt.Errorf("vector is not a list")
 	}
 	packed, err := appendBase64(nil, list)
 	if s.Skip(); s.Err != nil {

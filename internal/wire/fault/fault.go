@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Failure classifies a provider's answer that is not 2xx. body may be a bounded part of it. now is when it came, for
-// waits that are given as a date.
+// Failure classifies a response that is not 2xx. body may be truncated. now is when it arrived, for waits that are given as
+// a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
@@ -73,7 +73,7 @@ func kindOf(status int, f fault) llm.Kind {
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google words a limit per minute as OpenAI words an account without money: only the wait tells them apart.
+		// Google words a per-minute limit as OpenAI words an account without credit: only the wait distinguishes them.
 		if !f.passes && (has(words, creditWords) || has(message, creditTexts)) {
 			return llm.UpstreamAuth
 		}

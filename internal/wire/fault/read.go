@@ -106,7 +106,7 @@ func joinPlace(place []any) string {
 	return strings.Join(words, ".")
 }
 
-// adopt takes over what is not known yet.
+// adopt copies the fields that are not set yet.
 func (f *fault) adopt(o fault) {
 	for _, pair := range []struct{ into, from *string }{{&f.code, &o.code}, {&f.kind, &o.kind}, {&f.inner, &o.inner}, {&f.delay, &o.delay}} {
 		if *pair.into == "" {
@@ -118,7 +118,7 @@ func (f *fault) adopt(o fault) {
 	}
 }
 
-// codes reads what an error object says besides its message. Inner objects are read later and are more exact, so they win.
+// codes reads the codes of an error object. Inner objects are read later and are more precise, so they win.
 func (f *fault) codes(m map[string]any) {
 	for _, key := range []string{"status", "code"} {
 		switch code := m[key].(type) {

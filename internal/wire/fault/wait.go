@@ -11,7 +11,7 @@ import (
 
 const (
 	longestWait = 5 * time.Minute
-	absurdWait  = 7 * 24 * time.Hour // nobody means this
+	absurdWait  = 7 * 24 * time.Hour // longer waits are errors
 )
 
 var tryAgain = regexp.MustCompile(`(?i)try again in ((?:[0-9.]+(?:ms|s|m|h))+)`)
@@ -62,7 +62,7 @@ func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	return sane(time.Duration(n * float64(unit)))
 }
 
-// untilDate reads a date. The provider's own clock is what it means, so its Date header counts where there is one.
+// untilDate reads a date. It is relative to the provider's own clock, so its Date header is used if present.
 func untilDate(h http.Header, now time.Time) (time.Duration, bool) {
 	at, err := http.ParseTime(h.Get("Retry-After"))
 	if err != nil {

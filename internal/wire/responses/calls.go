@@ -45,7 +45,7 @@ func (w *responseWriter) arguments(place int, text string) error {
 	it := w.callAt(place)
 	switch {
 	case it == nil:
-		return malformed("The provider's answer goes on with a tool call that never began.")
+		return malformed("The provider's answer continues a tool call that never began.")
 	case text == "":
 		return nil
 	}

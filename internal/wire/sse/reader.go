@@ -66,7 +66,7 @@ func NewReader(src io.Reader, maxLine int) *Reader {
 	return r
 }
 
-// Reset makes the reader one for src, as NewReader would. What was read before is not valid any more.
+// Reset makes the reader read from src, as NewReader does. Earlier events become invalid.
 func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
@@ -103,7 +103,7 @@ func (r *Reader) First() (byte, error) {
 	}
 }
 
-// Rest returns everything not yet consumed, for a caller that found with First that this is no event stream.
+// Rest returns the bytes that were not consumed, for a body that First showed to be no event stream.
 func (r *Reader) Rest() io.Reader {
 	if r.err != nil {
 		return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), failing{r.err})
@@ -118,8 +118,8 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // Drained reports whether all that was read has been handed out, so that Wait waits.
 func (r *Reader) Drained() bool { return r.pos == len(r.buf) && r.err == nil }
 
-// Wait returns when there may be more to read. What was read may hold an event: then it returns at once. While it waits the
-// reader has no buffer.
+// Wait returns when there may be more to read, and immediately if an event may be buffered. The reader has no buffer while
+// it waits.
 func (r *Reader) Wait() {
 	if from, ok := r.src.(interface{ Wait() }); ok && r.Drained() {
 		r.leaveRoom()
@@ -294,8 +294,7 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// fill reads more bytes behind those in buf. It moves what is still needed to the front or into a bigger buffer
-// when there is no room.
+// fill reads more bytes into buf. It moves unread bytes to the front, or into a larger buffer when buf is full.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err

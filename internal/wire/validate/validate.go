@@ -25,7 +25,7 @@ const (
 	maxLabel    = 512
 )
 
-// Reader reads the values of a request and records what is wrong with them.
+// Reader reads the values of a request and records problems.
 type Reader struct {
 	rawjson.Scanner
 	problems []strict.Problem
