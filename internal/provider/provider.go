@@ -26,18 +26,18 @@ type Target struct {
 	Waits      Waits          // for it alone
 	Listed     bool           // from the provider's own list of models, not from the catalog or the configuration
 	Simulated  bool
-	Collects   bool     // the provider may keep or train on what it is sent
+	Collects   bool     // the provider may store or train on requests
 	Tags       []string // what policies may select it by
 	// Lacks is what the provider's API cannot carry, whatever the model: a fact, where abilities of models are a table.
 	Lacks       llm.Abilities
 	InlineMedia bool // pictures and files travel by their bytes only, not by URL
 	EmbedBatch  int  // most inputs that one embeddings call takes; 0 for no bound
 	Completes   bool // its chat models answer bare prompts too (legacy completions)
-	// ZeroRetention providers are marked by the operator as keeping nothing of what they are sent.
+	// ZeroRetention marks providers that the operator declares to store nothing.
 	ZeroRetention bool
 }
 
-// Waits bound the waiting for one target; what is zero is as the gateway has it.
+// Waits holds the timeouts of one target. Zero values use the gateway's timeouts.
 type Waits struct {
 	Connect time.Duration // until the connection is ready
 	Headers time.Duration // until the status of a stream
@@ -68,7 +68,7 @@ type Provider struct {
 	Complete    Exchange
 	Moderate    Exchange
 	Targets     []*Target
-	ModelsPath  string // where GET lists models, relative to BaseURL; empty when there is no such list
+	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
 	Authorize   func(h http.Header, secret string)
 	// Login exchanges a credential for the short-lived token that is presented in its place. It is called before every
 	// call, so it keeps what it got; it is safe for concurrent use. nil when the secret itself is presented.
@@ -147,7 +147,7 @@ type Call struct {
 	Warnings []string // what the adapter had to change so that the target takes the request; the adapter adds to it
 }
 
-// Warn notes what had to change. What says so is a sentence for the caller.
+// Warn records a change to the request as a sentence for the client.
 func (c *Call) Warn(format string, args ...any) {
 	if len(c.Warnings) < MaxWarnings {
 		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
@@ -162,7 +162,8 @@ func (c *Call) WarnBound(name string) {
 	}
 }
 
-// CustomTool tells the tools that take free text. The request is read for it once, when the first tool is called.
+// CustomTool returns a function that reports tools that take free text. It converts the request once, on the first tool
+// call.
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Vendor is somebody whose API we know: where it is, what it needs and how a provider of it is made.
+// Vendor describes an API: its address, its settings, and how to create a provider for it.
 type Vendor struct {
 	Name    string   // as in the catalog's offers
 	Title   string   // as people call it
@@ -44,7 +44,7 @@ type Settings struct {
 	Options     map[string]string // what this vendor alone needs, such as a region or an API version
 	Targets     []*Target
 	UserAgent   string           // such as fairlead/1.2.0
-	Collects    bool             // it may keep or train on what it is sent, whatever the vendor says
+	Collects    bool             // the provider may store or train on requests, whatever the vendor says
 	MaxLine     int              // longest line of a stream; 0 for the format's own bound
 	MaxAnswer   int64            // longest answer; 0 for the format's own bound
 	Now         func() time.Time // time.Now when nil
@@ -71,7 +71,7 @@ func (s Settings) Clock() func() time.Time {
 	return s.Now
 }
 
-// Narrowed returns the targets as a vendor can serve them that serves no model with what it lacks.
+// Narrowed returns copies of the targets without the abilities that the vendor lacks.
 func (s Settings) Narrowed(lacks llm.Abilities, collects bool) []*Target {
 	targets := make([]*Target, len(s.Targets))
 	for i, t := range s.Targets {
@@ -108,7 +108,7 @@ const (
 	AcceptEvents = "text/event-stream"
 )
 
-// maxFailure bounds what is read of an error's body.
+// maxFailure bounds the bytes read of an error body.
 const maxFailure = 64 << 10
 
 // FailureBody reads the body of a response that is not 2xx and masks the credentials in it: providers repeat a key that they

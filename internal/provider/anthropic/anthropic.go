@@ -30,7 +30,7 @@ var Vendor = provider.Vendor{
 	New: func(s provider.Settings) *provider.Provider { return newProvider(name, title, address, s) },
 }
 
-// Plain is somebody else who speaks the format, at an address of their own.
+// Plain is another vendor that uses the format at its own address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: messages.Name,

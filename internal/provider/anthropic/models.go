@@ -22,7 +22,7 @@ var (
 	all     = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
-// disabled is the word with which most models are told not to think.
+// disabled is the thinking type that turns thinking off for most models.
 const disabled = "disabled"
 
 // models are those that we know. The longest name that fits counts.
@@ -71,7 +71,7 @@ var (
 	foreign = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}}
 )
 
-// find returns what is known of a target's model, by our name for it or by the provider's.
+// find returns the facts about a target's model, by canonical or upstream name.
 func find(t *provider.Target) model {
 	found := foreign
 	for _, name := range []string{t.Upstream, t.Model.Name} {

@@ -92,7 +92,7 @@ func (a *adaptation) thinking() {
 	}
 }
 
-// budget stands for adaptive thinking at a model that must be told how much.
+// budget replaces adaptive thinking for a model that needs a budget.
 func (a *adaptation) budget() {
 	const least = 1024
 	most := a.call.Request.MaxOutput * 4 / 5

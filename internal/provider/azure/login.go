@@ -24,7 +24,7 @@ const (
 
 	ahead     = 5 * time.Minute  // a token is renewed this long before it ends
 	longest   = 15 * time.Second // of one exchange
-	assumed   = 10 * time.Minute // life of a token that tells none
+	assumed   = 10 * time.Minute // lifetime of a token that states none
 	maxAnswer = 1 << 20          // of the token service
 )
 
@@ -70,7 +70,7 @@ func newLogin(s provider.Settings) *login {
 	return &login{options: s.Options, client: s.TokenClient(), now: s.Clock(), kept: map[string]*kept{}}
 }
 
-// token returns what is presented in place of a secret: a key or a token as it is.
+// token returns the value to present for a secret: a key or a token unchanged.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	app, ok := unpack(secret, l.options)
 	if !ok {

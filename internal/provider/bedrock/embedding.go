@@ -94,7 +94,7 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 	return embeddings.WriteVectors(c.Request, c.Target.Model.Name, v)
 }
 
-// broken passes on the end of our own context and what is classified already; everything else is a cut.
+// broken returns classified and context errors unchanged; any other error is an interrupted stream.
 func broken(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	if classified || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

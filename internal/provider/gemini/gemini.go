@@ -30,7 +30,7 @@ var Vendor = provider.Vendor{
 	New:     func(s provider.Settings) *provider.Provider { return New("gemini", "Google Gemini", s) },
 }
 
-// Plain is somebody who speaks the format at an address of their own.
+// Plain is another vendor that uses the format at its own address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: gemini.Name,

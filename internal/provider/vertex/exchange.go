@@ -18,7 +18,7 @@ type caller struct {
 	name     string
 	base     string
 	project  string
-	err      error // what is wrong with the settings
+	err      error // error in the settings
 	settings provider.Settings
 }
 

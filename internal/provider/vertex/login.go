@@ -23,7 +23,7 @@ const (
 	patience = 2 * time.Second  // how long one request waits for a new token while the old one is good
 	pause    = 15 * time.Second // between attempts to renew that need not succeed yet
 	longest  = 15 * time.Second // of one exchange
-	assumed  = 10 * time.Minute // life of a token that tells none
+	assumed  = 10 * time.Minute // lifetime of a token that states none
 )
 
 // login exchanges credentials for tokens and keeps them.
@@ -40,7 +40,7 @@ func newLogin(s provider.Settings) *login {
 	return &login{client: s.TokenClient(), tokenURL: s.Options[TokenURL], now: s.Clock(), sources: map[string]*source{}}
 }
 
-// token returns what is presented in place of a credential. A secret that is no credential file is a token already.
+// token returns the value to present for a credential. A secret that is no credential file is already a token.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	if !strings.HasPrefix(strings.TrimSpace(secret), "{") {
 		return secret, nil

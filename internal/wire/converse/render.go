@@ -57,7 +57,7 @@ type renderer struct {
 	err          error
 }
 
-// warn says once what had to change.
+// warn records a warning once.
 func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
@@ -67,7 +67,7 @@ func (r *renderer) warn(format string, args ...any) {
 	}
 }
 
-// without warns of what was left out.
+// without warns about dropped content.
 func (r *renderer) without(what string) {
 	r.warn("%s was left out: %s does not take it.", what, r.d.Title)
 }

@@ -84,7 +84,7 @@ func (r *renderer) stop() {
 
 const stopPath = "/stop_sequence"
 
-// tier asks for how fast and how dear the answer is to be.
+// tier sets the service tier.
 func (r *renderer) tier() {
 	switch tier := r.conv.ServiceTier; tier {
 	case "", "auto":

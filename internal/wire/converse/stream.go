@@ -95,7 +95,7 @@ func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []b
 	return m, nil
 }
 
-// frameError tells a broken connection from bytes that are no message.
+// frameError distinguishes a broken connection from malformed frames.
 func frameError(err error) error {
 	if errors.As(err, new(eventstream.ChecksumError)) || errors.As(err, new(eventstream.LengthError)) {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a message of a stream that cannot be read.", Err: err}

@@ -157,7 +157,7 @@ func (r *renderer) novaEffort(e llm.Effort) string {
 	return level
 }
 
-// dropSampling leaves out what is refused together with thinking.
+// dropSampling drops settings that are rejected together with thinking.
 func (r *renderer) dropSampling(when string) {
 	s := &r.conv.Sampling
 	for _, x := range []struct {

@@ -46,7 +46,7 @@ func (r *renderer) add(role string, parts []part) {
 	}
 }
 
-// userParts writes what the user says besides results. Empty texts are refused by the API and say nothing.
+// userParts writes user content other than results. Empty texts are dropped because the API rejects them.
 func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	var out []part
 	for _, p := range parts {

@@ -36,7 +36,7 @@ type DeltaOptions struct {
 
 	// Custom reports the tools that take free text. It may be nil.
 	Custom func(name string) bool
-	// Warn hears of what was mended or left out. It may be nil.
+	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
@@ -53,7 +53,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// errStopped means that nobody wants to hear more.
+// errStopped means that the consumer has stopped.
 var errStopped = errors.New("reading was stopped")
 
 // answer is the state of reading one answer.
@@ -62,14 +62,14 @@ type answer struct {
 	yield func(llm.Delta, error) bool
 
 	size    int64
-	lost    bool // told that a part of the content was left out
+	lost    bool // warned about dropped content
 	began   bool
 	id      string
 	blocked bool
 	choices map[int]*choice
 	usage   *llm.Usage
-	counted bool // usage tells what was written so far
-	summed  bool // usage tells its total
+	counted bool // usage reports the output so far
+	summed  bool // usage reports the total
 }
 
 // choice is one of the answers.
@@ -268,7 +268,7 @@ func (a *answer) complete() error {
 	return nil
 }
 
-// end tells how the choices ended, unless err says that they did not, and what was used.
+// end sends the finish reasons, unless err is set, and the usage.
 func (a *answer) end(err error) {
 	if errors.Is(err, errStopped) {
 		return

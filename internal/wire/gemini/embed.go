@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// EmbedOptions says what is to be embedded with.
+// EmbedOptions holds the settings of an embeddings request.
 type EmbedOptions struct {
 	Model      string // the provider's name for it
 	Dimensions int64  // vector size asked for; 0 for the model's own
@@ -82,7 +82,7 @@ type vectors struct {
 	Usage *usageMetadata `json:"usageMetadata"`
 }
 
-// Vectors reads the vectors that a provider answers with, in the order of the texts. AI Studio tells no usage.
+// Vectors reads the embeddings of a response, in the order of the texts. AI Studio reports no usage.
 func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -123,7 +123,7 @@ func (v *vectors) check(inputs int) (llm.Vectors, error) {
 	return out, nil
 }
 
-// usage adds up what was counted for each text; nil where nothing was.
+// usage returns the sum over all texts, or nil when none is reported.
 func (v *vectors) usage(list []values) *llm.Usage {
 	if u, ok := v.Usage.usage(); ok {
 		u.Output, u.Reasoning = 0, 0

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// media writes an image, a sound or a file. Its type must be told.
+// media writes an image, audio or a file. Its type is required.
 func (r *renderer) media(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)
@@ -85,7 +85,7 @@ var extensions = map[string]string{
 	".json": "application/json", ".xml": "text/xml",
 }
 
-// sniff tells the common types by their first bytes.
+// sniff recognises common types by their first bytes.
 func sniff(data string) string {
 	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)]) // what can be decoded is enough
 	switch {

@@ -70,7 +70,7 @@ func unfinished(got *candidate) error {
 	return e
 }
 
-// part tells one part. A seal on a text closes the thinking before it; a seal on a call belongs to the call.
+// part sends one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
 func (a *answer) part(n int, c *choice, got *answerPart) error {
 	switch {
 	case got.Call != nil:
@@ -98,7 +98,7 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	return a.tell(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
 }
 
-// call tells a tool call, which always comes whole.
+// call sends a tool call, which always arrives complete.
 func (a *answer) call(n int, c *choice, got *answerPart) error {
 	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: compact(got.Call.Args)}
 	if call.ID == "" {

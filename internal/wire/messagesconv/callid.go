@@ -39,7 +39,7 @@ type callIDs struct {
 	open map[string][]string // calls without a result yet, by the caller's id
 }
 
-// call is the id under which a call goes out. Some clients count their calls anew in every turn.
+// call returns the id under which a call is sent. Some clients reuse call ids in every turn.
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used, c.open = map[string]int{}, map[string][]string{}

@@ -21,7 +21,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		switch {
 		case value.Kind == rawjson.Null:
 		case f.Name == "messages":
-			list = value // behind the instructions, wherever it stands
+			list = value // after the instructions, whatever the order
 		default:
 			r.member(f.Name, value)
 		}

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Open begins a block. What it holds already counts: whole answers have everything here.
+// open begins a block with the content that it already has. In a whole response that is everything.
 func (p *deltaReader) open(index int64, v rawjson.Value) {
 	b := &block{kind: v.Get("type").String()}
 	p.blocks[index] = b
@@ -83,7 +83,8 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	}
 }
 
-// input goes on with the input of a call: as text where it is the answer, held back where it is free text in JSON.
+// input adds to the input of a call. It is sent as text if the call carries the answer, and held back if it is free text in
+// JSON.
 func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
 		return

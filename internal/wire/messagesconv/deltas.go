@@ -49,10 +49,10 @@ type deltaReader struct {
 	*messagesstream.Source
 	o      DeltaOptions
 	yield  func(llm.Delta, error) bool
-	gone   bool // nobody listens any more
+	gone   bool // the consumer has stopped
 	counts messagesstream.Counts
 
-	ascii, other int // bytes of what was said
+	ascii, other int // bytes of text so far
 	began, ended bool
 	blocks       map[int64]*block // those that are open
 	calls        int              // tool calls so far
@@ -182,7 +182,7 @@ func (p *deltaReader) addUsage(v rawjson.Value) {
 	}
 }
 
-// end tells how the answer ended. One whose only call is the answer itself has no calls.
+// end sends the finish reason. A response whose only call carries the answer has no calls.
 func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {

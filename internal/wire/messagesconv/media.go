@@ -68,7 +68,7 @@ func imageSource(w *rawjson.Writer, m llm.Media) error {
 	return nil
 }
 
-// imageType is the type that the image has, told or to be seen in its first bytes.
+// imageType returns the declared type of an image, or the type that its first bytes show.
 func imageType(m llm.Media) string {
 	switch m.Type {
 	case "":

@@ -8,14 +8,14 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// plan is what was decided about a conversation before it is written, because its parts depend on each other.
+// plan holds the decisions about a request that affect several of its parts.
 type plan struct {
 	maxTokens   int64
 	tools       []llm.Tool
 	choice      llm.ToolChoice
 	schemaTool  string // its input is the answer
 	schema      []byte // of output_config.format
-	instruction string // what can only be asked for in words
+	instruction string // requirements that are sent as an instruction
 
 	thinking thinkingMode
 	budget   int64

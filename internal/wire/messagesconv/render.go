@@ -17,8 +17,8 @@ import (
 type Traits struct {
 	Thinking        Thinking
 	Efforts         []string // values of output_config.effort, the least first; for adaptive thinking
-	ThinksByDefault bool     // unless told not to
-	Off             string   // thinking.type that tells it not to; empty for a model that always thinks
+	ThinksByDefault bool     // unless disabled
+	Off             string   // thinking.type that disables thinking; empty for a model that always thinks
 	Schemas         bool     // takes output_config.format and strict tools
 	NoForcedTools   bool     // refuses a tool_choice that forces a call
 	FixedSampling   bool     // refuses temperature, top_p and top_k that are not the usual ones
@@ -50,12 +50,12 @@ const (
 	maxMarks       = 4    // cache_control marks
 	maxStrict      = 8    // strict tools: their schemas are compiled into one grammar of bounded size
 	minBudget      = 1024 // tokens of thinking
-	usualMaxOutput = 4096 // where nobody knows the model's own bound
+	usualMaxOutput = 4096 // used when the model's limit is unknown
 	maxUser        = 256  // bytes of metadata.user_id
 )
 
-// Render writes a conversation for a provider of this format. The warnings say what was changed or left out. The error is
-// an *llm.Error for what cannot be said at all, or of kind ClientCancelled when ctx ends.
+// Render writes a conversation in the messages format. The warnings report changes and dropped content. The error is an
+// *llm.Error for content that cannot be expressed.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := renderer{ctx: ctx, conv: conv, o: o}
 	if err := r.body(); err != nil {

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// Encode writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
-// An error among the deltas is passed on and ends the events; what was used until then comes before it.
+// Encode writes a response in the messages format: many events for a stream, one otherwise. An error among the deltas ends
+// the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	a := &responseWriter{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(deltas)
@@ -65,7 +65,7 @@ type responseWriter struct {
 	model, fallbackID string
 	emit              func(llm.Event) bool
 	stream            bool
-	disconnected      bool // nobody listens any more
+	disconnected      bool // the consumer has stopped
 
 	id, reported string
 	started      bool

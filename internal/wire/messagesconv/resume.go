@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Resume reads the events of a stream that broke. It goes on where its last block of text is still open.
+// Resume reads the events of an interrupted stream. It can be continued if its last text block is open.
 func Resume(sent []byte) (wire.Continuation, bool) {
 	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
 	var said strings.Builder

@@ -82,7 +82,7 @@ func unknown(name string, value rawjson.Value) bool {
 		name == "format" && !slices.Contains(formats, value.String())
 }
 
-// hints says in words what is removed.
+// hints describes the removed keywords in words.
 func (n *narrower) hints(v rawjson.Value) string {
 	var hints []string
 	v.ForEach(func(key, value rawjson.Value) bool {

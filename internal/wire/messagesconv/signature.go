@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// addSignature is what another provider signed, in the place where this format has its own signatures. It tells who signed, so
-// that it goes back to nobody else.
+// WrappedSignature is the signature of a provider of another format, in place of one of this format. It names the provider,
+// so that it is returned to no other.
 type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`

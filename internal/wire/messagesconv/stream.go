@@ -95,7 +95,7 @@ func (b *content) begin(w *rawjson.Writer) {
 	w.Close()
 }
 
-// appendText goes on with the block that is open.
+// appendText adds to the open block.
 func (a *responseWriter) appendText(text string) {
 	if text == "" {
 		return

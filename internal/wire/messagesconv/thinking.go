@@ -92,7 +92,7 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	if budget == 0 {
 		budget = budgets["medium"]
 	}
-	room := max(r.plan.maxTokens*4/5, minBudget) // the answer needs some of it
+	room := max(r.plan.maxTokens*4/5, minBudget) // the text needs some of the output
 	if e.Budget > 0 {
 		room = r.plan.maxTokens - 1
 	}

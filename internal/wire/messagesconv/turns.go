@@ -15,7 +15,7 @@ type turn struct {
 	blocks rawjson.Writer
 }
 
-// messages writes the turns. One that says nothing is left out, and its neighbours are joined.
+// messages writes the turns. Empty turns are dropped and their neighbours joined.
 func (r *renderer) messages(turns []llm.Message) error {
 	var written []turn
 	for i, m := range turns {
@@ -84,7 +84,7 @@ func (r *renderer) ordered(m llm.Message) []llm.Part {
 	return parts
 }
 
-// prefill drops the white space at the end of an answer that the model is to go on with.
+// prefill trims white space from the end of the text that the model continues.
 func (r *renderer) prefill(parts []llm.Part) []llm.Part {
 	last := len(parts) - 1
 	if last < 0 || parts[last].Kind != llm.TextPart {

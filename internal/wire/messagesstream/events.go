@@ -13,7 +13,7 @@ import (
 // EventOptions says how an answer is passed on to a caller of the same format.
 type EventOptions struct {
 	Reading
-	Model string // the name that the client is told; empty keeps the provider's
+	Model string // name that the client sees; empty keeps the provider's
 }
 
 // Read reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
@@ -36,13 +36,13 @@ type responseStream struct {
 	pieces []llm.Event // not yet handed out, of a whole answer that is to be one
 	split  bool        // it is such an answer
 
-	ascii, other int    // bytes of what was said
-	reported     string // the model name that the provider tells
+	ascii, other int    // bytes of text so far
+	reported     string // model name that the provider reports
 	began, over  bool
 	err          error // why the answer is not complete, once it is over
 }
 
-// Next returns the next event. Before an answer breaks off comes what it has used so far, if that is known.
+// Next returns the next event. Before an error it returns the usage so far, if known.
 func (p *responseStream) Next() (llm.Event, bool, error) {
 	for !p.over {
 		ev, ok, err := p.step()
@@ -67,7 +67,7 @@ func (p *responseStream) Wait() {
 	}
 }
 
-// Close does nothing: reading is over when nobody asks any more.
+// Close does nothing: the stream holds no resources.
 func (p *responseStream) Close() {}
 
 // step reads on. It reports false where that makes no event.

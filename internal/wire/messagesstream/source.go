@@ -27,11 +27,11 @@ type Reading struct {
 	MaxLine     int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxAnswer   int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
 
-	// Warn hears of what was mended or left out. It may be nil.
+	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// source reads an answer frame by frame. It knows how answers come, not what they mean.
+// Source reads a response frame by frame. It handles framing and limits, not the meaning of events.
 type Source struct {
 	o        Reading
 	size     int64

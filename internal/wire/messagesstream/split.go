@@ -65,7 +65,7 @@ func or(raw, otherwise string) []byte {
 	return []byte(raw)
 }
 
-// splitBlock separates how a block begins from what it says. A block of another type begins with all it has.
+// splitBlock separates the start of a block from its content. A block of an unknown type is sent as its start.
 func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	parts := map[string][]struct{ member, kind, as, empty string }{
 		"text":     {{"text", "text_delta", "text", `""`}},

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/token"
 )
 
-// counts are the figures of usage as they come in: those of a stream are totals, told again and again.
+// Counts holds the usage as it arrives. The counts of a stream are totals and are repeated.
 type Counts struct {
 	input, read, written, writtenLong, output, thinking int64
 
@@ -75,7 +75,7 @@ func compacted(v rawjson.Value, name string) (sum float64) {
 	return sum
 }
 
-// usage is nil when the provider told nothing, or something absurd: then our own count stands.
+// Usage returns nil when the provider reported nothing or implausible counts. The gateway estimates usage then.
 func (c *Counts) Usage() *llm.Usage {
 	if !c.told || c.absurd {
 		return nil
@@ -91,7 +91,7 @@ func (c *Counts) Usage() *llm.Usage {
 // tokens that were not written.
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
-// running is usage while the answer goes on: the provider has told what it read, and what it wrote is our own count.
+// RunningUsage returns the usage of a response that has not ended: the reported input and an estimate of the output.
 func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	if u == nil {
 		return nil
@@ -102,7 +102,7 @@ func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	return &soFar
 }
 
-// writeUsage writes usage as this format tells it.
+// WriteUsage writes the usage object of this format.
 func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Open()
 	w.Int("input_tokens", u.Input)

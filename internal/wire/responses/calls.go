@@ -2,7 +2,7 @@ package responses
 
 import "fairlead/internal/llm"
 
-// call begins a tool call. A second piece for the same call goes on with its arguments.
+// call begins a tool call. Another delta for the same call adds to its arguments.
 func (w *responseWriter) call(p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's answer has a tool call without a name.")
@@ -54,7 +54,7 @@ func (w *responseWriter) arguments(place int, text string) error {
 	return nil
 }
 
-// closeCall tells the arguments as a whole. A function without arguments gets the empty object: clients parse what they get.
+// closeCall sends the complete arguments. A function without arguments gets an empty object, because clients parse it.
 func (w *responseWriter) closeCall(it *item) {
 	if it.kind == functionItem && it.text.Len() == 0 {
 		_ = w.arguments(it.place, "{}") // a call that has begun always takes arguments

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// content reads a text or a list of parts. An empty text is no part.
+// content reads a text or a list of parts. An empty text has no part.
 func (r *requestReader) content(param string, v rawjson.Value) []llm.Part {
 	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {

@@ -77,7 +77,7 @@ func (r *requestReader) read() error {
 	return llm.Cancelled(r.Context)
 }
 
-// describe tells routing, limits and the log what the conversation holds.
+// describe records the properties of the conversation that routing, limits and the log need.
 func (r *requestReader) describe() {
 	req, conv := r.req, r.conv
 	req.Messages = len(conv.Messages)

@@ -69,7 +69,7 @@ func writeNamed(w io.Writer, name string, data []byte) error {
 	return sse.WriteData(w, data)
 }
 
-// Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
+// Attach implements wire.Format.
 func (Format) Attach(data []byte, name string, value []byte) []byte {
 	return rawjson.AppendMember(data, name, value)
 }
@@ -77,8 +77,8 @@ func (Format) Attach(data []byte, name string, value []byte) []byte {
 // ErrNoResponse is returned when the events contain no response.
 var ErrNoResponse = errors.New("no response among the events")
 
-// Assemble returns the answer that the events of one stream, one JSON document a line, have told: the response of the last
-// event that holds one. A whole answer comes back as it is.
+// Assemble returns the response in the last event that contains one. events has one JSON document per line. A whole response
+// is returned unchanged.
 func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// readInput reads what was said so far: a text, or a list of items.
+// readInput reads the conversation: a text or a list of items.
 func (r *requestReader) readInput(v rawjson.Value) {
 	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {
@@ -63,7 +63,8 @@ func (r *requestReader) item(param string, v rawjson.Value) {
 	case "item_reference", "compaction", "compaction_trigger":
 		r.Problem(param+".type", "An item of type %s cannot be used because the gateway does not store responses. Send the item itself.", show.Quote(kind))
 	default:
-		// The model waits for what the caller has run for it; what a provider's own tool did is told in the answer anyway.
+		// Results of client-side tools must reach the model. Records of tools that the provider ran are part of the response
+		// anyway.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
 			r.Problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
 			return

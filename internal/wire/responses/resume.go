@@ -32,7 +32,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	}))
 }
 
-// Resume reads the events of a stream that broke. It goes on where all that it has told is one text.
+// Resume reads the events of an interrupted stream. It can be continued if its only content is one text.
 func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	w := newResponseWriter(f, req, "")
 	w.begun, w.started = true, true

@@ -81,7 +81,8 @@ func stateful(name, advice string) field {
 // dropField notes a member that has no words of ours.
 func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
 
-// include lists what else an answer shall tell. Signers are always told; the rest is about tools that providers run.
+// include reads the requested extra output. Signatures are always included; the other values concern tools that providers
+// run.
 func (r *requestReader) include(v rawjson.Value) {
 	for _, entry := range r.list("include", v) {
 		if r.text("include", entry) == "message.output_text.logprobs" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// addSignature is what a provider of another format wants back, in the place where this format has encrypted reasoning. It tells who
-// newID it, so that it goes back to nobody else.
+// wrappedSignature is the signature of a provider of another format, in place of encrypted reasoning. It names the provider,
+// so that it is returned to no other.
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`

@@ -29,7 +29,7 @@ func (w *responseWriter) emitAt(it *item, ev llm.Event, kind string, members ...
 	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
 }
 
-// content is the description of an event with this text. The text counts once, also where it is told again.
+// content describes an event with this text. Repeated text counts once.
 func (w *responseWriter) content(text string) llm.Event {
 	ascii, other := bytesOf(text)
 	w.ascii += ascii
@@ -62,7 +62,7 @@ func (w *responseWriter) open(it *item, ev llm.Event) *item {
 	return it
 }
 
-// current is the item that is being told, if it is of this kind.
+// current returns the open item if it is of this kind.
 func (w *responseWriter) current(kind string) *item {
 	if n := len(w.items); n > 0 && w.items[n-1].kind == kind && w.items[n-1].status == "in_progress" {
 		return w.items[n-1]
@@ -70,7 +70,8 @@ func (w *responseWriter) current(kind string) *item {
 	return nil
 }
 
-// closeText closes what was said or thought before something else begins. Calls stay open: their arguments may take turns.
+// closeText closes open text or thinking before another item begins. Calls stay open, because their arguments may
+// interleave.
 func (w *responseWriter) closeText() {
 	for _, it := range w.said {
 		w.close(it, false)
@@ -141,7 +142,7 @@ func (w *responseWriter) closePart(it *item) {
 	w.emitAt(it, llm.Event{}, "response.content_part.done", "content_index", n, "part", p.json())
 }
 
-// think tells thinking as the summary of a reasoning item, which is where clients of this format look for it.
+// think sends thinking as the summary of a reasoning item, where clients expect it.
 func (w *responseWriter) think(text string) {
 	if text == "" {
 		return

@@ -89,7 +89,7 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	return nil
 }
 
-// begin takes the answer's id from the first delta that tells it.
+// begin takes the response id from the first delta that has one.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -141,7 +141,7 @@ func malformed(message string) error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// end closes what is open. What a bound or a filter cut is incomplete.
+// end closes open items. After a length limit or a filter they are incomplete.
 func (w *responseWriter) end(finish string) {
 	calls := false
 	for _, it := range w.items {
@@ -186,7 +186,7 @@ func (w *responseWriter) complete() {
 	w.ready = append(w.ready, ev)
 }
 
-// fail ends the events with an error. What was used until then is told to us, not to the caller.
+// fail ends the events with an error, after the usage so far, which is not sent to the client.
 func (w *responseWriter) fail(yield func(llm.Event, error) bool, err error) {
 	if w.stream && w.usage != nil {
 		if !yield(llm.Event{Data: []byte("{}"), Bare: true, Usage: w.usage, Model: w.reported}, nil) {
