@@ -153,7 +153,7 @@ func Run(ctx context.Context, o Options) error {
 
 func (a *App) warnBaseline() {
 	if text := a.fleet.Load().UnknownBaseline(a.loaded().Config.DefaultModel); text != "" {
-		a.log.Warn("the configuration is doubtful", "why", text)
+		a.log.Warn("suspicious configuration", "problem", text)
 	}
 }
 
@@ -190,7 +190,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openStore(ctx, c); err != nil {
 		return err
 	}
-	if err := a.patiently(ctx, func() error { return a.openAccounts(ctx, c) }); err != nil {
+	if err := a.retryWhileUnreachable(ctx, func() error { return a.openAccounts(ctx, c) }); err != nil {
 		return err
 	}
 	if err := a.openGateway(ctx, c); err != nil {
@@ -242,21 +242,21 @@ func (a *App) openStore(ctx context.Context, c config.Config) error {
 	a.storeName = storeName(c)
 	_, statErr := os.Stat(a.storeName)
 	a.storeNew = errors.Is(statErr, os.ErrNotExist) && c.Store == "sqlite"
-	return a.patiently(ctx, func() (err error) {
+	return a.retryWhileUnreachable(ctx, func() (err error) {
 		a.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{})
 		return err
 	})
 }
 
-// patiently repeats a step of the start for as long as the database is away: a process that runs but is not ready is easier
+// retryWhileUnreachable repeats a step of the start for as long as the database is away: a process that runs but is not ready is easier
 // to operate than one that ends.
-func (a *App) patiently(ctx context.Context, step func() error) error {
+func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := step()
 		if err == nil || a.loaded().Config.Store == "sqlite" || !store.Unreachable(err) {
 			return err
 		}
-		a.log.WarnContext(ctx, "the database does not answer yet", "error", err.Error())
+		a.log.WarnContext(ctx, "database unavailable, retrying", "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -326,7 +326,7 @@ func isLoopback(address net.Addr) bool {
 // is no error.
 func (a *App) report(doing string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.log.Warn("a part has trouble and goes on", "doing", doing, "error", err.Error())
+		a.log.Warn("background task failed, retrying", "task", doing, "error", err.Error())
 	}
 }
 
@@ -344,7 +344,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("read the predictor: %w", err)
 	}
 	var f *providerset.Set
-	if err := a.patiently(ctx, func() (err error) {
+	if err := a.retryWhileUnreachable(ctx, func() (err error) {
 		if f, err = a.build(ctx, a.loaded()); err != nil {
 			return err
 		}
@@ -442,13 +442,13 @@ func (a *App) openAdmin() error {
 // announce says where everything is: a text for people, one line for machines.
 func (a *App) announce(took time.Duration) {
 	if a.options.Terminal {
-		a.greet(a.options.Out, took)
+		a.printBanner(a.options.Out, took)
 		return
 	}
 	base, _ := a.addresses()
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
 		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
 	if a.setupCode != "" {
-		a.log.Info("no account yet, open the setup link to create the first one", "setup", a.setupText())
+		a.log.Info("no account yet, open the setup link to create the owner account", "setup", a.setupText())
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// greet writes the start-up text for people. It never shows a whole secret, nor an address that cannot be opened.
-func (a *App) greet(w io.Writer, took time.Duration) {
+// printBanner writes the start-up text for a terminal. It never shows a whole secret or an address that cannot be opened.
+func (a *App) printBanner(w io.Writer, took time.Duration) {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	fmt.Fprintf(&b, "fairlead %s (%s/%s, %s)\n", a.version, runtime.GOOS, runtime.GOARCH, runtime.Version())

@@ -18,7 +18,7 @@ const (
 // lead is what one replica does for all of them, while it is the elected one.
 func (a *App) lead(ctx context.Context) {
 	if a.loaded().Config.Store != "sqlite" {
-		a.log.InfoContext(ctx, "this replica does the periodic work now")
+		a.log.InfoContext(ctx, "became the leader, running periodic tasks")
 	}
 	var all sync.WaitGroup
 	all.Go(func() { repeat(ctx, expireEvery, func() { a.expire(ctx) }) })

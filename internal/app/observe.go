@@ -54,7 +54,7 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 }
 
 func (a *App) warnBudget(b ledger.Budget, s ledger.Status) {
-	a.log.Warn("budget passed its warning level", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
+	a.log.Warn("budget warning level exceeded", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
 }
 
 // gauges are read when metrics are scraped.

@@ -22,7 +22,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
 	if err == nil {
-		err = config.WatchUpTo(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "the prices changed") })
+		err = config.WatchUpTo(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
 	}
 	a.report("watch prices", err)
 }
@@ -68,11 +68,11 @@ func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time)
 	}
 	for _, change := range diff.Changes {
 		if change.State == importer.Refused {
-			a.log.Warn("price refused", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
+			a.log.Warn("price rejected", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
 		}
 	}
 	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
-		"refused", diff.Count(importer.Refused), "unchanged", diff.Unchanged)
+		"rejected", diff.Count(importer.Refused), "unchanged", diff.Unchanged)
 	return nil
 }
 

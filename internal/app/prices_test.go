@@ -122,7 +122,7 @@ func TestRefreshTakesOverWhatDoesNotJump(t *testing.T) {
 	if p := priceOf(t, pricebook.Of(c), "openai", "gpt-5"); p.Input != money.PerMillion(1.25) {
 		t.Errorf("a jump was accepted: %+v", p)
 	}
-	for _, part := range []string{"price refused", "model=gpt-5", "prices refreshed", "changed=1"} {
+	for _, part := range []string{"price rejected", "model=gpt-5", "prices refreshed", "changed=1"} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("%q is not in the log:\n%s", part, log.String())
 		}

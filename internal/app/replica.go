@@ -54,7 +54,7 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
 	if !f.link.AwaitReady(ctx, joinTime) {
-		a.log.WarnContext(ctx, "Redis does not answer yet: limits and budgets are kept by shares", "replicas", f.link.State().Replicas)
+		a.log.WarnContext(ctx, "redis unavailable at start, using per-replica limits", "replicas", f.link.State().Replicas)
 	}
 	return nil
 }
@@ -83,12 +83,12 @@ func (a *App) lastSeen(ctx context.Context) int {
 // reportRedis tells that Redis has gone or is back. One that comes and goes is not told of each time.
 func (a *App) reportRedis(f *fellows, err error) {
 	if err == nil {
-		a.log.Debug("Redis answers")
+		a.log.Debug("redis available")
 		return
 	}
 	now, last := time.Now().UnixNano(), f.complained.Load()
 	if now-last > int64(complainEvery) && f.complained.CompareAndSwap(last, now) {
-		a.log.Warn("Redis does not answer in time: limits and budgets are kept by shares", "replicas", f.link.State().Replicas, "error", err.Error())
+		a.log.Warn("redis unavailable, using per-replica limits", "replicas", f.link.State().Replicas, "error", err.Error())
 	}
 }
 
@@ -185,7 +185,7 @@ func (a *App) hear(message string) {
 // tellEnd tells other replicas of a key that has ended here.
 func (a *App) tellEnd(ctx context.Context, e account.Ending) {
 	if a.fellows != nil {
-		a.report("tell other replicas of an ended key", sendEnd(ctx, a.fellows.link, e))
+		a.report("publish an ended key", sendEnd(ctx, a.fellows.link, e))
 	}
 }
 
@@ -238,5 +238,5 @@ func (a *App) redisCheck() (check, bool) {
 		return check{}, false
 	}
 	state := a.fellows.link.State()
-	return check{Name: "redis", OK: true, Note: note(!state.Ready, "away: limits and budgets are kept by shares")}, true
+	return check{Name: "redis", OK: true, Note: note(!state.Ready, "unavailable, using per-replica limits")}, true
 }

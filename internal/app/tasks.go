@@ -38,7 +38,7 @@ func (a *App) start(ctx context.Context) {
 	a.startReplicas(ctx)
 	if loaded := a.loaded(); loaded.Path != "" {
 		a.tasks.Go(func() {
-			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "the file changed") }))
+			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "file changed") }))
 		})
 	}
 }
@@ -58,7 +58,7 @@ func (a *App) listenForReloads(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.options.Reload:
-			a.reload(ctx, "asked by signal")
+			a.reload(ctx, "signal")
 		}
 	}
 }
@@ -69,19 +69,19 @@ func (a *App) reload(ctx context.Context, why string) {
 	defer a.reloading.Unlock()
 	next, err := a.options.Load()
 	if err != nil {
-		a.log.Error("configuration refused, the old one stays", "why", why, "error", err.Error())
+		a.log.Error("configuration rejected, keeping the previous one", "trigger", why, "error", err.Error())
 		return
 	}
 	changed, restart := config.Diff(&a.loaded().Config, &next.Config)
 	config.KeepUntilRestart(&a.loaded().Config, &next.Config)
 	if err := a.apply(ctx, next); err != nil {
-		a.log.Error("configuration refused, the old one stays", "why", why, "error", err.Error())
+		a.log.Error("configuration rejected, keeping the previous one", "trigger", why, "error", err.Error())
 		return
 	}
-	a.log.Info("configuration reloaded", "why", why, "changed", changed)
+	a.log.Info("configuration reloaded", "trigger", why, "changed", changed)
 	a.warnBaseline()
 	if len(restart) > 0 {
-		a.log.Warn("these settings need a restart to take effect", "settings", restart)
+		a.log.Warn("restart required for changed settings", "settings", restart)
 	}
 }
 
@@ -106,7 +106,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 // stop drains the requests under way and ends the parts from the top down.
 func (a *App) stop(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	a.log.Info("stopping: waiting for requests under way")
+	a.log.Info("shutting down, waiting for active requests")
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	a.gateway.Drain(drain)
@@ -120,7 +120,7 @@ func (a *App) stop(ctx context.Context) error {
 	flush, done := context.WithTimeout(ctx, 5*time.Second) // a client that does not hang up must not use it up
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
-		a.log.Warn("some entries stay in the spool until the next start", "error", flushErr.Error())
+		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())
 	}
 	a.endTasks()
 	a.tasks.Wait()

@@ -102,7 +102,7 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 		redactor, err := redact.New(rules)
 		t.redactor, t.broken = redactor, err != nil
 		if err != nil {
-			r.log.Error("redaction rules cannot be used; texts are not stored", "workspace", workspaceID, "error", err.Error())
+			r.log.Error("invalid redaction rules, bodies are not stored", "workspace", workspaceID, "error", err.Error())
 		}
 	}
 	r.tenants[workspaceID] = t
@@ -253,6 +253,6 @@ func (a *allowance) spend(d time.Duration) {
 func (r *Filter) warn(t *tenantRules, workspaceID string) {
 	now, last := r.now().UnixNano(), t.usage.warned.Load()
 	if now-last >= int64(redactWarnEvery) && t.usage.warned.CompareAndSwap(last, now) {
-		r.log.Warn("redaction rules are too slow, texts are not stored", "workspace", workspaceID)
+		r.log.Warn("redaction rules too slow, bodies are not stored", "workspace", workspaceID)
 	}
 }

@@ -64,11 +64,11 @@ func TestBadFileOnReloadIsRefused(t *testing.T) {
 		{"a policy for a model of nobody", good + "policies: [{name: mine, pin: no-such-model}]\n", `no model is called \"no-such-model\"`},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
-			refusals := strings.Count(g.Log(), "configuration refused")
+			refusals := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad.text)
-			harness.Eventually(t, "the refusal is logged", func() bool { return strings.Count(g.Log(), "configuration refused") > refusals })
+			harness.Eventually(t, "the refusal is logged", func() bool { return strings.Count(g.Log(), "configuration rejected") > refusals })
 			log := g.Log()
-			if last := log[strings.LastIndex(log, "configuration refused"):]; !strings.Contains(last, bad.reason) {
+			if last := log[strings.LastIndex(log, "configuration rejected"):]; !strings.Contains(last, bad.reason) {
 				t.Errorf("the reason is not told: %s", last)
 			}
 			wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))

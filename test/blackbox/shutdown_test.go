@@ -107,7 +107,7 @@ func TestSilentConnectionDoesNotKeepEntriesBack(t *testing.T) {
 
 	g.Stop(t)
 
-	if strings.Contains(g.Log(), "stay in the spool") {
+	if strings.Contains(g.Log(), "remain in the spool") {
 		t.Error("an entry was left in the spool")
 	}
 	stdout, stderr, code := g.CLI(t, "requests", "show", answer.Header.Get("X-Request-Id"), "--json")

@@ -79,7 +79,7 @@ func replicaKilled(t *testing.T, size Size) string {
 }
 
 // leads says whether a gateway has been elected.
-func leads(g *harness.Gateway) bool { return strings.Contains(g.Log(), "does the periodic work now") }
+func leads(g *harness.Gateway) bool { return strings.Contains(g.Log(), "became the leader") }
 
 // judgeByID compares what clients of several replicas saw with what the log says, by the ids that answers carried.
 func judgeByID(t *testing.T, seen []transcript, rows []row) verdict {

@@ -210,9 +210,9 @@ func badReload(t *testing.T, size Size) string {
 	refused := 0
 	for range size.of(1, 5) {
 		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same twice in a row, which would not be a change
-			before := strings.Count(g.Log(), "configuration refused")
+			before := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad[name])
-			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration refused") > before })
+			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })
 			refused++
 		}
 	}
