@@ -111,7 +111,7 @@ func (c *Console) Confirm(ctx context.Context, o *Options, question string) (boo
 		return true, nil
 	}
 	if !c.CanAsk {
-		return false, Usagef("repeat the command with --yes", "cannot ask for confirmation, because this is not a terminal: %s", question)
+		return false, Usagef("repeat the command with --yes", "cannot ask for confirmation: this is not a terminal. %s", question)
 	}
 	fmt.Fprintf(c.Err, "%s [y/N] ", question)
 	answer, err := c.readLine(ctx)
@@ -146,7 +146,7 @@ func (c *Console) PrintTable(o *Options, t *Table) error {
 		return err
 	}
 	if hidden := t.hidden(width); len(hidden) > 0 {
-		c.Infof(o, "hidden at this width: %s; use a wider terminal or --json", strings.Join(hidden, ", "))
+		c.Infof(o, "hidden columns: %s. Use a wider terminal or --json", strings.Join(hidden, ", "))
 	}
 	return nil
 }
@@ -212,18 +212,18 @@ func (c *Console) Password(ctx context.Context, stdin bool) (string, error) {
 		return line, err
 	}
 	if !c.CanAsk {
-		return "", Usagef("pipe the password in and add --password-stdin", "nobody can be asked for a password, because this is not a terminal")
+		return "", Usagef("pipe the password in and add --password-stdin", "cannot ask for a password: this is not a terminal")
 	}
 	first, err := c.ask(ctx, "Password: ")
 	if err != nil {
 		return "", err
 	}
-	second, err := c.ask(ctx, "Again: ")
+	second, err := c.ask(ctx, "Repeat password: ")
 	if err != nil {
 		return "", err
 	}
 	if first != second {
-		return "", errors.New("the two passwords differ")
+		return "", errors.New("the passwords do not match")
 	}
 	return first, nil
 }

@@ -99,11 +99,11 @@ func FixText(err error) string {
 	case errors.Is(err, requestlog.ErrTooSlow):
 		return "add --from now-1h or another filter"
 	case errors.Is(err, vault.ErrOtherKey):
-		return "put master.key from the backup into the data directory, or set master_key to the one that was used"
+		return "restore master.key from a backup into the data directory, or set master_key"
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "stop what listens there, or choose another address:  --listen,  or admin_listen in the configuration"
+		return "stop the process that uses the address, or choose another one with --listen, or admin_listen in the configuration"
 	case errors.Is(err, store.ErrLocked):
-		return "stop that server, or give this one another --data-dir"
+		return "stop that server, or use another --data-dir"
 	}
 	return ""
 }

@@ -14,13 +14,13 @@ type Options struct {
 }
 
 func (o *Options) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Config, "config", "", "path of the configuration file")
-	flags.StringVar(&o.dataDir, "data-dir", "", "directory of the database, the spool and the master key")
-	flags.BoolVar(&o.JSON, "json", false, "write JSON: one object, or one per line for lists")
-	flags.BoolVar(&o.Quiet, "quiet", false, "write results only")
-	flags.BoolVar(&o.noColor, "no-color", false, "write no colours; so does NO_COLOR")
-	flags.BoolVar(&o.yes, "yes", false, "answer yes to questions")
-	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local zone")
+	flags.StringVar(&o.Config, "config", "", "path of the configuration file (default: fairlead.yaml in ., $XDG_CONFIG_HOME/fairlead or /etc/fairlead)")
+	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the database, the spool and the master key")
+	flags.BoolVar(&o.JSON, "json", false, "print JSON: one object, or one object per line for lists")
+	flags.BoolVar(&o.Quiet, "quiet", false, "print results only")
+	flags.BoolVar(&o.noColor, "no-color", false, "do not use colors (also: NO_COLOR=1)")
+	flags.BoolVar(&o.yes, "yes", false, "answer yes to all questions")
+	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local time zone")
 }
 
 // Flags are the settings given on the command line.

@@ -18,11 +18,11 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	o := &Options{}
 	root := &cobra.Command{
 		Use:   "fairlead",
-		Short: "Fairlead routes model requests: one endpoint in front of every provider",
+		Short: "Route model requests: one endpoint for every provider",
 		Example: `  fairlead serve                                  start the gateway on 127.0.0.1:8080
-  fairlead keys create --name ci                  make an API key
-  fairlead requests list --decision fallback      look at what was routed
-  fairlead requests show req_01J…                 see why, and what it cost`,
+  fairlead keys create --name ci                  create an API key
+  fairlead requests list --decision fallback      list requests that used a fallback
+  fairlead requests show req_01J…                 show the decision and the cost`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Version:           c.Version,

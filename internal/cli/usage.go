@@ -32,7 +32,7 @@ Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 {{- if .HasAvailableInheritedFlags}}
 
-Flags of every command:
+Global flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 `
 
@@ -41,7 +41,7 @@ func Group(use, short, example string, commands ...*cobra.Command) *cobra.Comman
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("see  "+cmd.CommandPath()+" --help", "%s needs a command: %s", cmd.CommandPath(), JoinOr(names(cmd)))
+			return Usagef("see  "+cmd.CommandPath()+" --help", "%s requires a command: %s", cmd.CommandPath(), JoinOr(names(cmd)))
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -78,7 +78,7 @@ func OneArg(what string) cobra.PositionalArgs {
 		case len(args) == 0:
 			return Usagef("run  "+cmd.UseLine(), "%s is missing", what)
 		case len(args) > 1:
-			return Usagef("run  "+cmd.UseLine(), "unexpected %q: only %s is taken", args[1], what)
+			return Usagef("run  "+cmd.UseLine(), "unexpected %q: only %s is accepted", args[1], what)
 		}
 		return nil
 	}

@@ -33,7 +33,7 @@ func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
 	var email, name string
 	var stdin bool
 	cmd := &cobra.Command{
-		Use: "create --email EMAIL", Short: "Create an account; the first one owns the instance's first workspace", Args: cli.NoArgs,
+		Use: "create --email EMAIL", Short: "Create an account; the first account owns the first workspace", Args: cli.NoArgs,
 		Example: `  fairlead admin create --email you@example.com
   printf '%s' "$PASSWORD" | fairlead admin create --email you@example.com --password-stdin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,12 +49,12 @@ func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
 				if err != nil {
 					return accountError(err)
 				}
-				return tellAccount(c, o, created, "Account %s is created. Sign in at "+instance.BaseURL(i.Config))
+				return tellAccount(c, o, created, "Created account %s. Sign in at "+instance.BaseURL(i.Config))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&email, "email", "", "email address to sign in with")
-	cmd.Flags().StringVar(&name, "name", "", "name of the person (default the part before the @)")
+	cmd.Flags().StringVar(&name, "name", "", "name of the person (default: the part before the @)")
 	passwordFlag(cmd, &stdin)
 	return cmd
 }
@@ -78,7 +78,7 @@ func newAdminReset(c *cli.Console, o *cli.Options) *cobra.Command {
 				if err := i.Accounts.ResetPassword(cmd.Context(), email, password); err != nil {
 					return accountError(err)
 				}
-				return tellAccount(c, o, account.Account{Email: email}, "The password of %s is changed, and its sessions are ended.")
+				return tellAccount(c, o, account.Account{Email: email}, "Changed the password of %s and ended its sessions.")
 			})
 		},
 	}
@@ -140,7 +140,7 @@ func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&email, "email", "", "email address of the member")
-	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default the instance's first workspace)")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default: the first workspace)")
 	cmd.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the API keys that the member created")
 	return cmd
 }
@@ -149,7 +149,7 @@ func tellRemoved(c *cli.Console, o *cli.Options, view removedView) error {
 	if o.JSON {
 		return c.PrintJSON(view)
 	}
-	c.Infof(o, "%s is removed from workspace %s. %d API keys are revoked.", cli.Clean(view.Email), view.WorkspaceID, len(view.RevokedKeys))
+	c.Infof(o, "Removed %s from workspace %s and revoked %d API keys.", cli.Clean(view.Email), view.WorkspaceID, len(view.RevokedKeys))
 	for _, key := range view.RevokedKeys {
 		c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
 	}

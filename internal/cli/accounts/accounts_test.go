@@ -20,7 +20,7 @@ func TestCreateAccount(t *testing.T) {
 	if out != "" {
 		t.Errorf("stdout: %s", out)
 	}
-	clitest.MustContain(t, err, "Account you@example.com is created. Sign in at http://127.0.0.1:8080")
+	clitest.MustContain(t, err, "Created account you@example.com. Sign in at http://127.0.0.1:8080")
 
 	i, w := l.Open()
 	person, _, errLogin := i.Accounts.Login(t.Context(), "you@example.com", "correct horse battery", account.Visitor{})
@@ -110,7 +110,7 @@ func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
 
 	_, said := l.Run(cli.ExitOK, "admin", "remove-member", "--email", "B@example.com")
 
-	clitest.MustContain(t, said, "B@example.com is removed from workspace "+w.ID+". 1 API keys are revoked.", key.ID+"  ci")
+	clitest.MustContain(t, said, "Removed B@example.com from workspace "+w.ID+" and revoked 1 API keys.", key.ID+"  ci")
 	if stored, err := i.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || stored.RevokedAt.IsZero() {
 		t.Errorf("the key is %+v, %v", stored, err)
 	}
@@ -131,7 +131,7 @@ func TestPasswordsAreAskedForTwice(t *testing.T) {
 	l.Console.CanAsk = true
 	l.Console.Secret = answers("correct horse battery", "correct horse")
 	_, err := l.Run(cli.ExitFailed, "admin", "create", "--email", "a@example.com")
-	clitest.MustContain(t, err, "Password: ", "Again: ", "error: the two passwords differ")
+	clitest.MustContain(t, err, "Password: ", "Repeat password: ", "error: the passwords do not match")
 	l.Console.Secret = answers("short", "short")
 	_, err = l.Run(cli.ExitUsage, "admin", "create", "--email", "a@example.com")
 	clitest.MustContain(t, err, "error: The password must have at least 10 characters.")

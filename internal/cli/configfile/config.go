@@ -25,7 +25,7 @@ func NewConfig(c *cli.Console, o *cli.Options) *cobra.Command {
 
 func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "check [FILE]", Short: "Look for problems in the configuration; exit code 3 when there are any", Args: cli.OptionalArg("the path of a file"),
+		Use: "check [FILE]", Short: "Check the configuration; the exit code is 3 when it has problems", Args: cli.OptionalArg("the path of a file"),
 		Example: `  fairlead config check
   fairlead config check /etc/fairlead/fairlead.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,7 +89,7 @@ func showFine(c *cli.Console, o *cli.Options, loaded *config.Loaded) error {
 		name = "no file, defaults and environment"
 	}
 	cfg := loaded.Config
-	return c.Print(fmt.Sprintf("%s: fine – %s, listens on %s, data in %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
+	return c.Print(fmt.Sprintf("%s: ok – %s, listen %s, data directory %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
 }
 
 func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {
@@ -97,7 +97,7 @@ func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print every effective value, secrets masked", Args: cli.NoArgs,
 		Example: `  fairlead config print
-  fairlead config print --origin                   … with where each value came from
+  fairlead config print --origin                   with the origin of each value
   fairlead config print --json | jq .timeouts`,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			loaded, err := instance.LoadConfig(c, o, o.Flags())
@@ -110,7 +110,7 @@ func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {
 			return loaded.Print(c.Out, origin)
 		},
 	}
-	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value came from: default, file and line, variable or flag")
+	cmd.Flags().BoolVar(&origin, "origin", false, "also print the origin of each value: default, file and line, variable or flag")
 	return cmd
 }
 

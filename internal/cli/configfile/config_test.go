@@ -24,7 +24,7 @@ func TestCheckConfiguration(t *testing.T) {
 	}
 	write("listen: 127.0.0.1:9000\nproviders: [{name: openai, api_keys: [sk-0123456789abcdef]}]\n")
 	out, _ := l.Run(cli.ExitOK, "config", "check", path)
-	clitest.MustContain(t, out, path+": fine – 1 provider, listens on 127.0.0.1:9000, data in "+l.Dir)
+	clitest.MustContain(t, out, path+": ok – 1 provider, listen 127.0.0.1:9000, data directory "+l.Dir)
 
 	write("listn: 127.0.0.1:9000\nsimulator: sometimes\n")
 	out, err := l.Run(cli.ExitProblems, "config", "check", path)
@@ -75,7 +75,7 @@ func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
 	}
 	write("providers:\n  - {name: openai, api_keys: [sk-0123456789abcdef], tags: [eu]}\npolicies:\n  - {name: in-europe, allow: {tags: [eu, local]}}\n")
 	out, _ := l.Run(cli.ExitOK, "config", "check", path)
-	clitest.MustContain(t, out, path+": fine")
+	clitest.MustContain(t, out, path+": ok")
 
 	write("master_key: short # 0123456789\npolicies:\n  - {name: cheap, pin: gtp-4.1}\n")
 	out, _ = l.Run(cli.ExitProblems, "config", "check", path)

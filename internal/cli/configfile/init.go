@@ -26,9 +26,9 @@ type written struct {
 
 func NewInit(c *cli.Console, o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "init [FILE]", Short: "Write a starting configuration file, every setting commented out", Args: cli.OptionalArg("the path of a file"),
-		Long: "Write a starting configuration file: what most people set, commented out, so that nothing changes until a line is switched on.\n" +
-			"Without FILE it is the one that --config or FAIRLEAD_CONFIG names, else fairlead.yaml here. A file that is there is left alone.",
+		Use: "init [FILE]", Short: "Write a configuration file with every setting commented out", Args: cli.OptionalArg("the path of a file"),
+		Long: "Write a configuration file with the most common settings, all commented out.\n" +
+			"The default FILE is --config, FAIRLEAD_CONFIG or fairlead.yaml. An existing file is not changed.",
 		Example: `  fairlead init
   fairlead init /etc/fairlead/fairlead.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -39,7 +39,7 @@ func NewInit(c *cli.Console, o *cli.Options) *cobra.Command {
 			if o.JSON {
 				return c.PrintJSON(written{path})
 			}
-			c.Infof(o, "switch on what you need, then run  fairlead config check %s", cli.Clean(path))
+			c.Infof(o, "edit the file, then run  fairlead config check %s", cli.Clean(path))
 			return c.Print(cli.Clean(path) + ": written\n")
 		},
 	}
@@ -50,11 +50,11 @@ func writeStarting(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return cli.WithFix(fmt.Errorf("there is a file %s already, and it was left alone", path), "edit it, or name another:  fairlead init other.yaml")
+		return cli.WithFix(fmt.Errorf("%s already exists and was not changed", path), "edit it, or use another name:  fairlead init other.yaml")
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.WithFix(fmt.Errorf("write %s: its directory is not there", path), "make the directory first, or name another file")
+		return cli.WithFix(fmt.Errorf("write %s: the directory does not exist", path), "create the directory, or use another file")
 	case errors.Is(err, fs.ErrPermission):
-		return cli.WithFix(fmt.Errorf("write %s: this user may not", path), "name a file in a directory of your own, or run it as the user who owns this one")
+		return cli.WithFix(fmt.Errorf("write %s: permission denied", path), "use a file in a directory you own, or run the command as its owner")
 	case err != nil:
 		return fmt.Errorf("make the configuration file: %w", err)
 	}

@@ -23,7 +23,7 @@ func TestStartingFileIsFineAsItIsAndSwitchedOn(t *testing.T) {
 		t.Error("editors find no schema in the first line")
 	}
 	out, err = l.Run(cli.ExitOK, "config", "check", path)
-	clitest.MustContain(t, out, path+": fine – 0 providers, listens on 127.0.0.1:8080")
+	clitest.MustContain(t, out, path+": ok – 0 providers, listen 127.0.0.1:8080")
 	if err != "" {
 		t.Errorf("a starting file that is warned about: %s", err)
 	}
@@ -41,7 +41,7 @@ func TestStartingFileIsFineAsItIsAndSwitchedOn(t *testing.T) {
 	}
 	l.Console.Env = append(l.Console.Env, "OPENAI_API_KEY=sk-0123456789abcdef", "DATABASE_PASSWORD=secret", "FAIRLEAD_DETECT=")
 	out, err = l.Run(cli.ExitOK, "config", "check", path)
-	clitest.MustContain(t, out, path+": fine – 2 providers")
+	clitest.MustContain(t, out, path+": ok – 2 providers")
 	if err != "" {
 		t.Errorf("what can be switched on is warned about: %s", err)
 	}
@@ -56,13 +56,13 @@ func TestStartingFileOverwritesNothing(t *testing.T) {
 	}
 	for _, line := range [][]string{{"init", path}, {"init", "--yes", "--config", path}} {
 		out, err := l.Run(cli.ExitFailed, line...)
-		clitest.MustContain(t, err, "error: there is a file "+path+" already", "fix: edit it, or name another")
+		clitest.MustContain(t, err, "error: "+path+" already exists", "fix: edit it, or use another name")
 		if text, errRead := os.ReadFile(path); errRead != nil || string(text) != "listen: 127.0.0.1:9000\n" || out != "" {
 			t.Errorf("%v: it is now %q, %v; stdout %q", line, text, errRead, out)
 		}
 	}
 	_, err := l.Run(cli.ExitFailed, "init", filepath.Join(filepath.Dir(path), "nowhere", "fairlead.yaml"))
-	clitest.MustContain(t, err, "its directory is not there", "fix: make the directory first")
+	clitest.MustContain(t, err, "the directory does not exist", "fix: create the directory")
 }
 
 // The file that is written is the one that a server started in the same way reads.

@@ -32,10 +32,10 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	var f backtestFlags
 	cmd := &cobra.Command{
-		Use: "backtest", Short: "Decide stored traffic anew, under other policies or another objective, and say what changes", Args: cli.NoArgs,
-		Long: "Decide stored requests for auto anew and compare with what was really chosen: routes, costs for the same tokens, predicted quality.\n" +
-			"Without --policies and --objective it tries what is in force today. It covers cost and routing, and says nothing about the answers beyond\n" +
-			"what the predictor expects. No provider is called. The filters are those of  fairlead requests list.",
+		Use: "backtest", Short: "Re-run logged requests with other policies or another objective and report the changes", Args: cli.NoArgs,
+		Long: "Re-run the routing of logged requests for auto and compare with the logged decisions: routes, cost for the same tokens, predicted quality.\n" +
+			"Without --policies and --objective it uses the active policies. The quality of answers is the prediction only.\n" +
+			"No provider is called. The filters are those of  fairlead requests list.",
 		Example: `  fairlead backtest --since 7d --policies draft.yaml
   fairlead backtest --since 24h --objective cost --key ci
   fairlead backtest --from 2026-11-01 --to 2026-11-08 --objective 0.7 --json | jq .versus_logged.cost`,
@@ -49,7 +49,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 				return err
 			}
 			if f.limit < 0 {
-				return cli.Usagef("use a number above 0, or leave it out", "--limit: %d is out of range", f.limit)
+				return cli.Usagef("use a number above 0, or omit it", "--limit: %d is out of range", f.limit)
 			}
 			return r.WithRouting(cmd.Context(), func(from instance.Routed) error {
 				draft, err := r.Draft(from, f.policies)
@@ -67,13 +67,13 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 		},
 	}
 	filter.AddFlags(cmd)
-	cmd.Flags().StringVar(&f.since, "since", "", "how far to go back, such as 24h or 7d, or a time (default "+backtestSpan+")")
-	cmd.Flags().StringVar(&f.until, "until", "", "end at this time, or so long ago (default now)")
-	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to try in place of the workspace's; those of the instance stay")
-	cmd.Flags().StringVar(&f.objective, "objective", "", "cost, quality, speed, or a number from 0 (cheapest) to 1 (best), in place of the requests' own")
-	cmd.Flags().Int64Var(&f.limit, "limit", 0, "most requests to look at, the newest ones (default all)")
-	cmd.Flags().BoolVar(&f.all, "all", false, "also requests that named their model, embeddings and moderations")
-	cmd.Flags().BoolVar(&f.ready, "ready", false, "as if every provider had been ready, whatever circuits and limits were recorded")
+	cmd.Flags().StringVar(&f.since, "since", "", "start: a duration such as 24h or 7d, or a time (default "+backtestSpan+")")
+	cmd.Flags().StringVar(&f.until, "until", "", "end: a time, or a duration before now (default: now)")
+	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's; global policies still apply")
+	cmd.Flags().StringVar(&f.objective, "objective", "", "cost, quality, speed, or a number from 0 (cheapest) to 1 (best) (default: as requested)")
+	cmd.Flags().Int64Var(&f.limit, "limit", 0, "maximum number of requests, newest first (default: all)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "include requests for an explicit model, embeddings and moderations")
+	cmd.Flags().BoolVar(&f.ready, "ready", false, "assume that every provider was available, ignoring logged circuits and limits")
 	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
 	return cmd
 }
@@ -84,7 +84,7 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 	instead := map[string]string{} // flags that stand for others here
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
-			return requestlog.Filter{}, cli.Usagef("leave one of the two out", "both --%s and --%s are given", end.flag, end.name)
+			return requestlog.Filter{}, cli.Usagef("use only one of them", "both --%s and --%s are given", end.flag, end.name)
 		}
 		if text := end.text; text != "" || len(values[end.name]) == 0 && end.usual != "" {
 			if text == "" {
@@ -136,7 +136,7 @@ func (r *decisionCommands) backtest(ctx context.Context, from instance.Routed, o
 	report, err := replay.Run(ctx, from.Instance.Store.Log, o, func(p replay.Progress) { bar.Add(int(p.Done) - bar.Done) })
 	bar.End()
 	if err != nil {
-		r.Console.Infof(r.Options, "%s decided before it ended", cli.Plural(int(report.Decided), "request"))
+		r.Console.Infof(r.Options, "%s decided before the backtest stopped", cli.Plural(int(report.Decided), "request"))
 		return err
 	}
 	if took := r.Console.Now().Sub(began); took > 0 && report.Decided > 0 {

@@ -18,28 +18,28 @@ type backtestPage struct {
 }
 
 // caution stands beside what a backtest says.
-const caution = "Costs are for the tokens that were really used: another model might have written more or less. Quality is what the predictor expects, not what anybody said of an answer."
+const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted, not measured."
 
 func (p *backtestPage) report(r *replay.Report) {
 	p.Paragraph(p.headline(r), 0)
 	p.WriteString("\n")
-	p.Field("tried", rulesText(r))
+	p.Field("rules", rulesText(r))
 	for _, s := range r.Skipped {
-		p.Field("not decided", cli.Count(s.Requests)+": "+s.Words)
+		p.Field("skipped", cli.Count(s.Requests)+": "+s.Words)
 	}
 	if r.Decided == 0 {
 		return
 	}
-	p.comparison("Against what was really chosen", &r.Logged)
+	p.comparison("Compared with the logged decisions", &r.Logged)
 	if r.InLive != nil {
-		p.comparison("Against what is in force", r.InLive)
+		p.comparison("Compared with the active policies", r.InLive)
 	}
 	if len(r.Policies) > 0 {
 		p.Section("Policies")
 		p.Table(policyFigures(r.Policies))
 	}
-	p.changes("Largest changes of cost, against what was chosen", r.Logged.ByCost)
-	p.changes("Largest changes of predicted quality, against what was chosen", r.Logged.ByQuality)
+	p.changes("Largest cost changes", r.Logged.ByCost)
+	p.changes("Largest changes of predicted quality", r.Logged.ByQuality)
 	p.WriteString("\n")
 	p.Paragraph(caution, 0)
 }
@@ -48,20 +48,20 @@ func (p *backtestPage) headline(r *replay.Report) string {
 	if r.Considered == 0 {
 		return "No requests match."
 	}
-	text := fmt.Sprintf("%s from %s to %s, %s of them decided anew", cli.Plural(int(r.Considered), "request"), p.at(r.From), p.at(r.To), cli.Count(r.Decided))
+	text := fmt.Sprintf("%s from %s to %s, %s of them re-run", cli.Plural(int(r.Considered), "request"), p.at(r.From), p.at(r.To), cli.Count(r.Decided))
 	if r.Limited {
-		text += "; older ones were left out"
+		text += "; older requests were not included"
 	}
 	return text + "."
 }
 
 func rulesText(r *replay.Report) string {
 	if r.Same {
-		return "what is in force"
+		return "the active policies"
 	}
 	text := "policies " + cli.OrDash(r.Draft.Versions.Policy)
 	if r.Draft.Versions.Policy == r.Live.Versions.Policy {
-		text = "the policies in force"
+		text = "the active policies"
 	}
 	switch o := r.Draft.Objective; {
 	case o == nil:
@@ -79,12 +79,12 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	for _, r := range c.Refused {
 		total += r.Requests
 	}
-	p.Field("routes", fmt.Sprintf("%s (%s) go to another model, %s to the same at another provider, %s stay", cli.Count(c.Changed), portion(c.Changed, total), cli.Count(c.Moved), cli.Count(c.Unchanged)))
+	p.Field("routes", fmt.Sprintf("%s (%s) use another model, %s the same model at another provider, %s are unchanged", cli.Count(c.Changed), portion(c.Changed, total), cli.Count(c.Moved), cli.Count(c.Unchanged)))
 	for _, r := range c.Refused {
-		p.Field("refused", strings.TrimSuffix(fmt.Sprintf("%s with %s by policy %s", cli.Count(r.Requests), r.Code, r.Policy), " by policy "))
+		p.Field("rejected", strings.TrimSuffix(fmt.Sprintf("%s with %s by policy %s", cli.Count(r.Requests), r.Code, r.Policy), " by policy "))
 	}
 	if c.Accepted > 0 {
-		p.Field("accepted", cli.Count(c.Accepted)+" that were refused")
+		p.Field("accepted", cli.Count(c.Accepted)+" that were rejected before")
 	}
 	p.Field("cost", costChange(&c.Cost))
 	p.Field("quality", qualityChange(&c.Quality))
@@ -137,7 +137,7 @@ func flows(list []replay.Flow) *cli.Table {
 // refusedOr is the model, or that there is none.
 func refusedOr(model string) string {
 	if model == "" {
-		return "refused"
+		return "rejected"
 	}
 	return model
 }
@@ -176,10 +176,10 @@ func (p *backtestPage) changes(title string, list []replay.Change) {
 		{Title: "REQUEST"},
 		{Title: "FROM", Soft: true},
 		{Title: "TO", Soft: true},
-		{Title: "COST", Right: true},
-		{Title: "THEN", Right: true},
-		{Title: "CHANCE", Right: true},
-		{Title: "THEN", Right: true},
+		{Title: "COST BEFORE", Right: true},
+		{Title: "COST AFTER", Right: true},
+		{Title: "QUALITY BEFORE", Right: true},
+		{Title: "QUALITY AFTER", Right: true},
 		{Title: "POLICY", Soft: true},
 	}}
 	for i := range list {

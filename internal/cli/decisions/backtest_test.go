@@ -63,7 +63,7 @@ func TestBacktestOfTheStoredTraffic(t *testing.T) {
 	draft := l.File("draft.yaml", "policies:\n  - name: best\n    pin: sim-flagship\n")
 
 	out, _ := l.Run(cli.ExitOK, "backtest", "--since", "2d")
-	clitest.MustContain(t, out, "5 requests from", "5 of them decided anew", "what is in force", "0 (0.0 %) go to another model", "known for 100.0 % of requests")
+	clitest.MustContain(t, out, "5 requests from", "5 of them re-run", "the active policies", "0 (0.0 %) use another model", "known for 100.0 % of requests")
 
 	out, _ = l.Run(cli.ExitOK, "backtest", "--policies", draft, "--json")
 	got := clitest.Lines(t, out)[0]
@@ -77,7 +77,7 @@ func TestBacktestOfTheStoredTraffic(t *testing.T) {
 	}
 
 	out, _ = l.Run(cli.ExitOK, "backtest", "--objective", "cost", "--limit", "2")
-	clitest.MustContain(t, out, "2 requests from", "older ones were left out", "the policies in force, objective cost")
+	clitest.MustContain(t, out, "2 requests from", "older requests were not included", "the active policies, objective cost")
 
 	out, _ = l.Run(cli.ExitOK, "backtest", "--key", "nobody")
 	clitest.MustContain(t, out, "No requests match.")
@@ -88,9 +88,9 @@ func TestBacktestLeavesExplicitModelsOut(t *testing.T) {
 	l := newLab(t)
 	l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Input.Model = "sim-small" }, "hi")
 	out, _ := l.Run(cli.ExitOK, "backtest")
-	clitest.MustContain(t, out, "0 of them decided anew", "1: the caller named the model")
+	clitest.MustContain(t, out, "0 of them re-run", "1: the caller named the model")
 	out, _ = l.Run(cli.ExitOK, "backtest", "--all")
-	clitest.MustContain(t, out, "1 of them decided anew")
+	clitest.MustContain(t, out, "1 of them re-run")
 }
 
 func TestBacktestRefusesWhatItCannotRead(t *testing.T) {

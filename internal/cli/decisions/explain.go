@@ -35,13 +35,13 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use: "explain [FILE]", Short: "Decide on a request without sending it anywhere, and say why", Args: cli.OptionalArg("a file with a request"),
-		Long: "Decide on a chat request as the gateway would, and say why: what was seen, which policies matched, how every candidate does.\n" +
-			"The request is JSON as clients send it, in a file or on standard input (-), or --prompt gives its text. No provider is called. What a running\n" +
-			"server has seen of latencies, failures and warm prompts is not known here: the dashboard's dry run knows it.",
+		Use: "explain [FILE]", Short: "Show how a request would be routed, without sending it", Args: cli.OptionalArg("a file with a request"),
+		Long: "Decide on a chat request as the gateway would and explain the decision: features, matching policies and every candidate.\n" +
+			"The request is JSON as clients send it, in a file or on standard input (-), or a prompt given with --prompt. No provider is called. The\n" +
+			"latencies, failures and prompt caches that a running server has observed are not available here; the dry run in the dashboard uses them.",
 		Example: `  fairlead explain --prompt "Prove that 17 is prime."
   fairlead explain request.json --key ci
-  fairlead explain request.json --policies draft.yaml       … under other policies
+  fairlead explain request.json --policies draft.yaml       with draft policies
   jq .body log.json | fairlead explain - --json | jq .decision.candidates`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body, err := r.explained(cmd, args, f)
@@ -51,11 +51,11 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 			return r.WithRouting(cmd.Context(), func(from instance.Routed) error { return r.explain(cmd.Context(), from, body, f) })
 		},
 	}
-	cmd.Flags().StringVar(&f.prompt, "prompt", "", "text of the request, instead of a file")
-	cmd.Flags().StringVar(&f.model, "model", "auto", "model that --prompt is for: auto, auto:cost, auto:quality, auto:speed or a name")
-	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the key whose rules apply (default none)")
-	cmd.Flags().StringVar(&f.tradeoff, "tradeoff", "", "from 0 (cheapest) to 1 (best), as the header x-fairlead-tradeoff gives it")
-	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to try in place of the workspace's")
+	cmd.Flags().StringVar(&f.prompt, "prompt", "", "prompt to decide on, instead of a file")
+	cmd.Flags().StringVar(&f.model, "model", "auto", "model for --prompt: auto, auto:cost, auto:quality, auto:speed or a model name")
+	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the API key whose rules apply (default: none)")
+	cmd.Flags().StringVar(&f.tradeoff, "tradeoff", "", "trade-off from 0 (cheapest) to 1 (best), like the header x-fairlead-tradeoff")
+	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's")
 	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
 	return cmd
 }
@@ -64,13 +64,13 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 func (r *decisionCommands) explained(cmd *cobra.Command, args []string, f explainFlags) ([]byte, error) {
 	switch {
 	case cmd.Flags().Changed("prompt") && len(args) > 0:
-		return nil, cli.Usagef("leave one of the two out", "both a file and --prompt are given")
+		return nil, cli.Usagef("use only one of them", "both a file and --prompt are given")
 	case cmd.Flags().Changed("prompt"):
 		return json.Marshal(map[string]any{"model": f.model, "messages": []map[string]string{{"role": "user", "content": f.prompt}}})
 	case cmd.Flags().Changed("model"):
-		return nil, cli.Usagef("write the model into the request", "--model belongs to --prompt")
+		return nil, cli.Usagef("set the model in the request", "--model requires --prompt")
 	case len(args) == 0:
-		return nil, cli.Usagef(`run  fairlead explain --prompt "…"  or  fairlead explain -  to read standard input`, "a request is missing")
+		return nil, cli.Usagef(`run  fairlead explain --prompt "…"  or  fairlead explain -  to read standard input`, "no request given")
 	}
 	return r.Read(args[0], maxExplained)
 }

@@ -17,7 +17,7 @@ type decisionPage struct{ cli.Page }
 // explanation writes a decision in words: what would happen, what was seen, what policies say, and how candidates do.
 func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	p.Paragraph(outcome(d, refusal), 0)
-	p.Section("Seen")
+	p.Section("Request")
 	p.seen(d)
 	if len(d.Policies) > 0 {
 		p.Section("Policies")
@@ -47,24 +47,24 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 // outcome says in a sentence what would happen.
 func outcome(d *route.Decision, refusal *llm.Error) string {
 	if refusal != nil {
-		text := "Refused (" + refusal.Kind.Code() + "): " + refusal.Message
+		text := "Rejected (" + refusal.Kind.Code() + "): " + refusal.Message
 		if d.Policy != "" {
-			text += " That is what policy " + d.Policy + " says."
+			text += " Rejected by policy " + d.Policy + "."
 		}
 		return text
 	}
 	first := &d.Candidates[0]
-	text := fmt.Sprintf("Would go to %s – %s route", first.Target, d.Kind)
+	text := fmt.Sprintf("Routed to %s (%s)", first.Target, d.Kind)
 	if d.Policy != "" {
 		text += " by policy " + d.Policy
 	}
 	if d.Explored {
-		text += ", drawn to explore"
+		text += ", chosen for exploration"
 	}
 	if d.Alone != "" {
-		text += "; without policies it would go to " + d.Alone
+		text += ". Without policies: " + d.Alone
 	}
-	return fmt.Sprintf("%s. Expected to cost %s.", text, cli.InSentence(cli.Cost(first.Price)))
+	return fmt.Sprintf("%s. Expected cost: %s.", text, cli.Cost(first.Price))
 }
 
 func (p *decisionPage) seen(d *route.Decision) {
@@ -74,16 +74,16 @@ func (p *decisionPage) seen(d *route.Decision) {
 	}
 	p.Field("features", Features(in))
 	if d.QualityTarget != (route.QualityTarget{}) {
-		p.Field("aim", fmt.Sprintf("a chance of %s for a good answer; the best model has %s", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
+		p.Field("target", fmt.Sprintf("quality %s (best available: %s)", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
 	}
 	if in.Turns > 0 {
-		p.Field("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", cli.Plural(in.Turns, "answer"), in.Last), ", the latest from "))
+		p.Field("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", cli.Plural(in.Turns, "turn"), in.Last), ", the latest from "))
 	}
 	if d.MaxOutput > 0 {
-		p.Field("bound", "policies allow "+cli.Count(d.MaxOutput)+" tokens of answer")
+		p.Field("limit", "policies allow "+cli.Count(d.MaxOutput)+" output tokens")
 	}
 	if d.HideText {
-		p.Field("texts", "policies keep them out of the log")
+		p.Field("bodies", "not stored: disabled by a policy")
 	}
 	v := d.Versions
 	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
@@ -95,7 +95,7 @@ func taskText(s *predict.Features) string {
 	if s.Language != "" {
 		text += ", language " + s.Language
 	}
-	return fmt.Sprintf("%s; %s %% like what the predictor has learned from", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
+	return fmt.Sprintf("%s; %s %% similar to training prompts", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
 }
 
 // policy says what a policy does to the request, or which of its conditions failed.
@@ -111,11 +111,11 @@ func rankedTable(d *route.Decision) *cli.Table {
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "RANK", Right: true},
 		{Title: "TARGET", Soft: true},
-		{Title: "CHANCE", Right: true},
+		{Title: "PREDICTED QUALITY", Right: true},
 		{Title: "EXPECTED COST", Right: true},
 		{Title: "OUTPUT", Right: true},
-		{Title: "WARM", Right: true},
-		{Title: "ABOUT", Right: true},
+		{Title: "CACHED INPUT", Right: true},
+		{Title: "EXPECTED LATENCY", Right: true},
 		{Title: "SCORE", Right: true},
 	}}
 	for i := range d.Candidates {
@@ -172,7 +172,7 @@ func (p *decisionPage) choice(d *route.Decision) {
 		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
 	}
 	if d.Stay != nil {
-		p.Field("stays", fmt.Sprintf("with %s because its prompt is warm there: switching to %s would cost %s more", d.Stay.Target, d.Stay.Else, cli.Dollars(d.Stay.Switch)))
+		p.Field("kept", fmt.Sprintf("%s, because its prompt cache has this conversation: switching to %s would cost %s more", d.Stay.Target, d.Stay.Else, cli.Dollars(d.Stay.Switch)))
 	}
 }
 
@@ -210,11 +210,11 @@ func Expected(ms int64) string {
 // BaselineSource says why a model is the baseline.
 func BaselineSource(source string) string {
 	texts := map[string]string{
-		"caller": "the model that the caller named", "header": "the model that a header named", "policy": "the baseline of the policy",
-		"key": "the baseline of the key", "default": "the default model", "priciest": "the priciest candidate",
+		"caller": "the model that the caller requested", "header": "the model named in a header", "policy": "the baseline set by a policy",
+		"key": "the baseline of the API key", "default": "the default model", "priciest": "the most expensive candidate",
 	}
 	if text, ok := texts[source]; ok {
 		return text
 	}
-	return "for a reason that is not known"
+	return "unknown reason"
 }

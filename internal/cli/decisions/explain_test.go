@@ -44,7 +44,7 @@ func TestWhatIsFreeIsExpectedToCostNothing(t *testing.T) {
 	d.Candidates[0].Price = new(money.Amount)
 	p := &decisionPage{cli.Page{Width: 120}}
 	p.explanation(d, nil)
-	clitest.MustContain(t, p.String(), "Expected to cost nothing.")
+	clitest.MustContain(t, p.String(), "Expected cost: free.")
 }
 
 func TestExplanationOfARefusal(t *testing.T) {
@@ -54,7 +54,7 @@ func TestExplanationOfARefusal(t *testing.T) {
 	p := &decisionPage{cli.Page{Width: 120}}
 	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
 	text := p.String()
-	clitest.MustContain(t, text, "Refused (POLICY_REJECTED): Code stays inside. That is what policy no-code says.")
+	clitest.MustContain(t, text, "Rejected (POLICY_REJECTED): Code stays inside. Rejected by policy no-code.")
 	if strings.Contains(text, "Candidates") || strings.Contains(text, "Choice") {
 		t.Errorf("there is nothing to choose:\n%s", text)
 	}
@@ -64,7 +64,7 @@ func TestExplainDecidesWithoutCalling(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "Translate into German: good morning")
-	clitest.MustContain(t, out, "Would go to simulator/", "expected route", "Seen", "Candidates", "RANK", "baseline")
+	clitest.MustContain(t, out, "Routed to simulator/", "(expected)", "Request", "Candidates", "RANK", "baseline")
 
 	body := l.File("request.json", `{"model":"auto:quality","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`)
 	out, _ = l.Run(cli.ExitOK, "explain", body, "--json")
@@ -76,7 +76,7 @@ func TestExplainDecidesWithoutCalling(t *testing.T) {
 
 	l.Console.In = strings.NewReader(`{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}`)
 	out, _ = l.Run(cli.ExitOK, "explain", "-")
-	clitest.MustContain(t, out, "Would go to simulator/sim-small", "the model that the caller named")
+	clitest.MustContain(t, out, "Routed to simulator/sim-small", "the model that the caller requested")
 }
 
 func TestExplainTriesADraft(t *testing.T) {
@@ -84,7 +84,7 @@ func TestExplainTriesADraft(t *testing.T) {
 	l := newLab(t)
 	draft := l.File("draft.yaml", "policies:\n  - name: halt\n    deny: Not today.\n")
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft)
-	clitest.MustContain(t, out, "Refused (POLICY_REJECTED): Not today. That is what policy halt says.", "matched     halt: deny")
+	clitest.MustContain(t, out, "Rejected (POLICY_REJECTED): Not today. Rejected by policy halt.", "matched     halt: deny")
 
 	out, _ = l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft, "--json")
 	got := clitest.Lines(t, out)[0]
@@ -105,9 +105,9 @@ func TestExplainByTheRulesOfAKey(t *testing.T) {
 	l := newLab(t)
 	l.Run(cli.ExitOK, "keys", "create", "--name", "ci", "--models", "sim-small")
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--key", "ci")
-	clitest.MustContain(t, out, "Would go to simulator/sim-small", "not_allowed_by_key")
+	clitest.MustContain(t, out, "Routed to simulator/sim-small", "not_allowed_by_key")
 	_, err := l.Run(cli.ExitFailed, "explain", "--prompt", "hi", "--key", "cy")
-	clitest.MustContain(t, err, `there is no key "cy"`, `did you mean "ci"?`)
+	clitest.MustContain(t, err, `key "cy" not found`, `did you mean "ci"?`)
 }
 
 func TestExplainRefusesABodyThatIsNoneWithOneCode(t *testing.T) {
@@ -128,9 +128,9 @@ func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
 		want string
 		code int
 	}{
-		{"nothing", nil, "a request is missing", cli.ExitUsage},
+		{"nothing", nil, "no request given", cli.ExitUsage},
 		{"both", []string{"a.json", "--prompt", "b"}, "both a file and --prompt are given", cli.ExitUsage},
-		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model belongs to --prompt", cli.ExitUsage},
+		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model requires --prompt", cli.ExitUsage},
 		{"no such file", []string{"nowhere.json"}, "nowhere.json", cli.ExitFailed},
 		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "has an unknown objective", cli.ExitUsage},
 		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" does not exist`, cli.ExitOK},

@@ -22,9 +22,9 @@ type verified struct {
 func NewVerify(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	cmd := &cobra.Command{
-		Use: "verify ID", Short: "Compute the decision of a logged request again and compare; exit code 3 when it differs", Args: cli.OneArg("the request's id"),
-		Long: "Compute the decision of a logged request again from its record, with the targets, prices, abilities, policies and ratings of that time,\n" +
-			"and compare. Exit code 3 when anything comes out otherwise, or when something that it takes is no longer kept.",
+		Use: "verify ID", Short: "Recompute a logged routing decision and report differences", Args: cli.OneArg("the request's id"),
+		Long: "Recompute a logged routing decision with the targets, prices, policies and ratings that were active at the time, and report differences.\n" +
+			"The exit code is 3 when the result differs, or when data it needs is no longer stored.",
 		Example: `  fairlead verify req_01J…
   fairlead verify req_01J… --json | jq .differences`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,15 +65,15 @@ func (r *decisionCommands) showVerified(e *requestlog.Entry, v replay.Verificati
 	switch {
 	case v.Same:
 		d := e.Decision
-		text := fmt.Sprintf("%s: the decision comes out the same – %s, %s, %s", cli.Clean(e.ID), d.Kind, cli.Plural(len(d.Candidates), "candidate"), cli.PluralPolicies(len(d.Policies)))
+		text := fmt.Sprintf("Verified: the decision of %s was reproduced (%s, %s, %s", cli.Clean(e.ID), d.Kind, cli.Plural(len(d.Candidates), "candidate"), cli.PluralPolicies(len(d.Policies)))
 		if v.Sketched {
-			text += ", with what the prompt asks for read from the stored text"
+			text += ", features computed from the stored prompt"
 		}
-		p.Paragraph(text+".", 0)
+		p.Paragraph(text+").", 0)
 	case len(v.Differences) == 0:
-		p.Paragraph(cli.Clean(e.ID)+": the decision cannot be computed again.", 0)
+		p.Paragraph(cli.Clean(e.ID)+": the decision cannot be recomputed.", 0)
 	default:
-		p.Paragraph(fmt.Sprintf("%s: the decision comes out otherwise – %s.", cli.Clean(e.ID), cli.Plural(len(v.Differences), "difference")), 0)
+		p.Paragraph(fmt.Sprintf("Mismatch: recomputing the decision of %s gave %s.", cli.Clean(e.ID), cli.Plural(len(v.Differences), "difference")), 0)
 	}
 	for _, missing := range v.Missing {
 		p.Field("missing", missing)

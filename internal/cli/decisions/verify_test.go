@@ -14,7 +14,7 @@ func TestVerifyComparesADecisionWithItsRecord(t *testing.T) {
 	same := l.StoreDecided(nil, "Write a haiku about the sea.")[0]
 
 	out, _ := l.Run(cli.ExitOK, "verify", same)
-	clitest.MustContain(t, out, same+": the decision comes out the same – expected, 7 candidates, 0 policies", "read from the stored text")
+	clitest.MustContain(t, out, "Verified: the decision of "+same+" was reproduced (expected, 7 candidates, 0 policies", "stored prompt")
 	out, _ = l.Run(cli.ExitOK, "verify", same, "--json")
 	if got := clitest.Lines(t, out)[0]; got["request_id"] != same || got["same"] != true || got["sketched"] != true {
 		t.Errorf("%v", got)
@@ -29,7 +29,7 @@ func TestVerifyFindsWhatIsOtherwise(t *testing.T) {
 	}, "Write a haiku about the sea.")[0]
 
 	out, err := l.Run(cli.ExitProblems, "verify", changed)
-	clitest.MustContain(t, out, changed+": the decision comes out otherwise", "WHAT", "plan")
+	clitest.MustContain(t, out, "Mismatch: recomputing the decision of "+changed, "WHAT", "plan")
 	if err != "" {
 		t.Errorf("stderr: %s", err)
 	}
@@ -49,7 +49,7 @@ func TestVerifyFindsAnotherPrompt(t *testing.T) {
 		e.Body.Request = []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"Write to [redacted: email]"}]}`)
 	}, "Write to ann@example.com")[0]
 	out, _ = l.Run(cli.ExitOK, "verify", redacted)
-	clitest.MustContain(t, out, "0 policies.")
+	clitest.MustContain(t, out, "0 policies).")
 }
 
 func TestVerifySaysWhatIsMissing(t *testing.T) {
@@ -57,7 +57,7 @@ func TestVerifySaysWhatIsMissing(t *testing.T) {
 	l := newLab(t)
 	old := l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Versions.Snapshot = "gone" }, "hi")[0]
 	out, _ := l.Run(cli.ExitProblems, "verify", old)
-	clitest.MustContain(t, out, "cannot be computed again", "targets, prices and abilities of version gone", "this version is not archived")
+	clitest.MustContain(t, out, "cannot be recomputed", "targets, prices and abilities of version gone", "this version is not archived")
 
 	l = newLab(t)
 	refused := l.StoreDecided(func(e *requestlog.Entry) { e.Decision = nil }, "hi")[0]
@@ -68,5 +68,5 @@ func TestVerifySaysWhatIsMissing(t *testing.T) {
 func TestVerifyOfAnUnknownRequest(t *testing.T) {
 	t.Parallel()
 	_, err := newLab(t).Run(cli.ExitFailed, "verify", "req_nobody")
-	clitest.MustContain(t, err, `there is no request "req_nobody"`, "fix: see  fairlead requests list")
+	clitest.MustContain(t, err, `request "req_nobody"`, "fix: see  fairlead requests list")
 }

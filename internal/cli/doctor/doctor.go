@@ -48,11 +48,11 @@ type doctor struct {
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check everything that a server needs, and say how to mend it; exit code 3 on a failure", Args: cli.NoArgs,
-		Long: `Check everything that a server needs, whether one runs or not: configuration, port, certificate, data directory and free space,
-database, Redis, the providers, clock, prices, keys and dashboard. Each line says ok, warn or fail, and how to mend it.
-With --url it also asks for a stream at the address that clients use, to see whether a proxy holds it back; the key for that,
-with the scope read, is taken from FAIRLEAD_API_KEY. Exit code 3 when something fails.`,
+		Use: "doctor", Short: "Check the installation and suggest fixes; the exit code is 3 on a failure", Args: cli.NoArgs,
+		Long: `Check everything a server needs, with or without a running server: configuration, port, certificate, data directory and free space,
+database, Redis, providers, clock, prices, keys and dashboard. Each line is ok, warn or fail, with a fix.
+With --url it also requests a stream at that address to detect proxies that buffer streams. The API key for this request,
+with the scope read, is read from FAIRLEAD_API_KEY. The exit code is 3 when a check fails.`,
 		Example: `  fairlead doctor
   fairlead doctor --json | jq -c 'select(.result != "ok")'
   FAIRLEAD_API_KEY=fl_… fairlead doctor --url https://models.example.com`,
@@ -72,7 +72,7 @@ with the scope read, is taken from FAIRLEAD_API_KEY. Exit code 3 when something 
 			return d.show(found)
 		},
 	}
-	cmd.Flags().StringVar(&address, "url", "", "address that clients use, to see whether streams arrive there as they are written")
+	cmd.Flags().StringVar(&address, "url", "", "address that clients use, to check whether streams arrive unbuffered")
 	return cmd
 }
 
@@ -113,7 +113,7 @@ func bounded(ctx context.Context, name string, check func(context.Context) []fin
 	case found := <-done:
 		return found
 	case <-time.After(checkTime + time.Second): // what heeds the context has said so by now
-		return []finding{{name, broken, fmt.Sprintf("the check did not end within %s", cli.Duration(checkTime)), "see whether a disk or a network that it needs hangs"}}
+		return []finding{{name, broken, fmt.Sprintf("the check did not finish within %s", cli.Duration(checkTime)), "check for a disk or network that does not respond"}}
 	}
 }
 

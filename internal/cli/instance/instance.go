@@ -22,7 +22,7 @@ import (
 )
 
 // WorkspaceHelp is the help of the flag that chooses a workspace.
-const WorkspaceHelp = "id of the workspace (default: the instance's first one)"
+const WorkspaceHelp = "workspace id (default: the first workspace)"
 
 const (
 	// SpoolDelay is how long an entry may be on its way from a running server to the store.
@@ -63,7 +63,7 @@ func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*app.Ins
 		return nil, err
 	}
 	if instance.New {
-		c.Infof(o, "made a new data directory: %s", loaded.Config.DataDir)
+		c.Infof(o, "created data directory %s", loaded.Config.DataDir)
 	}
 	return instance, nil
 }
@@ -178,11 +178,11 @@ func FindKey(ctx context.Context, i *app.Instance, w account.Workspace, text str
 	for _, key := range valid {
 		ids = append(ids, key.ID)
 	}
-	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys are called %q", len(valid), cli.Clean(text)), "name one by its id: %s", cli.JoinOr(ids))
+	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys have the name %q", len(valid), cli.Clean(text)), "use an id: %s", cli.JoinOr(ids))
 }
 
 func noSuchKey(text string, names []string) error {
-	err := fmt.Errorf("there is no key %q", cli.Clean(text))
+	err := fmt.Errorf("key %q not found", cli.Clean(text))
 	if near := spelling.Closest(text, names); near != "" {
 		return cli.WithFix(err, "did you mean %q? See  fairlead keys list", cli.Clean(near))
 	}
@@ -230,6 +230,6 @@ func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id st
 }
 
 func RequestNotFound(id, workspaceID string) error {
-	return cli.WithFix(fmt.Errorf("there is no request %q in workspace %s", cli.Clean(id), workspaceID),
-		"see  fairlead requests list,  or name another --workspace or --data-dir")
+	return cli.WithFix(fmt.Errorf("request %q not found in workspace %s", cli.Clean(id), workspaceID),
+		"see  fairlead requests list,  or use another --workspace or --data-dir")
 }

@@ -65,7 +65,7 @@ func (r *Commands) Read(path string, most int64) ([]byte, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, cli.WithFix(err, "name a file that exists, or - for standard input")
+			return nil, cli.WithFix(err, "use an existing file, or - for standard input")
 		}
 		defer f.Close()
 		in = f
@@ -75,7 +75,7 @@ func (r *Commands) Read(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s has more than %s bytes", cli.Clean(path), cli.Count(most))
+		return nil, fmt.Errorf("%s is larger than %s bytes", cli.Clean(path), cli.Count(most))
 	}
 	return text, nil
 }

@@ -37,7 +37,7 @@ func (k *keyCommands) newCreate() *cobra.Command {
 	var f keyFlags
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create an API key and show it once", Args: cli.NoArgs,
-		Long: "Create an API key and show it once. It works at once, also in a server that is running.",
+		Long: "Create an API key and show it once. Running servers accept it immediately.",
 		Example: `  fairlead keys create --name ci
   fairlead keys create --name batch --models 'gpt-4.1*' --budget 50 --period month --warn 80 --expires 90d
   KEY=$(fairlead keys create --name ci --quiet)
@@ -47,7 +47,7 @@ func (k *keyCommands) newCreate() *cobra.Command {
 				return err
 			}
 			if f.budget == "" && (cmd.Flags().Changed("period") || cmd.Flags().Changed("warn")) {
-				return cli.Usagef("add  --budget 50", "--period and --warn belong to a budget")
+				return cli.Usagef("add  --budget 50", "--period and --warn require --budget")
 			}
 			draft, err := f.draft(k.console.Now())
 			if err != nil {
@@ -65,17 +65,17 @@ func (k *keyCommands) newCreate() *cobra.Command {
 func (f *keyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "name of the key")
-	flags.StringSliceVar(&f.scopes, "scopes", []string{"inference"}, "what it is for: inference, read, manage")
-	flags.StringSliceVar(&f.models, "models", nil, "models it may use, such as gpt-4.1 or gpt-4.1* (default all)")
-	flags.Int64Var(&f.limits.RequestsPerMinute, "rpm", 0, "most requests a minute; 0 for no limit")
-	flags.Int64Var(&f.limits.TokensPerMinute, "tpm", 0, "most tokens a minute; 0 for no limit")
-	flags.Int64Var(&f.limits.Concurrent, "concurrent", 0, "most requests at a time; 0 for no limit")
-	flags.StringVar(&f.budget, "budget", "", "most dollars to spend per period (default no budget)")
-	flags.StringVar(&f.period, "period", "month", "period of the budget: day, week, month, total")
-	flags.IntVar(&f.warn, "warn", 0, "warn when this many percent of the budget are spent; 0 for no warning")
-	flags.StringVar(&f.expires, "expires", "", "when it ends: 90d, or a day such as 2027-01-31 (default never)")
-	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store the text of its requests and answers")
-	flags.StringSliceVar(&f.tags, "tags", nil, "labels for its requests: team=search,stage=prod")
+	flags.StringSliceVar(&f.scopes, "scopes", []string{"inference"}, "permissions: inference, read, manage")
+	flags.StringSliceVar(&f.models, "models", nil, "allowed models, for example gpt-4.1 or gpt-4.1* (default: all)")
+	flags.Int64Var(&f.limits.RequestsPerMinute, "rpm", 0, "maximum requests per minute (default 0: no limit)")
+	flags.Int64Var(&f.limits.TokensPerMinute, "tpm", 0, "maximum tokens per minute (default 0: no limit)")
+	flags.Int64Var(&f.limits.Concurrent, "concurrent", 0, "maximum concurrent requests (default 0: no limit)")
+	flags.StringVar(&f.budget, "budget", "", "maximum spending per period in dollars (default: no budget)")
+	flags.StringVar(&f.period, "period", "month", "budget period: day, week, month, total")
+	flags.IntVar(&f.warn, "warn", 0, "warn at this percentage of the budget (default 0: no warning)")
+	flags.StringVar(&f.expires, "expires", "", "expiry: 90d, or a date such as 2027-01-31 (default: never)")
+	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store prompts and answers")
+	flags.StringSliceVar(&f.tags, "tags", nil, "tags for its requests, for example team=search,stage=prod")
 	_ = cmd.RegisterFlagCompletionFunc("scopes", cobra.FixedCompletions([]string{"inference", "read", "manage"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"day", "week", "month", "total"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -144,7 +144,7 @@ func (k *keyCommands) create(ctx context.Context, i *app.Instance, w account.Wor
 	if k.options.JSON {
 		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
 	}
-	k.console.Infof(k.options, "Key %q (%s), shown this once:\n", cli.Clean(key.Name), key.ID)
+	k.console.Infof(k.options, "Key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
 	if err := k.console.Print(text + "\n"); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (k *keyCommands) list(keys []account.Key) error {
 		return nil
 	}
 	if len(keys) == 0 {
-		k.console.Infof(k.options, "no keys yet; make one with  fairlead keys create --name ci")
+		k.console.Infof(k.options, "no keys yet. Create one:  fairlead keys create --name ci")
 		return nil
 	}
 	return k.console.PrintTable(k.options, k.table(keys, now))
@@ -77,10 +77,10 @@ func (k *keyCommands) list(keys []account.Key) error {
 func (k *keyCommands) newRotate() *cobra.Command {
 	var grace, afterUse string
 	cmd := &cobra.Command{
-		Use: "rotate NAME|ID", Short: "Give a key a new secret; the old one ends at once, or after a grace", Args: cli.OneArg("the key's name or id"),
+		Use: "rotate NAME|ID", Short: "Replace the secret of a key, with an optional grace period for the old one", Args: cli.OneArg("the key's name or id"),
 		Example: `  fairlead keys rotate ci
   fairlead keys rotate ci --grace 24h              the old secret works for another day
-  fairlead keys rotate ci --grace-after-use 1h     … until an hour after the new one is first used`,
+  fairlead keys rotate ci --grace-after-use 1h     until one hour after the first use of the new one`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, err := parseGrace(grace, afterUse)
 			if err != nil {
@@ -91,8 +91,8 @@ func (k *keyCommands) newRotate() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&grace, "grace", "", "how long the old secret stays valid, such as 24h or 7d")
-	cmd.Flags().StringVar(&afterUse, "grace-after-use", "", "how long the old secret stays valid once the new one was used")
+	cmd.Flags().StringVar(&grace, "grace", "", "how long the old secret stays valid, for example 24h or 7d (default 0)")
+	cmd.Flags().StringVar(&afterUse, "grace-after-use", "", "how long the old secret stays valid after the first use of the new one (default 0)")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func (k *keyCommands) rotate(ctx context.Context, i *app.Instance, w account.Wor
 	if k.options.JSON {
 		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
 	}
-	k.console.Infof(k.options, "New secret of key %q (%s), shown this once:\n", cli.Clean(key.Name), key.ID)
+	k.console.Infof(k.options, "New secret of key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
 	if err := k.console.Print(text + "\n"); err != nil {
 		return err
 	}
@@ -139,20 +139,20 @@ func (k *keyCommands) rotate(ctx context.Context, i *app.Instance, w account.Wor
 func graceText(g account.Grace) string {
 	var ends []string
 	if g.For > 0 {
-		ends = append(ends, "in "+config.FormatDuration(g.For))
+		ends = append(ends, config.FormatDuration(g.For)+" from now")
 	}
 	if g.AfterUse > 0 {
-		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the new one is first used")
+		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
 		return "The old secret is no longer valid."
 	}
-	return "The old secret ends " + strings.Join(ends, ", or ") + "."
+	return "The old secret is valid until " + strings.Join(ends, ", or ") + "."
 }
 
 func (k *keyCommands) newRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke NAME|ID", Short: "End a key for good", Args: cli.OneArg("the key's name or id"),
+		Use: "revoke NAME|ID", Short: "Revoke a key permanently", Args: cli.OneArg("the key's name or id"),
 		Example: `  fairlead keys revoke ci
   fairlead keys revoke key_01J… --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -172,12 +172,12 @@ func (k *keyCommands) revoke(ctx context.Context, i *app.Instance, w account.Wor
 	if !key.LastUsedAt.IsZero() {
 		used = "last used " + k.console.FormatTime(k.options, key.LastUsedAt, cli.FullTime)
 	}
-	sure, err := k.console.Confirm(ctx, k.options, fmt.Sprintf("Revoke key %s (%s, %s) for good?", cli.Clean(key.Name), key.ID, used))
+	sure, err := k.console.Confirm(ctx, k.options, fmt.Sprintf("Permanently revoke key %s (%s, %s)?", cli.Clean(key.Name), key.ID, used))
 	if err != nil {
 		return err
 	}
 	if !sure {
-		return errors.New("nothing was revoked")
+		return errors.New("no key was revoked")
 	}
 	if key, err = i.Accounts.RevokeKey(ctx, account.CommandLine(w.ID), key.ID); err != nil {
 		return err
@@ -185,6 +185,6 @@ func (k *keyCommands) revoke(ctx context.Context, i *app.Instance, w account.Wor
 	if k.options.JSON {
 		return k.console.PrintJSON(viewKey(&key, k.console.Now()))
 	}
-	k.console.Infof(k.options, "Key %q (%s) is revoked. A running server refuses it within a few seconds.", cli.Clean(key.Name), key.ID)
+	k.console.Infof(k.options, "Revoked key %q (%s). Running servers reject it within a few seconds.", cli.Clean(key.Name), key.ID)
 	return nil
 }

@@ -136,7 +136,7 @@ func TestRotateKey(t *testing.T) {
 	if account.ParseKey(strings.TrimSpace(fresh)) != nil || fresh == old {
 		t.Errorf("new secret: %q", fresh)
 	}
-	clitest.MustContain(t, err, "The old secret ends in 1d, or 1h after the new one is first used.")
+	clitest.MustContain(t, err, "The old secret is valid until 1d from now, or 1h after the first use of the new one.")
 	i, w := l.Open()
 	keys, errKeys := i.Accounts.Keys(t.Context(), w.ID)
 	if errKeys != nil || len(keys) != 1 || len(keys[0].Secrets) != 2 {
@@ -148,7 +148,7 @@ func TestRotateKey(t *testing.T) {
 	_, err = l.Run(cli.ExitOK, "keys", "rotate", keys[0].ID)
 	clitest.MustContain(t, err, "The old secret is no longer valid.")
 	_, err = l.Run(cli.ExitFailed, "keys", "rotate", "cii")
-	clitest.MustContain(t, err, `there is no key "cii"`, `fix: did you mean "ci"?`)
+	clitest.MustContain(t, err, `key "cii" not found`, `fix: did you mean "ci"?`)
 }
 
 func TestRevokeAsksOnlyOnATerminal(t *testing.T) {
@@ -166,7 +166,7 @@ func TestRevokeAsksOnlyOnATerminal(t *testing.T) {
 	l.Console.CanAsk = true
 	l.Console.In = strings.NewReader("n\n")
 	_, err = l.Run(cli.ExitFailed, "keys", "revoke", "ci")
-	clitest.MustContain(t, err, "Revoke key ci (key_", "never used) for good? [y/N]", "error: nothing was revoked")
+	clitest.MustContain(t, err, "Permanently revoke key ci (key_", "never used)? [y/N]", "error: no key was revoked")
 	if got := state(); got != "active" {
 		t.Errorf("after no: %s", got)
 	}
@@ -184,7 +184,7 @@ func TestKeyNamesMayBeAmbiguous(t *testing.T) {
 	l.Run(cli.ExitOK, "keys", "create", "--name", "ci")
 	id := clitest.Lines(t, first)[0]["id"].(string)
 	_, err := l.Run(cli.ExitFailed, "keys", "revoke", "ci", "--yes")
-	clitest.MustContain(t, err, `2 keys are called "ci"`, "fix: name one by its id", id)
+	clitest.MustContain(t, err, `2 keys have the name "ci"`, "fix: use an id", id)
 	l.Run(cli.ExitOK, "keys", "revoke", id, "--yes")
 	l.Run(cli.ExitOK, "keys", "revoke", "ci", "--yes") // the one that is left is meant
 }

@@ -25,7 +25,7 @@ type modelFlags struct {
 }
 
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	return cli.Group("models", "List models with prices and abilities, and keep prices current", `  fairlead models list
+	return cli.Group("models", "List models, show prices and update them", `  fairlead models list
   fairlead models list --all --kind embedding
   fairlead models show gpt-4.1
   fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
@@ -34,7 +34,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the models on offer here, with prices per million tokens", Args: cli.NoArgs,
+		Use: "list", Short: "List available models with prices per million tokens", Args: cli.NoArgs,
 		Example: `  fairlead models list
   fairlead models list --provider openai
   fairlead models list --all --json | jq -r 'select(.abilities | index("vision")) | .name'`,
@@ -47,7 +47,7 @@ func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "also models of the catalog that no provider here offers")
+	cmd.Flags().BoolVar(&f.all, "all", false, "include catalog models that no configured provider offers")
 	cmd.Flags().StringVar(&f.provider, "provider", "", "only models of this provider")
 	cmd.Flags().StringVar(&f.kind, "kind", "", "only chat or embedding models")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"chat", "embedding"}, cobra.ShellCompDirectiveNoFileComp))
@@ -132,7 +132,7 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 		return nil
 	}
 	if len(models) == 0 {
-		c.Infof(o, "no models match%s", map[bool]string{false: "; --all lists those of the catalog too"}[f.all])
+		c.Infof(o, "no models match%s", map[bool]string{false: ". Use --all to include the catalog"}[f.all])
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -143,7 +143,7 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 		{Title: "OUT", Right: true},
 		{Title: "CACHED", Right: true, Hide: 4},
 		{Title: "QUALITY", Right: true, Hide: 3},
-		{Title: "ABILITIES", Soft: true, Hide: 5},
+		{Title: "CAPABILITIES", Soft: true, Hide: 5},
 	}}
 	for i := range models {
 		m := &models[i]

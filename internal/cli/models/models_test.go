@@ -17,7 +17,7 @@ func TestListModels(t *testing.T) {
 	l := newLab(t).WithProviders()
 	out, _ := l.Run(cli.ExitOK, "models", "list")
 	want := []string{
-		"MODEL  PROVIDERS  CONTEXT  IN  OUT  CACHED  QUALITY  ABILITIES",
+		"MODEL  PROVIDERS  CONTEXT  IN  OUT  CACHED  QUALITY  CAPABILITIES",
 		"house-embed  good  —  $0.02000  —  —  —  —",
 		"house-model  bad,good  128K  free  free  —  0.70  tools,vision",
 	}
@@ -63,7 +63,7 @@ func TestListAllModels(t *testing.T) {
 		t.Errorf("%d configured targets", configured)
 	}
 	_, err := l.Run(cli.ExitOK, "models", "list", "--provider", "nobody")
-	clitest.MustContain(t, err, "no models match; --all lists those of the catalog too")
+	clitest.MustContain(t, err, "no models match. Use --all to include the catalog")
 }
 
 func TestEveryModelOfTheCatalogIsFound(t *testing.T) {

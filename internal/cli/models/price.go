@@ -129,7 +129,7 @@ func knownProvider(i *app.Instance, name string) error {
 	if near := spelling.Closest(name, names); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	return cli.Usagef(fix, "there is no provider %q", cli.Clean(name))
+	return cli.Usagef(fix, "provider %q not found", cli.Clean(name))
 }
 
 // price reads the rates. What is not given stays as it is where a price is known already, and input and output do too.

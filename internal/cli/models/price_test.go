@@ -149,7 +149,7 @@ func TestPricesThatAreNone(t *testing.T) {
 		`a price needs --input or --output`:          {"openai/gpt-4.1", "--cache-read", "1"},
 		`has no price yet, so both rates are needed`: {"openai/gpt-99", "--input", "1"},
 		`--from "soon" is no time`:                   {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
-		`there is no provider "opnai"`:               {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
+		`provider "opnai" not found`:               {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
 		`did you mean "mistral"?`:                    {"mistrall/small", "--input", "1", "--output", "4"},
 		`--remove and a price exclude each other`:    {"openai/gpt-4.1", "--input", "1", "--remove"},
 	} {
@@ -168,5 +168,5 @@ func TestShowAModel(t *testing.T) {
 	out, _ = l.Run(cli.ExitOK, "models", "show", "gemma-4-31b-it")
 	clitest.MustContain(t, out, "free tier only")
 	_, err := l.Run(cli.ExitFailed, "models", "show", "gpt-4.1-minni")
-	clitest.MustContain(t, err, `there is no model "gpt-4.1-minni"`, "did you mean", "gpt-4.1-mini")
+	clitest.MustContain(t, err, `model "gpt-4.1-minni" not found`, "did you mean", "gpt-4.1-mini")
 }

@@ -19,7 +19,7 @@ import (
 
 func newModelsShow(c *cli.Console, o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a model: what it can do, what every provider asks for it, and what they asked before",
+		Use: "show NAME", Short: "Show a model with its capabilities, prices and price history",
 		Args: cli.OneArg("the model's name"),
 		Example: `  fairlead models show gpt-5.6-sol
   fairlead models show deepseek-v4-pro --json | jq '.targets[].price'`,
@@ -36,7 +36,7 @@ func showModel(c *cli.Console, o *cli.Options, fleet *app.Fleet, name string) er
 		if near := fleet.Catalog().Suggest(name, 3); len(near) > 0 {
 			fix = "did you mean " + strings.Join(near, ", ") + "?"
 		}
-		return cli.WithFix(fmt.Errorf("there is no model %q", cli.Clean(name)), "%s", fix)
+		return cli.WithFix(fmt.Errorf("model %q not found", cli.Clean(name)), "%s", fix)
 	}
 	one := offered{model: m, targets: targetsOf(fleet, m.Name)}
 	if o.JSON {
@@ -91,8 +91,8 @@ type modelPage struct {
 func (p *modelPage) show(o *offered) {
 	m := o.model
 	p.WriteString(cli.Painted(cli.Clean(m.Name), cli.Bold, p.Coloured) + "  " + cli.Clean(cli.OrDash(m.Vendor)) + ", " + string(m.Op) + "\n\n")
-	p.Field("context", tokensText(m.Context)+", at most "+tokensText(m.MaxOutput)+" in an answer")
-	p.Field("abilities", cli.OrDash(strings.Join(m.Abilities.Names(), ", ")))
+	p.Field("context", tokensText(m.Context)+", output at most "+tokensText(m.MaxOutput))
+	p.Field("capabilities", cli.OrDash(strings.Join(m.Abilities.Names(), ", ")))
 	if m.Op == llm.Chat {
 		p.Field("quality", strings.TrimSuffix(qualityText(m.Quality)+" ("+m.QualitySource+")", " ()"))
 	}
@@ -108,7 +108,7 @@ func (p *modelPage) show(o *offered) {
 	p.Section("Prices now, per million tokens")
 	p.Table(p.prices(o))
 	if notes := p.notes(o); len(notes.Rows) > 0 {
-		p.Section("What changes them")
+		p.Section("Price variations")
 		p.Table(notes)
 	}
 	if history := p.history(o); len(history.Rows) > 0 {
@@ -168,7 +168,7 @@ func (p *modelPage) notes(o *offered) *cli.Table {
 			t.Row(one.provider, "prompts above "+cli.Count(tier.Above)+" tokens", cli.Rate(&tier.Input), cli.Rate(&tier.Output))
 		}
 		if card.AudioInput != nil || card.AudioOutput != nil {
-			t.Row(one.provider, "sound", cli.Rate(card.AudioInput), cli.Rate(card.AudioOutput))
+			t.Row(one.provider, "audio", cli.Rate(card.AudioInput), cli.Rate(card.AudioOutput))
 		}
 		for _, s := range card.Services {
 			t.Row(one.provider, "service tier "+s.Name, times(s.Factor), times(s.Factor))

@@ -16,7 +16,7 @@ import (
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("policies", "List, check, compare, apply and roll back policies", `  fairlead policies list
   fairlead policies validate policies.yaml
-  fairlead policies diff policies.yaml             what applying the file would change
+  fairlead policies diff policies.yaml             show what applying the file would change
   fairlead policies apply policies.yaml --note "no code to outside"
   fairlead policies rollback 3`)
 	p := &policyCommands{instance.Commands{Console: c, Options: o}}
@@ -37,7 +37,7 @@ type policyView struct {
 
 func (p *policyCommands) newList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the policies in force, in the order in which they are evaluated", Args: cli.NoArgs,
+		Use: "list", Short: "List the active policies in evaluation order", Args: cli.NoArgs,
 		Example: `  fairlead policies list
   fairlead policies list --json | jq -r 'select(.deny) | .name'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ func (p *policyCommands) list(from instance.Routed) error {
 		}
 	}
 	for _, problem := range from.Rules.Problems(from.Workspace.ID) {
-		p.Console.Infof(p.Options, "warning: not wholly in force: %s", cli.Clean(problem.String()))
+		p.Console.Infof(p.Options, "warning: partly inactive: %s", cli.Clean(problem.String()))
 	}
 	if p.Options.JSON {
 		for i := range all {
@@ -68,7 +68,7 @@ func (p *policyCommands) list(from instance.Routed) error {
 		return nil
 	}
 	if len(all) == 0 {
-		p.Console.Infof(p.Options, "no policies; write some and run  fairlead policies apply FILE")
+		p.Console.Infof(p.Options, "no policies. Apply a file:  fairlead policies apply FILE")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -106,13 +106,13 @@ func effects(p *policy.Policy) string {
 	add(p.MaxCost > 0, "at most %s", cli.Dollars(p.MaxCost))
 	add(p.MaxOutput > 0, "at most %s output tokens", cli.Count(p.MaxOutput))
 	add(p.Baseline != "", "baseline %s", p.Baseline)
-	add(p.LogBodies != nil, "no bodies in the log")
+	add(p.LogBodies != nil, "do not store bodies")
 	return strings.Join(parts, "; ")
 }
 
 func (p *policyCommands) newShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show [VERSION]", Short: "Print the workspace's policies as YAML, the newest version or an earlier one", Args: cli.OptionalArg("the number of a version"),
+		Use: "show [VERSION]", Short: "Print the workspace's policies as YAML, the newest version or an earlier one", Args: cli.OptionalArg("a version number"),
 		Example: `  fairlead policies show > policies.yaml
   fairlead policies show 3`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -137,7 +137,7 @@ func (p *policyCommands) show(ctx context.Context, from instance.Routed, number 
 		return p.Console.PrintJSON(savedOf(&v))
 	}
 	if v.Number == 0 {
-		p.Console.Infof(p.Options, "the workspace has no policies of its own yet")
+		p.Console.Infof(p.Options, "the workspace has no policies")
 		return nil
 	}
 	return p.Console.Print(strings.TrimRight(cli.CleanLines(v.Source), "\n") + "\n")
@@ -145,7 +145,7 @@ func (p *policyCommands) show(ctx context.Context, from instance.Routed, number 
 
 func (p *policyCommands) newValidate() *cobra.Command {
 	return &cobra.Command{
-		Use: "validate FILE", Short: "Look for problems in a file of policies; exit code 3 when there are any", Args: cli.OneArg("the path of a file"),
+		Use: "validate FILE", Short: "Check a policy file; the exit code is 3 when it has problems", Args: cli.OneArg("the path of a file"),
 		Example: `  fairlead policies validate policies.yaml
   fairlead policies validate policies.yaml --json | jq -r .message`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -166,5 +166,5 @@ func (p *policyCommands) validate(from instance.Routed, path string) error {
 	if p.Options.JSON {
 		return nil // one object per problem, and there are none
 	}
-	return p.Console.Print(fmt.Sprintf("%s: fine – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
+	return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
 }

@@ -25,9 +25,9 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	first, second := l.File("first.yaml", clitest.FirstPolicies), l.File("second.yaml", secondPolicies)
 
 	_, err := l.Run(cli.ExitOK, "policies", "list")
-	clitest.MustContain(t, err, "no policies; write some")
+	clitest.MustContain(t, err, "no policies. Apply a file")
 	_, err = l.Run(cli.ExitOK, "policies", "apply", first, "--note", "begin")
-	clitest.MustContain(t, err, "Version 1 is in force; a running server takes it up within a few seconds.")
+	clitest.MustContain(t, err, "Version 1 is active. Running servers use it within a few seconds.")
 	out, _ := l.Run(cli.ExitOK, "policies", "list")
 	clitest.Golden(t, "policies.txt", out)
 	out, _ = l.Run(cli.ExitOK, "policies", "show")
@@ -36,11 +36,11 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	}
 
 	_, err = l.Run(cli.ExitOK, "policies", "apply", first)
-	clitest.MustContain(t, err, "Version 1 says the same already")
+	clitest.MustContain(t, err, "Version 1 is identical")
 	out, _ = l.Run(cli.ExitOK, "policies", "diff", second)
 	clitest.MustContain(t, out, "-  - name: no-code-outside", "+    objective: cost")
 	_, err = l.Run(cli.ExitOK, "policies", "apply", second)
-	clitest.MustContain(t, err, "Version 2 is in force", "fairlead policies rollback 1")
+	clitest.MustContain(t, err, "Version 2 is active", "fairlead policies rollback 1")
 	out, _ = l.Run(cli.ExitOK, "policies", "diff")
 	clitest.MustContain(t, out, "-  - name: no-code-outside", "+    objective: cost")
 	forwards, _ := l.Run(cli.ExitOK, "policies", "diff", "1", "2")
@@ -50,7 +50,7 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	}
 
 	_, err = l.Run(cli.ExitOK, "policies", "rollback", "1")
-	clitest.MustContain(t, err, "Version 3 is in force")
+	clitest.MustContain(t, err, "Version 3 is active")
 	out, _ = l.Run(cli.ExitOK, "policies", "show")
 	if out != clitest.FirstPolicies {
 		t.Errorf("shown is\n%s", out)
@@ -70,7 +70,7 @@ func TestAppliedPoliciesAreNotedAndDecide(t *testing.T) {
 	l.Run(cli.ExitOK, "policies", "apply", l.File("pin.yaml", "policies:\n  - {name: best, pin: sim-flagship}\n"))
 
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--model", "auto:cost")
-	clitest.MustContain(t, out, "Would go to simulator/sim-flagship – policy route by policy best; without policies it would go to simulator/sim-nano")
+	clitest.MustContain(t, out, "Routed to simulator/sim-flagship (policy) by policy best. Without policies: simulator/sim-nano")
 
 	ids := l.StoreDecided(func(e *requestlog.Entry) {}, "hi")
 	out, _ = l.Run(cli.ExitOK, "verify", ids[0])
@@ -88,7 +88,7 @@ func TestSomebodyElseWasFaster(t *testing.T) {
 	first, second := l.File("first.yaml", clitest.FirstPolicies), l.File("second.yaml", secondPolicies)
 	l.Run(cli.ExitOK, "policies", "apply", first)
 	_, err := l.Run(cli.ExitFailed, "policies", "apply", second, "--based-on", "0")
-	clitest.MustContain(t, err, "the policies were changed in the meantime: the newest version is 1", "--based-on 1")
+	clitest.MustContain(t, err, "the policies have changed: the newest version is 1", "--based-on 1")
 	l.Run(cli.ExitOK, "policies", "apply", second, "--based-on", "1")
 }
 
@@ -113,7 +113,7 @@ func TestProblemsOfPoliciesAreShownWithTheirLine(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	out, _ = l.Run(cli.ExitOK, "policies", "validate", l.File("right.yaml", clitest.FirstPolicies))
-	clitest.MustContain(t, out, "right.yaml: fine – 2 policies")
+	clitest.MustContain(t, out, "right.yaml: ok – 2 policies")
 }
 
 func TestVersionsThatAreNot(t *testing.T) {
@@ -124,17 +124,17 @@ func TestVersionsThatAreNot(t *testing.T) {
 		code int
 		want string
 	}{
-		{"show 7", cli.ExitFailed, "there is no version 7"},
-		{"show x", cli.ExitUsage, `"x" is not the number of a version`},
-		{"rollback 7", cli.ExitFailed, "there is no version 7"},
-		{"rollback 0", cli.ExitUsage, `"0" is not the number of a version`},
-		{"diff 0", cli.ExitUsage, `"0" is not the number of a version`},
+		{"show 7", cli.ExitFailed, "version 7 of the policies"},
+		{"show x", cli.ExitUsage, `"x" is not a version number`},
+		{"rollback 7", cli.ExitFailed, "version 7 of the policies"},
+		{"rollback 0", cli.ExitUsage, `"0" is not a version number`},
+		{"diff 0", cli.ExitUsage, `"0" is not a version number`},
 		{"diff nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
 		{"diff 1 2 3", cli.ExitUsage, `unexpected "3"`},
 		{"apply nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
-		{"history", cli.ExitOK, "no policies of its own yet"},
-		{"show", cli.ExitOK, "no policies of its own yet"},
-		{"diff", cli.ExitOK, "nothing differs"},
+		{"history", cli.ExitOK, "the workspace has no policies"},
+		{"show", cli.ExitOK, "the workspace has no policies"},
+		{"diff", cli.ExitOK, "no differences"},
 	} {
 		_, err := l.Run(test.code, append([]string{"policies"}, strings.Fields(test.line)...)...)
 		clitest.MustContain(t, err, test.want)
@@ -157,7 +157,7 @@ func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {
 			l.Console.CanAsk = true
 			l.Console.In = strings.NewReader("n\n")
 			_, err = l.Run(cli.ExitFailed, "policies", "apply", empty)
-			clitest.MustContain(t, err, "nothing was changed")
+			clitest.MustContain(t, err, "no changes were made")
 			if out, _ := l.Run(cli.ExitOK, "policies", "show"); out != clitest.FirstPolicies {
 				t.Errorf("after no:\n%s", out)
 			}

@@ -33,7 +33,7 @@ func savedOf(v *policystore.Version) savedView {
 func parseVersion(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, cli.Usagef("see  fairlead policies history", "%q is not the number of a version", text)
+		return 0, cli.Usagef("see  fairlead policies history", "%q is not a version number", text)
 	}
 	return n, nil
 }
@@ -45,7 +45,7 @@ func (p *policyCommands) version(ctx context.Context, from instance.Routed, numb
 	}
 	v, err := from.Rules.Version(ctx, from.Workspace.ID, number)
 	if errors.Is(err, policystore.ErrNotFound) {
-		return v, cli.WithFix(fmt.Errorf("there is no version %d of the policies in workspace %s", number, from.Workspace.ID), "see  fairlead policies history")
+		return v, cli.WithFix(fmt.Errorf("version %d of the policies of workspace %s not found", number, from.Workspace.ID), "see  fairlead policies history")
 	}
 	return v, err
 }
@@ -77,7 +77,7 @@ func (p *policyCommands) history(versions []policystore.Version) error {
 		return nil
 	}
 	if len(versions) == 0 {
-		p.Console.Infof(p.Options, "the workspace has no policies of its own yet")
+		p.Console.Infof(p.Options, "the workspace has no policies")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{{Title: "VERSION", Right: true}, {Title: "SAVED"}, {Title: "BY", Soft: true, Hide: 1}, {Title: "HASH", Hide: 2}, {Title: "NOTE", Soft: true}}}
@@ -100,10 +100,10 @@ func (p *policyCommands) newDiff() *cobra.Command {
 			if len(args) <= 2 {
 				return nil
 			}
-			return cli.Usagef("run  "+cmd.UseLine(), "unexpected %q: two things are compared", args[2])
+			return cli.Usagef("run  "+cmd.UseLine(), "unexpected %q: at most two arguments", args[2])
 		},
-		Example: `  fairlead policies diff                           what the last change was
-  fairlead policies diff policies.yaml             what applying the file would change
+		Example: `  fairlead policies diff                           show the last change
+  fairlead policies diff policies.yaml             show what applying the file would change
   fairlead policies diff 2 5`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.diff(cmd.Context(), from, args) })
@@ -142,7 +142,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 		return p.Console.PrintJSON(map[string]any{"same": text == "", "diff": text})
 	}
 	if text == "" {
-		p.Console.Infof(p.Options, "nothing differs")
+		p.Console.Infof(p.Options, "no differences")
 		return nil
 	}
 	return p.Console.Print(cli.CleanLines(text))
@@ -155,7 +155,7 @@ func (p *policyCommands) text(ctx context.Context, from instance.Routed, name st
 		return p.Read(name, policy.MaxBytes)
 	}
 	if number < 1 {
-		return nil, cli.Usagef("see  fairlead policies history", "%q is not the number of a version", name)
+		return nil, cli.Usagef("see  fairlead policies history", "%q is not a version number", name)
 	}
 	v, err := p.version(ctx, from, number)
 	return []byte(v.Source), err
@@ -165,9 +165,9 @@ func (p *policyCommands) newApply() *cobra.Command {
 	var note string
 	var basedOn int64
 	cmd := &cobra.Command{
-		Use: "apply FILE", Short: "Make a file the newest version of the workspace's policies", Args: cli.OneArg("the path of a file"),
-		Long: "Make a file the newest version of the workspace's policies. It is checked first; exit code 3 when it has problems. A running server takes it up\n" +
-			"within a few seconds. With --based-on it is refused when somebody has saved another version since.",
+		Use: "apply FILE", Short: "Save a file as the newest version of the workspace's policies", Args: cli.OneArg("the path of a file"),
+		Long: "Save a file as the newest version of the workspace's policies. The exit code is 3 when the file has problems. Running servers use the new\n" +
+			"version within a few seconds. With --based-on, the command fails when another version was saved since.",
 		Example: `  fairlead policies apply policies.yaml --note "no code to outside"
   fairlead policies show | sed s/small-a/small-b/ | fairlead policies apply - --based-on 4`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,8 +183,8 @@ func (p *policyCommands) newApply() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "why they are changed")
-	cmd.Flags().Int64Var(&basedOn, "based-on", 0, "number of the version that was edited, 0 for none (default the newest)")
+	cmd.Flags().StringVar(&note, "note", "", "note about the change")
+	cmd.Flags().Int64Var(&basedOn, "based-on", 0, "version that was edited, 0 for none (default: the newest)")
 	return cmd
 }
 
@@ -221,7 +221,7 @@ func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Rout
 	}
 	sure, err := p.Console.Confirm(ctx, p.Options, fmt.Sprintf("The document has no policies. Remove %s of workspace %s (%s)?", cli.PluralPolicies(len(current)), from.Workspace.ID, strings.Join(names, ", ")))
 	if err == nil && !sure {
-		err = errors.New("nothing was changed")
+		err = errors.New("no changes were made")
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Rout
 // saved tells what is in force now.
 func (p *policyCommands) saved(before, saved policystore.Version, err error) error {
 	if errors.Is(err, policystore.ErrConflict) {
-		return cli.WithFix(fmt.Errorf("the policies were changed in the meantime: the newest version is %d", before.Number),
+		return cli.WithFix(fmt.Errorf("the policies have changed: the newest version is %d", before.Number),
 			"compare with  fairlead policies diff,  then apply again with --based-on %d", before.Number)
 	}
 	if err != nil {
@@ -239,19 +239,19 @@ func (p *policyCommands) saved(before, saved policystore.Version, err error) err
 		return p.Console.PrintJSON(savedOf(&saved))
 	}
 	if saved.Number == before.Number {
-		p.Console.Infof(p.Options, "Version %d says the same already; nothing is changed.", saved.Number)
+		p.Console.Infof(p.Options, "Version %d is identical. No changes were made.", saved.Number)
 		return nil
 	}
-	p.Console.Infof(p.Options, "Version %d is in force; a running server takes it up within a few seconds.", saved.Number)
+	p.Console.Infof(p.Options, "Version %d is active. Running servers use it within a few seconds.", saved.Number)
 	if before.Number > 0 {
-		p.Console.Infof(p.Options, "To go back:  fairlead policies rollback %d", before.Number)
+		p.Console.Infof(p.Options, "To undo:  fairlead policies rollback %d", before.Number)
 	}
 	return nil
 }
 
 func (p *policyCommands) newRollback() *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback VERSION", Short: "Save an earlier version of the workspace's policies as the newest", Args: cli.OneArg("the number of a version"),
+		Use: "rollback VERSION", Short: "Save an earlier version of the workspace's policies as the newest", Args: cli.OneArg("a version number"),
 		Example: `  fairlead policies history
   fairlead policies rollback 3`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -61,7 +61,7 @@ func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.Pr
 		return nil
 	}
 	if len(providers) == 0 {
-		c.Infof(o, "no providers; set OPENAI_API_KEY, or add one to the configuration")
+		c.Infof(o, "no providers. Set OPENAI_API_KEY or add a provider to the configuration")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -117,9 +117,9 @@ type testView struct {
 
 func newProvidersTest(c *cli.Console, o *cli.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "test [NAME]", Short: "Make one cheap call to each provider, or to one", Args: cli.OptionalArg("a provider's name"),
-		Long: "Make one cheap call to each provider, or to one: its latency, the models it says it has, and what is wrong. Exit code 3 when one fails.\n" +
-			"One that lists no models, such as Amazon Bedrock, is not tested: every call to it costs something.",
+		Use: "test [NAME]", Short: "Send a test request to all providers or to one", Args: cli.OptionalArg("a provider's name"),
+		Long: "Request the model list of each provider, or of one, and show the latency, the models and the error. The exit code is 3 when a test fails.\n" +
+			"A provider without a model list, such as Amazon Bedrock, is not tested: every request to it costs money.",
 		Example: `  fairlead providers test
   fairlead providers test openai`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,7 +145,7 @@ func choose(providers []adminproviders.ProviderState, args []string) ([]string, 
 	}
 	if len(args) == 0 {
 		if len(on) == 0 {
-			return nil, cli.WithFix(errors.New("there are no providers to test"), "set OPENAI_API_KEY, or add one to the configuration")
+			return nil, cli.WithFix(errors.New("no providers to test"), "set OPENAI_API_KEY, or add one to the configuration")
 		}
 		return on, nil
 	}
@@ -154,10 +154,10 @@ func choose(providers []adminproviders.ProviderState, args []string) ([]string, 
 		case p.Name == args[0] && p.Enabled:
 			return args, nil
 		case p.Name == args[0]:
-			return nil, cli.WithFix(fmt.Errorf("provider %q is switched off", p.Name), "switch it on in the dashboard or in the configuration")
+			return nil, cli.WithFix(fmt.Errorf("provider %q is disabled", p.Name), "enable it in the dashboard or in the configuration")
 		}
 	}
-	err := fmt.Errorf("there is no provider %q", cli.Clean(args[0]))
+	err := fmt.Errorf("provider %q not found", cli.Clean(args[0]))
 	if near := spelling.Closest(args[0], known); near != "" {
 		return nil, cli.WithFix(err, "did you mean %q? See  fairlead providers list", near)
 	}
@@ -174,7 +174,7 @@ func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, fleet te
 	for _, name := range names {
 		result, err := fleet.Test(ctx, name)
 		if errors.Is(err, account.ErrNotFound) {
-			err = fmt.Errorf("provider %q is gone", name)
+			err = fmt.Errorf("provider %q no longer exists", name)
 		}
 		if err != nil {
 			return err

@@ -67,9 +67,9 @@ func TestTestProviders(t *testing.T) {
 		t.Error(diff)
 	}
 	_, err = l.Run(cli.ExitFailed, "providers", "test", "god")
-	clitest.MustContain(t, err, `there is no provider "god"`, `did you mean "good"?`)
+	clitest.MustContain(t, err, `provider "god" not found`, `did you mean "good"?`)
 	_, err = l.Run(cli.ExitFailed, "providers", "test", "resting")
-	clitest.MustContain(t, err, `provider "resting" is switched off`)
+	clitest.MustContain(t, err, `provider "resting" is disabled`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	l.RunContext(ctx, cli.ExitInterrupted, "providers", "test")
@@ -95,7 +95,7 @@ func TestNoProvidersToTest(t *testing.T) {
 	l := newLab(t)
 	l.Configure("simulator: \"off\"\n")
 	_, err := l.Run(cli.ExitFailed, "providers", "test")
-	clitest.MustContain(t, err, "there are no providers to test", "fix: set OPENAI_API_KEY")
+	clitest.MustContain(t, err, "no providers to test", "fix: set OPENAI_API_KEY")
 	_, err = l.Run(cli.ExitOK, "providers", "list")
 	clitest.MustContain(t, err, "no providers")
 }

@@ -27,8 +27,8 @@ type exportFlags struct {
 func (r *requestCommands) newExport() *cobra.Command {
 	var e exportFlags
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write matching requests as CSV or JSON lines, newest first", Args: cli.NoArgs,
-		Long: "Write matching requests as CSV or JSON lines, newest first. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.\n" +
+		Use: "export", Short: "Export requests as CSV or JSON lines, newest first", Args: cli.NoArgs,
+		Long: "Export requests as CSV or JSON lines, newest first. In CSV, cells that a spreadsheet would run as a formula start with an apostrophe.\n" +
 			"Columns: " + strings.Join(adminrequests.Columns(), ", ") + ".",
 		Example: `  fairlead requests export --from now-7d --output requests.csv
   fairlead requests export --format jsonl --decision fallback | jq -r .model
@@ -50,8 +50,8 @@ func (r *requestCommands) newExport() *cobra.Command {
 	}
 	filter.AddFlags(cmd)
 	cmd.Flags().StringVar(&e.format, "format", "csv", "csv or jsonl")
-	cmd.Flags().StringVar(&e.columns, "columns", "", "columns in order, joined by commas (default the usual ones)")
-	cmd.Flags().StringVar(&e.output, "output", "", "file to write, only when all went well (default standard output)")
+	cmd.Flags().StringVar(&e.columns, "columns", "", "comma-separated list of columns (default: the usual ones)")
+	cmd.Flags().StringVar(&e.output, "output", "", "output file, written only on success (default: standard output)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -69,7 +69,7 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 	err = writePages(ctx, store, f, sheet, p.Add)
 	p.End()
 	if err != nil {
-		r.console.Infof(r.options, "%s written before it ended", cli.Plural(p.Done, "request"))
+		r.console.Infof(r.options, "%s written before the export stopped", cli.Plural(p.Done, "request"))
 		return errors.Join(err, out.discard())
 	}
 	if err := out.keep(); err != nil {

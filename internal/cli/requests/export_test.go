@@ -109,7 +109,7 @@ func TestExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	if cli.ExitCode(ctx, err) != cli.ExitInterrupted || cli.ErrorText(ctx, err) != "interrupted" {
 		t.Errorf("ended with %v", err)
 	}
-	clitest.MustContain(t, l.Err.String(), "200 requests written before it ended")
+	clitest.MustContain(t, l.Err.String(), "200 requests written before the export stopped")
 	if left, _ := filepath.Glob(path + "*"); left != nil {
 		t.Errorf("left behind: %v", left)
 	}

@@ -51,12 +51,12 @@ func (p *entryPage) decision(e *requestlog.Entry, d *route.Decision) {
 	p.Section("Decision")
 	how := string(e.DecisionKind)
 	if how == "" {
-		how = "none served"
+		how = "not served"
 	}
 	if e.Policy != "" {
 		how += ", policy " + e.Policy
 	}
-	p.Field("kind", fmt.Sprintf("%s (took %s µs, router %s, catalog %s)", how, cli.Count(d.Micros), cli.OrDash(d.Versions.Router), cli.OrDash(d.Versions.Catalog)))
+	p.Field("kind", fmt.Sprintf("%s (decided in %s µs, router %s, catalog %s)", how, cli.Count(d.Micros), cli.OrDash(d.Versions.Router), cli.OrDash(d.Versions.Catalog)))
 	p.Field("features", decisions.Features(&d.Input))
 	for _, hit := range d.Policies {
 		p.Field("policy", policyText(hit))
@@ -88,8 +88,8 @@ func candidates(e *requestlog.Entry, d *route.Decision) *cli.Table {
 		{Title: "QUALITY", Right: true},
 		{Title: "COST", Right: true},
 		{Title: "SPEED", Right: true},
-		{Title: "EXPECTED", Right: true},
-		{Title: "ABOUT", Right: true},
+		{Title: "EXPECTED COST", Right: true},
+		{Title: "EXPECTED LATENCY", Right: true},
 		{Title: ""},
 	}}
 	for _, c := range d.Candidates {
@@ -138,10 +138,10 @@ func (p *entryPage) attempts(e *requestlog.Entry) {
 		a := &e.Attempts[i]
 		text := a.Message
 		if a.Wait > 0 {
-			text = strings.TrimSpace("waited " + cli.Duration(a.Wait) + " before this attempt. " + text)
+			text = strings.TrimSpace("Waited " + cli.Duration(a.Wait) + " before this attempt. " + text)
 		}
 		if a.RetryAfter > 0 {
-			text = strings.TrimSpace(text + " (asked us to wait " + cli.Duration(a.RetryAfter) + ")")
+			text = strings.TrimSpace(text + " (retry after " + cli.Duration(a.RetryAfter) + ")")
 		}
 		if text != "" {
 			p.Paragraph(fmt.Sprintf("%d: %s", i+1, text), 2)
@@ -175,7 +175,7 @@ func (p *entryPage) metadata(e *requestlog.Entry) {
 	fact("trace id", e.TraceID)
 	fact("bytes", cli.Count(e.BytesIn)+" in, "+cli.Count(e.BytesOut)+" out")
 	fact("prompt", e.Preview)
-	fact("texts", string(e.BodyState))
+	fact("bodies", string(e.BodyState))
 }
 
 func pairs(m map[string]string) string {
@@ -189,7 +189,7 @@ func pairs(m map[string]string) string {
 // body writes the texts of request and answer, or why they are not there.
 func (p *entryPage) body(b *adminrequests.RequestBody) {
 	if b.Reason != nil {
-		p.Section("Texts")
+		p.Section("Prompt and answer")
 		p.Paragraph(*b.Reason, 2)
 		return
 	}

@@ -13,21 +13,21 @@ import (
 )
 
 // estimate is said beside every saving.
-const estimate = "Estimate: same tokens at list prices; another model might have written more or less."
+const estimate = "Estimate: same tokens at list prices. Another model might have produced a different number of tokens."
 
 // classNames are the rows of a bill in their order. Reasoning is a part of output that is shown apart.
 var classNames = []struct{ class, name string }{
 	{"input", "uncached input"},
-	{"input_audio", "sound heard"},
+	{"input_audio", "audio input"},
 	{"cache_read", "cache read"},
 	{"cache_write", "cache write"},
 	{"cache_write_1h", "cache write, 1 h"},
 	{"output", "output"},
-	{"output_audio", "sound spoken"},
-	{"reasoning", "  of it reasoning"},
+	{"output_audio", "audio output"},
+	{"reasoning", "  of which reasoning"},
 	{"request", "per request"},
 	{aboveHold, "above the hold, not charged"},
-	{brokenAttempts, "attempts that broke off"},
+	{brokenAttempts, "interrupted attempts"},
 }
 
 // brokenAttempts is the row of what was delivered by targets that broke off before another one went on.
@@ -83,13 +83,13 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 		p.Field("", estimate)
 	}
 	if e.Cost == nil {
-		p.Field("cost", "unknown: nobody has told the price of "+e.Model)
+		p.Field("cost", "unknown: no price set for "+e.Model)
 	}
 	if e.Bill != nil {
 		p.Field("prices", pricesText(e.Bill))
 	}
 	if e.Usage.Estimated {
-		p.Field("tokens", "our own count: the provider told none, or an impossible one")
+		p.Field("tokens", "counted by the gateway: the provider reported no usage, or implausible usage")
 	}
 }
 

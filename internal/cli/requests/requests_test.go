@@ -133,7 +133,7 @@ func TestOlderRequestsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).Seeded()
 	_, err := l.Run(cli.ExitOK, "requests", "list", "--limit", "2")
-	clitest.MustContain(t, err, "for older ones add  --before "+clitest.Unpriced().ID)
+	clitest.MustContain(t, err, "for older requests add  --before "+clitest.Unpriced().ID)
 	out, err := l.Run(cli.ExitOK, "requests", "list", "--model", "nothing")
 	if out != "" || !strings.Contains(err, "no requests match") {
 		t.Errorf("%q %q", out, err)
@@ -165,7 +165,7 @@ func TestShowRequestWithItsTexts(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "requests", "show", clitest.Served().ID, "--body")
 	clitest.MustContain(t, out, "\nRequest\n{\n  \"model\": \"auto\",\n", "\nAnswer\nnot  [31mJSON\n")
 	out, _ = l.Run(cli.ExitOK, "requests", "show", clitest.Failed().ID, "--body")
-	clitest.MustContain(t, out, "\nTexts\n  Storing bodies is disabled for the key of this request.\n")
+	clitest.MustContain(t, out, "\nPrompt and answer\n  Storing bodies is disabled for the key of this request.\n")
 }
 
 func TestShowRequestAsJSON(t *testing.T) {
@@ -228,7 +228,7 @@ func TestShowWaitsForWhatIsOnItsWay(t *testing.T) {
 		if took := time.Since(began); err == nil || took != instance.SpoolDelay {
 			t.Errorf("gave up after %s: %v", took, err)
 		}
-		clitest.MustContain(t, cli.ErrorText(t.Context(), err), `error: there is no request "req_ none" in workspace ws`, "fix: see  fairlead requests list")
+		clitest.MustContain(t, cli.ErrorText(t.Context(), err), `error: request "req_ none" not found in workspace ws`, "fix: see  fairlead requests list")
 	})
 }
 

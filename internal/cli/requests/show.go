@@ -24,7 +24,7 @@ type detail struct {
 func (r *requestCommands) newShow() *cobra.Command {
 	var withBody bool
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show one request: what was chosen, why, and what it cost", Args: cli.OneArg("the request's id"),
+		Use: "show ID", Short: "Show a request with its decision, attempts and cost", Args: cli.OneArg("the request's id"),
 		Example: `  fairlead requests show req_01J…
   fairlead requests show req_01J… --body
   fairlead requests show req_01J… --json | jq .trace.candidates`,
@@ -34,15 +34,15 @@ func (r *requestCommands) newShow() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&withBody, "body", false, "show the stored text of request and answer too")
+	cmd.Flags().BoolVar(&withBody, "body", false, "also show the stored prompt and answer")
 	return cmd
 }
 
 func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, workspaceID, id string, withBody bool) error {
 	e, err := instance.AwaitEntry(ctx, store, workspaceID, id)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return cli.WithFix(fmt.Errorf("there is no request %q in workspace %s", cli.Clean(id), workspaceID),
-			"see  fairlead requests list,  or name another --workspace or --data-dir")
+		return cli.WithFix(fmt.Errorf("request %q not found in workspace %s", cli.Clean(id), workspaceID),
+			"see  fairlead requests list,  or use another --workspace or --data-dir")
 	}
 	if err != nil {
 		return err

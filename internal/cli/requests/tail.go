@@ -23,7 +23,7 @@ const (
 func (r *requestCommands) newTail() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
-		Use: "tail", Short: "Show requests as they come, until Ctrl-C", Args: cli.NoArgs,
+		Use: "tail", Short: "Show new requests until Ctrl-C", Args: cli.NoArgs,
 		Example: `  fairlead requests tail
   fairlead requests tail --preset errors
   fairlead requests tail --key ci --last 0 --json | jq -r '[.model, .cost_usd] | @tsv'`,
@@ -35,7 +35,7 @@ func (r *requestCommands) newTail() *cobra.Command {
 		},
 	}
 	filter.AddFlags(cmd)
-	cmd.Flags().IntVar(&last, "last", 10, "how many earlier requests to show first")
+	cmd.Flags().IntVar(&last, "last", 10, "number of earlier requests to show first")
 	return cmd
 }
 

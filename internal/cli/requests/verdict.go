@@ -25,7 +25,7 @@ func verdict(e *requestlog.Entry) string {
 		text += " " + advice
 	}
 	if e.Model != "" && len(e.Attempts) > 0 && e.Cost != nil && *e.Cost > 0 {
-		text += fmt.Sprintf(" It cost %s.", cli.Dollars(*e.Cost))
+		text += fmt.Sprintf(" Cost: %s.", cli.Dollars(*e.Cost))
 	}
 	return text
 }
@@ -67,17 +67,17 @@ func ending(e *requestlog.Entry) string {
 	after := cli.Duration(e.Latency)
 	switch e.Outcome {
 	case requestlog.ClientError:
-		return "Refused after " + after + " because of the request itself"
+		return "Rejected after " + after + " because the request is invalid"
 	case requestlog.Rejected:
 		return "Rejected after " + after + " by " + rejecter(e)
 	case requestlog.UpstreamError:
 		return fmt.Sprintf("Failed at the providers after %s and %s", after, cli.Plural(len(e.Attempts), "attempt"))
 	case requestlog.Cancelled:
-		return "Cancelled: the client left after " + after
+		return "Cancelled: the client disconnected after " + after
 	case requestlog.Partial:
-		return fmt.Sprintf("Broken off after %s: %s on %s delivered a part and then failed", after, cli.OrDash(e.Model), cli.OrDash(e.Provider))
+		return fmt.Sprintf("Interrupted after %s: %s on %s delivered part of the answer and then failed", after, cli.OrDash(e.Model), cli.OrDash(e.Provider))
 	case requestlog.Interrupted:
-		return "Interrupted: the gateway ended before the request did"
+		return "Interrupted: the gateway stopped before the request was finished"
 	case requestlog.GatewayError:
 		return "Failed inside the gateway after " + after
 	case requestlog.OK:
@@ -97,7 +97,7 @@ func rejecter(e *requestlog.Entry) string {
 	case e.Error.Code == llm.BudgetExceeded.Code():
 		return "a budget"
 	case e.Error.Origin == llm.FromClient:
-		return "the key's rights"
+		return "the permissions of the key"
 	}
 	return "the gateway"
 }
@@ -106,11 +106,11 @@ func rejecter(e *requestlog.Entry) string {
 func advice(e *requestlog.Entry) string {
 	switch e.Outcome {
 	case requestlog.UpstreamError:
-		return "Look at the attempts below, and test with  fairlead providers test."
+		return "See the attempts below. Test the providers:  fairlead providers test"
 	case requestlog.Interrupted:
-		return "Repeat the request."
+		return "Retry the request."
 	case requestlog.GatewayError:
-		return "Repeat the request; if it goes on, report its id."
+		return "Retry the request. If it fails again, report its id."
 	default:
 		return ""
 	}

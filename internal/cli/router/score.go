@@ -17,11 +17,11 @@ func newRouterScore(c *cli.Console) *cobra.Command {
 	var names []string
 	var abilities string
 	cmd := &cobra.Command{
-		Use: "score", Short: "Predict for prompts on standard input how likely each model answers well", Args: cli.NoArgs,
-		Long: `Predict for prompts on standard input how likely each model answers well
+		Use: "score", Short: "Predict the success probability of models for prompts on standard input", Args: cli.NoArgs,
+		Long: `Predict the success probability of models for prompts on standard input.
 
-Each line in is {"id": …, "prompt": "…"} or {"id": …, "messages": […]}; each line out is {"id": …, "scores": {model: chance}},
-in the same order. Nothing leaves this machine.
+Each line in is {"id": …, "prompt": "…"} or {"id": …, "messages": […]}; each line out is {"id": …, "scores": {model: probability}},
+in the same order. No data leaves this machine.
 
 A model may be one of the catalog or one that the predictor was trained with. Any other is given by its benchmark scores, in a
 CSV file with the columns model,benchmark,value (a share from 0 to 1, or per cent); a model listed there is taken as the file

@@ -36,8 +36,8 @@ type readiness struct {
 func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use: "health", Short: "Ask a running server whether it would serve a request now", Args: cli.NoArgs,
-		Long: "Ask a running server whether it would serve a request now: exit code 0 or 1. Without --url it asks the address that the configuration listens on.",
+		Use: "health", Short: "Check whether a running server is ready", Args: cli.NoArgs,
+		Long: "Check whether a running server is ready to serve requests. The exit code is 0 when it is ready and 1 otherwise.",
 		Example: `  fairlead health
   fairlead health --url http://127.0.0.1:8080`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +52,7 @@ func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 			return askHealth(cmd.Context(), c, o, u, own)
 		},
 	}
-	cmd.Flags().StringVar(&address, "url", "", "address of the server (default the configured one, http://127.0.0.1:8080)")
+	cmd.Flags().StringVar(&address, "url", "", "address of the server (default: the configured address, http://127.0.0.1:8080)")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state read
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return 0, state, cli.WithFix(fmt.Errorf("nothing answers at %s: %w", u.Redacted(), UnwrapNet(err)), "start it with  fairlead serve,  or name its address with --url")
+		return 0, state, cli.WithFix(fmt.Errorf("no server at %s: %w", u.Redacted(), UnwrapNet(err)), "start it with  fairlead serve,  or set its address with --url")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -94,7 +94,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state read
 		return 0, state, fmt.Errorf("read the answer: %w", err)
 	}
 	if err := json.Unmarshal(body, &state); err != nil || state.Status == "" {
-		return 0, state, fmt.Errorf("%s answers with status %d, but not as fairlead does", u.Redacted(), resp.StatusCode)
+		return 0, state, fmt.Errorf("%s returned status %d, but is not a Fairlead server", u.Redacted(), resp.StatusCode)
 	}
 	return resp.StatusCode, state, nil
 }

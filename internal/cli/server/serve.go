@@ -47,8 +47,8 @@ func NewServe(c *cli.Console, o *cli.Options) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "address to listen on (default 127.0.0.1:8080)")
-	cmd.Flags().StringVar(&level, "log-level", "", "least severe log lines to write: debug, info, warn, error (default info)")
-	cmd.Flags().BoolVar(&dev, "dev", false, "for trying out: bind to loopback and sign in by itself")
+	cmd.Flags().StringVar(&listen, "listen", "", "listen address (default 127.0.0.1:8080)")
+	cmd.Flags().StringVar(&level, "log-level", "", "minimum log level: debug, info, warn, error (default info)")
+	cmd.Flags().BoolVar(&dev, "dev", false, "development mode: listen on loopback and sign in automatically")
 	return cmd
 }
