@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Ending says that secrets of a key are valid no longer. It is the message that replicas send each other, so that a key
-// which is revoked at one is refused at all, also by those that cannot reach the database.
+// Ending reports that secrets of a key are no longer valid. Replicas exchange it, so that a revoked key is rejected everywhere,
+// even without the database.
 type Ending struct {
 	KeyID  string    `json:"key"`
-	Before time.Time `json:"before,omitzero"` // secrets made before have ended; zero for all: the key is revoked
+	Before time.Time `json:"before,omitzero"` // secrets created earlier are invalid; zero if the key is revoked
 }
 
-// Message is the ending as text.
+// Message encodes the ending.
 func (e Ending) Message() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -23,7 +23,7 @@ func (e Ending) Message() (string, error) {
 	return string(text), nil
 }
 
-// ParseEnding reads what Message writes.
+// ParseEnding decodes a message.
 func ParseEnding(message string) (Ending, error) {
 	var e Ending
 	if err := json.Unmarshal([]byte(message), &e); err != nil {
@@ -35,8 +35,7 @@ func ParseEnding(message string) (Ending, error) {
 	return e, nil
 }
 
-// endingOf says what is over of a key by revocation or by a rotation without grace, whatever the clock says; false for
-// nothing.
+// endingOf returns the ending of a key that was revoked or rotated without a grace period.
 func endingOf(k *Key) (Ending, bool) {
 	if !k.RevokedAt.IsZero() {
 		return Ending{KeyID: k.ID}, true
@@ -54,13 +53,13 @@ func endingOf(k *Key) (Ending, bool) {
 	return Ending{KeyID: k.ID, Before: begun}, true
 }
 
-// endings are what other replicas said, until the store has said it too.
+// endings are the endings reported by other replicas that are not in the store yet.
 type endings struct {
 	mu   sync.RWMutex
 	byID map[string]Ending
 }
 
-// add notes an ending, and reports whether it is news.
+// add adds an ending and reports whether it is new.
 func (x *endings) add(e Ending) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -69,13 +68,13 @@ func (x *endings) add(e Ending) bool {
 		return false
 	}
 	if x.byID == nil || len(x.byID) >= mostEndings {
-		x.byID = map[string]Ending{} // the store has told the older ones by now
+		x.byID = map[string]Ending{} // older endings are in the store by now
 	}
 	x.byID[e.KeyID] = e
 	return true
 }
 
-// mostEndings bounds what is remembered of other replicas' words.
+// mostEndings is the maximum number of endings.
 const mostEndings = 100_000
 
 // of returns the ending of a key that applies to a secret, if any.
@@ -86,16 +85,16 @@ func (x *endings) of(k *Key, position int) (Ending, bool) {
 	return e, ok && (e.Before.IsZero() || k.Secrets[position].CreatedAt.Before(e.Before))
 }
 
-// knows reports whether an ending that the store tells has been heard already.
+// knows reports whether the ending of a key was already reported.
 func (x *endings) knows(k *Key) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	heard, ok := x.byID[k.ID]
-	told, over := endingOf(k)
-	return ok && over && heard.Before.Equal(told.Before)
+	reported, ok := x.byID[k.ID]
+	stored, ended := endingOf(k)
+	return ok && ended && reported.Before.Equal(stored.Before)
 }
 
-// drop forgets an ending that the store knows of by now.
+// drop removes an ending that is in the store.
 func (x *endings) drop(k *Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

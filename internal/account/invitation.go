@@ -57,7 +57,7 @@ func (s *Service) Invitation(ctx context.Context, token string) (Invitation, err
 // RevokeInvitation ends an invitation of the actor's workspace.
 func (s *Service) RevokeInvitation(ctx context.Context, by Actor, invitationID string) error {
 	event := s.event(by, "invitation.revoke", invitationID, nil, nil)
-	return told(s.store.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
+	return wrapStoreError(s.store.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
 }
 
 // AcceptInvitation makes the account a member and uses the invitation up.

@@ -123,7 +123,7 @@ func (s *Service) Keys(ctx context.Context, workspaceID string) ([]Key, error) {
 // Key returns one key of the workspace.
 func (s *Service) Key(ctx context.Context, workspaceID, keyID string) (Key, error) {
 	key, err := s.store.KeyByID(ctx, workspaceID, keyID)
-	return key, told(err, "key", "look up a key")
+	return key, wrapStoreError(err, "key", "look up a key")
 }
 
 // UpdateKey changes settings of a key in the actor's workspace. A revoked key stays as it is.
@@ -278,7 +278,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 		return s.event(by, action, keyID, before, keyFacts(*k)), nil
 	})
 	if err != nil {
-		return Key{}, told(err, "key", "change a key")
+		return Key{}, wrapStoreError(err, "key", "change a key")
 	}
 	s.changed(ctx)
 	if ending, ok := endingOf(&key); ok && (action == "key.revoke" || action == "key.rotate") {
@@ -308,7 +308,7 @@ func (s *Service) maker(ctx context.Context, by Actor) (maker, error) {
 	}
 	key, err := s.store.KeyByID(ctx, by.WorkspaceID, by.KeyID)
 	if err != nil {
-		return maker{}, told(err, "key", "look up the key in use")
+		return maker{}, wrapStoreError(err, "key", "look up the key in use")
 	}
 	if !key.RevokedAt.IsZero() {
 		return maker{}, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked.")

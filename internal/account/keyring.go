@@ -21,24 +21,24 @@ const (
 	defaultFlush    = 10 * time.Second
 )
 
-// Bounds on looking for a key that this process has not heard of.
+// Limits of the search for an unknown key.
 const (
 	forcedPollEvery = 100 * time.Millisecond
 	unknownKeyWait  = 300 * time.Millisecond
-	unknownKeyQueue = 4096 // requests that wait for a forced poll at a time
+	unknownKeyQueue = 4096 // maximum number of requests waiting for a forced poll
 )
 
-// KeyringOptions adjusts a Keyring. The zero value is right for a server.
+// KeyringOptions configures a Keyring. The zero value has the defaults of a server.
 type KeyringOptions struct {
-	Now      func() time.Time // by which keys end; this machine's clock when nil
-	Poll     time.Duration    // how often changes are looked for; 250 ms when 0
-	MaxStale time.Duration    // how long keys are good without the store; 15 min when 0
-	Flush    time.Duration    // how often uses are recorded; 10 s when 0
-	Report   func(error)      // hears of the store's errors, once for each change from well to unwell; may be nil
+	Now      func() time.Time // clock for the expiry of keys; defaults to time.Now
+	Poll     time.Duration    // poll interval; defaults to 250 ms
+	MaxStale time.Duration    // how long keys stay valid without the store; defaults to 15 min
+	Flush    time.Duration    // how often uses are recorded; defaults to 10 s
+	Report   func(error)      // called for the first error of the store after a success; may be nil
 }
 
-// Keyring is the proxy's view of all keys, in memory. Authenticate never waits for the store, except for a key that
-// looks right and is unknown here. Load or Run fills it; Run keeps it current.
+// Keyring holds all keys in memory. Authenticate waits for the store only for a well-formed unknown key. Load or Run fills
+// it; Run keeps it current.
 type Keyring struct {
 	store    KeyStore
 	hash     keyedHash
@@ -49,28 +49,28 @@ type Keyring struct {
 	health   health
 
 	index     atomic.Pointer[keyIndex]
-	refreshed atomic.Pointer[time.Time] // last successful poll; nil before the first
+	refreshed atomic.Pointer[time.Time] // start of the last successful poll; nil before the first
 	running   atomic.Bool
 	waiting   atomic.Int64
 
 	refreshMu sync.Mutex // one refresh at a time
 
 	mu       sync.Mutex
-	next     chan struct{} // closed when a poll ends that began after this channel was taken
-	wake     chan struct{} // asks Run for a poll
+	next     chan struct{} // closed when a poll ends that started after this channel was read
+	wake     chan struct{} // requests a poll from Run
 	onRevoke []func(keyID string)
 
 	ended endings
 	uses  useBook
 }
 
-// Grant is what a valid key gives: the key and its workspace. Both are shared and must not be changed.
+// Grant is a valid key with its workspace. Both are shared and must not be changed.
 type Grant struct {
 	Key       *Key
 	Workspace *Workspace
 }
 
-// NewKeyring makes an empty keyring, which refuses everything until it is loaded.
+// NewKeyring returns an empty keyring, which rejects every key until it is loaded.
 func NewKeyring(store KeyStore, masterKey []byte, o KeyringOptions) (*Keyring, error) {
 	hash, err := newKeyedHash(masterKey, "keys")
 	if err != nil {
@@ -97,36 +97,35 @@ func NewKeyring(store KeyStore, masterKey []byte, o KeyringOptions) (*Keyring, e
 	return r, nil
 }
 
-// OnRevoke adds a function that hears of every key that has been revoked, or rotated so that its secrets ended at once: its
-// running requests can be ended then.
-// It must return quickly. Add it before Run.
-func (r *Keyring) OnRevoke(hear func(keyID string)) {
+// OnRevoke adds a callback for keys that were revoked or rotated without a grace period, to end their running requests. It
+// must return quickly. Call OnRevoke before Run.
+func (r *Keyring) OnRevoke(f func(keyID string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.onRevoke = append(r.onRevoke, hear)
+	r.onRevoke = append(r.onRevoke, f)
 }
 
-// Stale is how long ago the store was last heard; a keyring that was never loaded is stale for ever.
+// Stale returns the time since the last successful poll. It is the maximum duration before the first one.
 func (r *Keyring) Stale() time.Duration {
 	last := r.refreshed.Load()
 	if last == nil {
 		return 1<<63 - 1
 	}
-	return max(0, time.Since(*last)) // time that has passed: r.now is for the ends of keys
+	return max(0, time.Since(*last)) // r.now is only for the expiry of keys
 }
 
-// Len is the number of secrets that the keyring knows.
+// Len returns the number of secrets.
 func (r *Keyring) Len() int { return r.index.Load().len() }
 
-// AllowsUnpriced reports whether a key that was read allows models without a price. It stays true when that key ends.
+// AllowsUnpriced reports whether a key allowed models without a price since the start.
 func (r *Keyring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
 
-// Workspace returns a workspace as this process last heard of it, which must not be changed; nil when it has not.
+// Workspace returns a workspace, which must not be changed, or nil if it is unknown.
 func (r *Keyring) Workspace(workspaceID string) *Workspace {
 	return r.index.Load().workspace(workspaceID)
 }
 
-// Authenticate returns what the key in the headers gives.
+// Authenticate returns the key in the headers and its workspace.
 func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 	text, err := keyFrom(h)
 	if err != nil {
@@ -152,7 +151,7 @@ func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 	return r.grant(found)
 }
 
-// grant checks that a known secret is valid now, and notes its first use.
+// grant checks that a secret is valid, and records its first use.
 func (r *Keyring) grant(found *slot) (*Grant, error) {
 	now := r.now()
 	key := found.key
@@ -175,9 +174,8 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	return &Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil: see takeInto
 }
 
-// keyFrom takes the bearer token of a request or, where there is none, its x-api-key, which is how clients of the
-// messages format say it. Two different keys of ours in one request are refused, because nobody could say for whom it
-// was meant.
+// keyFrom returns the bearer token of a request, or its x-api-key, which clients of the messages format use. Two different
+// keys in one request are rejected as ambiguous.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {
@@ -230,8 +228,8 @@ func storeAway() error {
 	return e
 }
 
-// await waits, within bounds, for a poll that began after now: another process may just have made the key. It
-// returns nil when there was one, or when nobody polls.
+// await waits for a poll that starts after the call, because another process may have just created the key. It returns nil
+// after the poll, or if Run is not running.
 func (r *Keyring) await() error {
 	if !r.running.Load() {
 		return nil
@@ -254,33 +252,33 @@ func (r *Keyring) await() error {
 	case <-timer.C:
 	}
 	if last := r.refreshed.Load(); last == nil || last.Before(asked) {
-		return storeAway() // whether the key exists is not known
+		return storeAway() // it is unknown whether the key exists
 	}
 	return nil
 }
 
-// End takes at once what another replica says has ended. The store is asked to say more.
+// End applies a revocation of another replica immediately and requests a poll.
 func (r *Keyring) End(e Ending) {
 	if r.ended.add(e) {
-		r.tell([]string{e.KeyID})
+		r.publishRevoked([]string{e.KeyID})
 	}
 	r.nudge()
 }
 
-// Nudge asks for a look at the store: somebody says that there are changes.
+// Nudge requests a poll.
 func (r *Keyring) Nudge() { r.nudge() }
 
 func (r *Keyring) nudge() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // a poll is asked for already
+	default: // a poll is already requested
 	}
 }
 
-// Touch notes that a key was used. It is recorded in the store a few seconds later.
+// Touch records the use of a key. It is written to the store within seconds.
 func (r *Keyring) Touch(keyID, client string, at time.Time) {
 	r.uses.touch(keyID, clientText(client), at)
 }
 
-// Load fills the keyring, or brings it up to date, before it returns.
+// Load fills or updates the keyring.
 func (r *Keyring) Load(ctx context.Context) error { return r.Refresh(ctx) }

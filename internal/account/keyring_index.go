@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// shardCount divides the index so finely that one key more copies a few hundred pointers, even of a million keys.
+// shardCount keeps shards small, so that adding a key to a million keys copies a few hundred pointers.
 const shardCount = 4096
 
 type keyHash = [sha256.Size]byte
 
-// slot is one secret of a key. Slots are never changed, except for the note of first uses.
+// slot is a secret of a key. Only firstUses changes.
 type slot struct {
 	key       *Key
-	position  int // of the secret in the key
+	position  int // index of the secret in the key
 	workspace *atomic.Pointer[Workspace]
 	firstUses *firstUses
 }
 
 func (s *slot) hash() []byte { return s.key.Secrets[s.position].Hash }
 
-// firstUses holds, per secret of a key, a first use that the store has not told us of yet.
+// firstUses holds the first use of each secret of a key that is not in the store yet.
 type firstUses []atomic.Int64
 
 func (f *firstUses) mark(position int, at time.Time) bool {
@@ -39,16 +39,16 @@ func (f *firstUses) at(position int) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// keyIndex finds secrets by their keyed hash. Readers take no lock; one writer at a time replaces whole shards.
+// keyIndex finds secrets by their keyed hash. Readers take no lock; a single writer replaces whole shards.
 type keyIndex struct {
 	shards     [shardCount]atomic.Pointer[map[keyHash]*slot]
 	workspaces sync.Map    // *atomic.Pointer[Workspace] by id, shared by the slots
-	unpriced   atomic.Bool // a key has been read that allows models without a price
+	unpriced   atomic.Bool // a key allows models without a price
 
-	// The rest belongs to the writer.
+	// The fields below are used only by the writer.
 	byID   map[string]*slot // one slot of each key
-	keys   int64            // revision up to which keys are here
-	spaces int64            // the same of workspaces
+	keys   int64            // revision of the keys
+	spaces int64            // revision of the workspaces
 }
 
 func newKeyIndex() *keyIndex {
@@ -75,13 +75,13 @@ func (x *keyIndex) len() int {
 	return n
 }
 
-// space returns the place of a workspace, which is filled when the workspace is read.
+// space returns the pointer of a workspace, which is set when the workspace is loaded.
 func (x *keyIndex) space(workspaceID string) *atomic.Pointer[Workspace] {
 	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[Workspace]))
 	return place.(*atomic.Pointer[Workspace])
 }
 
-// workspace returns nil when the workspace was not read yet.
+// workspace returns nil for a workspace that is not loaded.
 func (x *keyIndex) workspace(workspaceID string) *Workspace {
 	place, ok := x.workspaces.Load(workspaceID)
 	if !ok {
@@ -90,7 +90,7 @@ func (x *keyIndex) workspace(workspaceID string) *Workspace {
 	return place.(*atomic.Pointer[Workspace]).Load()
 }
 
-// edits gathers the shards that a refresh changes, so that each is copied once.
+// edits collects the shards that a refresh changes, so that each is copied once.
 type edits map[int]map[keyHash]*slot
 
 func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
@@ -107,8 +107,7 @@ func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
 	return shard
 }
 
-// put replaces a key with all its secrets, and reports whether it is revoked now and was not before, or has lost the secret
-// that it had.
+// put replaces a key with all its secrets. It reports whether the key was revoked or lost its current secret.
 func (x *keyIndex) put(e edits, key *Key) (ended bool) {
 	old := x.byID[key.ID]
 	uses := make(firstUses, len(key.Secrets))
@@ -132,14 +131,14 @@ func (x *keyIndex) put(e edits, key *Key) (ended bool) {
 	return old != nil && endsNow(old.key, key)
 }
 
-// endsNow reports whether a change ended what was valid: the whole key, or every secret but a new one.
+// endsNow reports whether a change revoked the key or all its earlier secrets.
 func endsNow(old, key *Key) bool {
 	if !old.RevokedAt.IsZero() {
 		return false
 	}
 	ending, ended := endingOf(key)
 	before, was := endingOf(old)
-	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(old.newestHash(), key.newestHash())) // twice within the clock's grain
+	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(old.newestHash(), key.newestHash())) // two rotations within the clock resolution
 }
 
 func (k *Key) newestHash() []byte {
@@ -149,7 +148,7 @@ func (k *Key) newestHash() []byte {
 	return k.Secrets[len(k.Secrets)-1].Hash
 }
 
-// remove takes the old secrets out, and carries over first uses that are not in the store yet.
+// remove deletes the old secrets and keeps first uses that are not in the store yet.
 func (x *keyIndex) remove(e edits, old *slot, key *Key, uses firstUses) {
 	for i := range old.key.Secrets {
 		hash := keyHash(old.key.Secrets[i].Hash)

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// The topics that a keyring watches.
+// Topics of revisions.
 const (
 	topicKeys       = "keys"
 	topicWorkspaces = "workspaces"
 )
 
-// Bounds on waiting for the store.
+// Timeouts of the store.
 const (
 	pollTimeout  = 2 * time.Second
-	idleTimeout  = 10 * time.Second // between two rows: a million keys take a while, but they do come
+	idleTimeout  = 10 * time.Second // between two rows, because loading a million keys takes a while
 	flushTimeout = 5 * time.Second
 )
 
-// Refresh looks for changes and takes them over before it returns. What was changed in this process is in effect then.
+// Refresh loads changes from the store. Changes made by this process are active when it returns.
 func (r *Keyring) Refresh(ctx context.Context) error {
 	r.refreshMu.Lock()
 	defer r.refreshMu.Unlock()
@@ -34,7 +34,7 @@ func (r *Keyring) Refresh(ctx context.Context) error {
 	if err := r.take(ctx, revisions); err != nil {
 		return err
 	}
-	r.refreshed.Store(&began) // what we know is as old as the question, not as the answer
+	r.refreshed.Store(&began) // the data is as old as the start of the query
 	return nil
 }
 
@@ -48,13 +48,13 @@ func (r *Keyring) revisions(ctx context.Context) (map[string]int64, error) {
 	return revisions, nil
 }
 
-// take reads what changed up to these revisions. A store whose revisions went back is another one, or an older copy:
-// then everything is read anew.
+// take loads changes up to the revisions. If revisions decreased, the store was replaced by another one or an older copy, and
+// everything is loaded again.
 func (r *Keyring) take(ctx context.Context, revisions map[string]int64) error {
 	previous := r.index.Load()
 	if r.refreshed.Load() != nil && revisions[topicKeys] >= previous.keys && revisions[topicWorkspaces] >= previous.spaces {
 		revoked, err := r.takeInto(ctx, previous, revisions)
-		r.tell(revoked)
+		r.publishRevoked(revoked)
 		return err
 	}
 	index := newKeyIndex()
@@ -62,12 +62,12 @@ func (r *Keyring) take(ctx context.Context, revisions map[string]int64) error {
 		return err
 	}
 	r.index.Store(index)
-	r.tell(lost(previous, index))
+	r.publishRevoked(lost(previous, index))
 	return nil
 }
 
-// takeInto reads changed keys, then changed workspaces, and only when both are here makes them visible; it returns
-// the keys that are revoked now and were not before. In this order every key finds its workspace, which is older.
+// takeInto loads changed keys, then changed workspaces, and then makes both visible. It returns newly revoked keys. The order
+// ensures that every key finds its workspace, which is older.
 func (r *Keyring) takeInto(ctx context.Context, index *keyIndex, revisions map[string]int64) (revoked []string, err error) {
 	keys, err := r.readKeys(ctx, index, revisions[topicKeys])
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *Keyring) readKeys(ctx context.Context, index *keyIndex, revision int64)
 	return keys, nil
 }
 
-// readWorkspaces reads also when only a key tells of a workspace that is newer than the revisions.
+// readWorkspaces also loads workspaces if a key refers to one that is newer than the revisions.
 func (r *Keyring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*Key) (workspaces []*Workspace, err error) {
 	unknown := slices.ContainsFunc(keys, func(k *Key) bool { return index.workspace(k.WorkspaceID) == nil })
 	if revision <= index.spaces && !unknown {
@@ -135,7 +135,7 @@ func (r *Keyring) readWorkspaces(ctx context.Context, index *keyIndex, revision 
 	return workspaces, nil
 }
 
-// whileMoving bounds the silence of a store that is being read, not the length of the reading.
+// whileMoving limits the time between two rows, not the total time.
 func whileMoving(parent context.Context) (ctx context.Context, progress, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	timer := time.AfterFunc(idleTimeout, cancel)
@@ -145,7 +145,7 @@ func whileMoving(parent context.Context) (ctx context.Context, progress, stop fu
 	}
 }
 
-// lost lists the keys that were valid in the previous view and are revoked or absent in the new one.
+// lost lists the keys that were valid in previous and are revoked or missing in index.
 func lost(previous, index *keyIndex) []string {
 	var gone []string
 	for keyID, slot := range previous.byID {
@@ -159,18 +159,18 @@ func lost(previous, index *keyIndex) []string {
 	return gone
 }
 
-func (r *Keyring) tell(revoked []string) {
+func (r *Keyring) publishRevoked(revoked []string) {
 	r.mu.Lock()
-	hearers := r.onRevoke
+	callbacks := r.onRevoke
 	r.mu.Unlock()
 	for _, keyID := range revoked {
-		for _, hear := range hearers {
-			hear(keyID)
+		for _, f := range callbacks {
+			f(keyID)
 		}
 	}
 }
 
-// Run keeps the keyring current and records uses, until the context ends; then it records what is left.
+// Run keeps the keyring current and records uses until ctx ends. It records the remaining uses before it returns.
 func (r *Keyring) Run(ctx context.Context) {
 	r.running.Store(true)
 	defer r.running.Store(false)
@@ -196,7 +196,7 @@ func (r *Keyring) Run(ctx context.Context) {
 	}
 }
 
-// pollOnce refreshes, and then lets those go on who wait for a poll that began after they asked.
+// pollOnce refreshes the keyring and releases the waiting requests.
 func (r *Keyring) pollOnce(ctx context.Context) error {
 	r.mu.Lock()
 	waiters := r.next
@@ -210,7 +210,7 @@ func (r *Keyring) pollOnce(ctx context.Context) error {
 	return err
 }
 
-// release lets everybody go on who waits for a poll that will not come.
+// release releases the waiting requests at the end of Run.
 func (r *Keyring) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,19 +218,19 @@ func (r *Keyring) release() {
 	r.next = make(chan struct{})
 }
 
-// health reports an error when the poll before was well.
+// health reports the first error after a success.
 type health struct {
 	report func(error)
 	sick   bool
 }
 
-// note takes the outcome of a poll.
+// note records the result of a poll.
 func (h *health) note(err error) {
 	h.mention(err)
 	h.sick = err != nil
 }
 
-// mention reports an error that is news. It does not count as a sign of health: often there is nothing to record.
+// mention reports a new error. A success is ignored, because there is often nothing to record.
 func (h *health) mention(err error) {
 	if err != nil && !h.sick && h.report != nil && !errors.Is(err, context.Canceled) {
 		h.report(err)

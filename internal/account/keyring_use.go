@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// useBatch is how many uses are recorded in one step of the store.
+// useBatch is the number of uses recorded in one transaction.
 const useBatch = 500
 
-// useBook gathers uses of keys between two records. It holds at most one use per key.
+// useBook collects uses of keys, at most one per key.
 type useBook struct {
 	mu   sync.Mutex
 	uses map[string]*KeyUse
@@ -44,7 +44,7 @@ func (b *useBook) first(keyID string, secret SecretUse) {
 	use.First = append(use.First, secret)
 }
 
-// drain takes everything out, in the order of ids so that replicas lock rows in the same order.
+// drain removes and returns all uses, sorted by ID so that replicas lock rows in the same order.
 func (b *useBook) drain() []KeyUse {
 	b.mu.Lock()
 	taken := b.uses
@@ -58,7 +58,7 @@ func (b *useBook) drain() []KeyUse {
 	return uses
 }
 
-// putBack keeps uses that could not be recorded, unless newer ones came meanwhile.
+// putBack restores uses that could not be recorded, unless there are newer ones.
 func (b *useBook) putBack(uses []KeyUse) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *useBook) putBack(uses []KeyUse) {
 	}
 }
 
-// record writes the gathered uses to the store.
+// record writes the collected uses to the store.
 func (r *Keyring) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()

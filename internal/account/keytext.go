@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The text of a key: prefix, random characters (about 190 bits), checksum of both.
+// Format of a key: prefix, random characters (about 190 bits), checksum.
 const (
 	keyPrefix    = "fl_"
 	keyRandom    = 32
@@ -14,20 +14,19 @@ const (
 	keyLength    = len(keyPrefix) + keyRandom + checksumSize
 )
 
-// Why a text cannot be a key.
+// Errors of ParseKey.
 var (
 	ErrKeyForm     = errors.New("not in the form of a key")
 	ErrKeyChecksum = errors.New("the checksum of the key does not match")
 )
 
-// newKeyText draws a key.
+// newKeyText generates a key.
 func newKeyText() string {
 	text := keyPrefix + randomText(base62, keyRandom)
 	return text + checksum(text)
 }
 
-// ParseKey tells whether a text can be a key at all: ErrKeyForm for something else, ErrKeyChecksum for a key with a
-// typo. It looks nothing up.
+// ParseKey validates the format of a key. It returns ErrKeyForm or ErrKeyChecksum.
 func ParseKey(s string) error {
 	if len(s) != keyLength || !strings.HasPrefix(s, keyPrefix) {
 		return ErrKeyForm
@@ -44,7 +43,7 @@ func ParseKey(s string) error {
 	return nil
 }
 
-// looksLikeKey reports whether a header value is meant to be a key of ours, however damaged.
+// looksLikeKey reports whether a header value has the prefix of a key.
 func looksLikeKey(s string) bool { return strings.HasPrefix(s, keyPrefix) }
 
 func checksum(s string) string {

@@ -91,10 +91,10 @@ func (s *Service) guessSubject(email string) []byte { return s.guessHash.bytes("
 func (s *Service) Unlock(ctx context.Context, email string) error {
 	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
-		return told(err, "account", "look up an account")
+		return wrapStoreError(err, "account", "look up an account")
 	}
 	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
-	return told(s.store.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
+	return wrapStoreError(s.store.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
 }
 
 func tooManyGuesses(wait time.Duration) error {

@@ -67,5 +67,5 @@ func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, 
 		m.Role = role
 		return s.event(by, action, accountID, before, memberView{role}), nil
 	})
-	return revoked, told(err, "member", "change a member")
+	return revoked, wrapStoreError(err, "member", "change a member")
 }

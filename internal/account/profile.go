@@ -28,7 +28,7 @@ func accountFacts(a Account) accountView {
 // Account returns an account.
 func (s *Service) Account(ctx context.Context, accountID string) (Account, error) {
 	account, err := s.store.AccountByID(ctx, accountID)
-	return account, told(err, "account", "look up an account")
+	return account, wrapStoreError(err, "account", "look up an account")
 }
 
 // UpdateAccount changes name and time zone.
@@ -49,7 +49,7 @@ func (s *Service) UpdateAccount(ctx context.Context, accountID string, c Profile
 		set(&a.TimeZone, c.TimeZone)
 		return s.event(Actor{AccountID: accountID}, "account.update", accountID, before, accountFacts(*a)), nil
 	})
-	return account, told(err, "account", "change an account")
+	return account, wrapStoreError(err, "account", "change an account")
 }
 
 func set[T any](field, value *T) {
@@ -77,7 +77,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	token, session := s.newSession(accountID, v)
 	event := s.event(Actor{AccountID: accountID}, "account.password", accountID, nil, nil)
 	if err := s.store.SetPassword(ctx, accountID, hash, &session, event); err != nil {
-		return "", told(err, "account", "set a password")
+		return "", wrapStoreError(err, "account", "set a password")
 	}
 	return token, nil
 }
@@ -92,7 +92,7 @@ func wrongOldPassword() error {
 func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
 	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
-		return told(err, "account", "look up an account")
+		return wrapStoreError(err, "account", "look up an account")
 	}
 	if err := checkPassword("password", replacement, account.Email); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 	}
 	event := s.event(Actor{}, "account.password", account.ID, nil, nil)
 	if err := s.store.SetPassword(ctx, account.ID, hash, nil, event); err != nil {
-		return told(err, "account", "set a password")
+		return wrapStoreError(err, "account", "set a password")
 	}
 	return s.Unlock(ctx, account.Email)
 }
@@ -129,7 +129,7 @@ func (s *Service) DeleteAccount(ctx context.Context, accountID, password string,
 		return conflict(err, "You are the last owner of a workspace with other members. Make one of them an owner first.")
 	}
 	if err != nil {
-		return told(err, "account", fmt.Sprintf("delete account %s", accountID))
+		return wrapStoreError(err, "account", fmt.Sprintf("delete account %s", accountID))
 	}
 	s.changed(ctx)
 	return nil

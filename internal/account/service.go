@@ -14,11 +14,11 @@ import (
 	"fairlead/internal/money"
 )
 
-// Errors of the store that have a meaning of their own.
+// Errors of the store.
 var (
-	// ErrNotFirst says that there is an account already.
+	// ErrNotFirst means that an account already exists.
 	ErrNotFirst = errors.New("not the first account")
-	// ErrLastOwner says that a workspace would be left without an owner.
+	// ErrLastOwner means that the workspace would have no owner.
 	ErrLastOwner = errors.New("the last owner")
 	// ErrTooMany means that an account has reached the maximum number of objects it may create.
 	ErrTooMany = errors.New("limit reached")
@@ -147,7 +147,7 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// missing is the answer for an unknown id and for one of another workspace alike.
+// missing returns the same error for an unknown ID and for an ID of another workspace.
 func missing(what string) *llm.Error {
 	e := llm.Errorf(llm.NotFound, "%s not found.", strings.ToUpper(what[:1])+what[1:])
 	e.Err = ErrNotFound
@@ -164,9 +164,9 @@ func denied(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.PermissionDenied, format, args...)
 }
 
-// told turns ErrNotFound into the answer that there is no such thing, leaves other answers alone, and says of the
-// rest what we were doing.
-func told(err error, what, doing string) error {
+// wrapStoreError converts ErrNotFound to an error for the client and adds the operation to other errors. It keeps an
+// *llm.Error unchanged.
+func wrapStoreError(err error, what, doing string) error {
 	if err == nil {
 		return nil
 	}

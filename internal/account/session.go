@@ -101,7 +101,7 @@ func (s *Service) EndSession(ctx context.Context, accountID, sessionID string) e
 	}
 	for _, session := range sessions {
 		if session.ID() == sessionID {
-			return told(s.store.DeleteSession(ctx, accountID, session.TokenHash), "session", "end a session")
+			return wrapStoreError(s.store.DeleteSession(ctx, accountID, session.TokenHash), "session", "end a session")
 		}
 	}
 	return missing("session")

@@ -78,7 +78,7 @@ func (s *Service) Workspaces(ctx context.Context, accountID string) ([]Membershi
 // Workspace returns a workspace.
 func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace, error) {
 	workspace, err := s.store.WorkspaceByID(ctx, workspaceID)
-	return workspace, told(err, "workspace", "look up a workspace")
+	return workspace, wrapStoreError(err, "workspace", "look up a workspace")
 }
 
 // CreateWorkspace creates another workspace, owned by the account. Unless the actor manages the instance, the workspace
@@ -125,7 +125,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		return event.in(workspaceID), nil
 	})
 	if err != nil {
-		return Workspace{}, told(err, "workspace", "change a workspace")
+		return Workspace{}, wrapStoreError(err, "workspace", "change a workspace")
 	}
 	s.changed(ctx)
 	if by.WorkspaceID != workspaceID { // there it says that the operator did it, here who that was
@@ -189,7 +189,7 @@ func stricter(old, replacement *Budget) bool {
 func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 	w, err := s.store.OldestWorkspace(ctx)
 	if err == nil || !errors.Is(err, ErrNotFound) {
-		return w, told(err, "workspace", "look for the first workspace")
+		return w, wrapStoreError(err, "workspace", "look for the first workspace")
 	}
 	draft := s.draftWorkspace("Default", false)
 	event := s.event(CommandLine(draft.ID), "workspace.create", draft.ID, nil, workspaceFacts(draft))
@@ -216,7 +216,7 @@ func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (
 		return s.event(by, "workspace.pin_embedding", workspaceID, before, workspaceFacts(*w)), nil
 	})
 	if err != nil {
-		return "", told(err, "workspace", "pin an embedding model")
+		return "", wrapStoreError(err, "workspace", "pin an embedding model")
 	}
 	s.changed(ctx)
 	return w.PinnedEmbed, nil
@@ -226,7 +226,7 @@ func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (
 func (s *Service) Actor(ctx context.Context, accountID, workspaceID string) (Actor, error) {
 	member, err := s.store.MemberOf(ctx, workspaceID, accountID)
 	if err != nil {
-		return Actor{}, told(err, "workspace", "look up a member")
+		return Actor{}, wrapStoreError(err, "workspace", "look up a member")
 	}
 	operator, err := s.operates(ctx, workspaceID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/admin/workspaces"
 )
 
-func TestAuditNamesThoseWhoLeft(t *testing.T) {
+func TestAuditNamesFormerMembers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.names = map[string]string{"acc_left": "left@example.com", "inv_used": "guest@example.com"}

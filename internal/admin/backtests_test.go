@@ -45,7 +45,7 @@ func (s *site) settled(id string) policies.Backtest {
 	}
 }
 
-func TestABacktestRunsToItsReport(t *testing.T) {
+func TestBacktestReturnsReport(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home), entry("req_3", abroad)}
@@ -75,7 +75,7 @@ func TestABacktestRunsToItsReport(t *testing.T) {
 	}
 }
 
-func TestABacktestWithoutADraftTriesWhatIsInForce(t *testing.T) {
+func TestBacktestWithoutDraftUsesActivePolicies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.settled(s.begin("/backtests", `{}`).ID)
@@ -85,7 +85,7 @@ func TestABacktestWithoutADraftTriesWhatIsInForce(t *testing.T) {
 	}
 }
 
-func TestProgressTellsHowLongItWillTake(t *testing.T) {
+func TestBacktestProgressHasRemainingTime(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for range 8 {
@@ -113,12 +113,12 @@ func TestProgressTellsHowLongItWillTake(t *testing.T) {
 	}
 }
 
-func TestABacktestCanBeCancelled(t *testing.T) {
+func TestBacktestIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.past.hold = make(chan struct{})
 	begun := s.begin("/backtests", `{}`)
-	s.call("DELETE", "/backtests/"+begun.ID, "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("DELETE", "/backtests/"+begun.ID, "", as(stranger)).rejected(http.StatusNotFound, "NOT_FOUND")
 	if s.backtest(begun.ID).State != "running" {
 		t.Fatal("not running")
 	}
@@ -131,19 +131,19 @@ func TestABacktestCanBeCancelled(t *testing.T) {
 	}
 }
 
-func TestTwoBacktestsRunAtATimeInAWorkspace(t *testing.T) {
+func TestWorkspaceRunsAtMostTwoBacktests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.past.hold = make(chan struct{})
 	first := s.begin("/backtests", `{}`)
 	s.begin("/backtests", `{}`)
-	s.call("POST", "/backtests", `{}`, as("acc_viewer")).refused(http.StatusConflict, "CONFLICT")
+	s.call("POST", "/backtests", `{}`, as("acc_viewer")).rejected(http.StatusConflict, "CONFLICT")
 	s.call("POST", "/backtests", `{}`, as(stranger)).want(http.StatusAccepted)
 	s.call("DELETE", "/backtests/"+first.ID, "", as("acc_viewer")).want(200)
 	s.begin("/backtests", `{}`)
 }
 
-func TestAFailedBacktestSaysSoAndIsLogged(t *testing.T) {
+func TestFailedBacktestIsReportedAndLogged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.past.fails = errDisk
@@ -156,7 +156,7 @@ func TestAFailedBacktestSaysSoAndIsLogged(t *testing.T) {
 	}
 }
 
-func TestBacktestsAreForgotten(t *testing.T) {
+func TestOldBacktestsAreRemoved(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var ids []string
@@ -173,14 +173,14 @@ func TestBacktestsAreForgotten(t *testing.T) {
 	if n := count(); n != 20 {
 		t.Errorf("%d are kept", n)
 	}
-	s.call("GET", "/backtests/"+ids[0], "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("GET", "/backtests/"+ids[0], "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.later(time.Hour)
 	if n := count(); n != 0 {
 		t.Errorf("%d are kept after an hour", n)
 	}
 }
 
-func TestClosingEndsBacktests(t *testing.T) {
+func TestCloseCancelsBacktests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.past.hold = make(chan struct{})
@@ -189,10 +189,10 @@ func TestClosingEndsBacktests(t *testing.T) {
 	if got := s.backtest(begun.ID); got.State != "cancelled" {
 		t.Errorf("%+v", got)
 	}
-	s.call("POST", "/backtests", `{}`, as("acc_viewer")).refused(http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
+	s.call("POST", "/backtests", `{}`, as("acc_viewer")).rejected(http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
 }
 
-func TestABacktestOutlivesTheCallThatStartedIt(t *testing.T) {
+func TestBacktestOutlivesItsRequest(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.past.hold = make(chan struct{})
@@ -206,7 +206,7 @@ func TestABacktestOutlivesTheCallThatStartedIt(t *testing.T) {
 	}
 }
 
-func TestBacktestsAreRefused(t *testing.T) {
+func TestInvalidBacktestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct{ path, body, param string }{
@@ -217,19 +217,19 @@ func TestBacktestsAreRefused(t *testing.T) {
 		{"/backtests?from=now", `{}`, "from"},
 		{"/backtests?modle=gpt", `{}`, "modle"},
 	} {
-		e := s.call("POST", c.path, c.body, as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		e := s.call("POST", c.path, c.body, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if e.Details.Param != c.param {
 			t.Errorf("%s %s: %+v", c.path, c.body, e)
 		}
 	}
-	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED") // a search would tell what texts say
+	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED") // a search would tell what texts say
 	if len(s.past.queries) != 0 {
 		t.Error("done all the same")
 	}
 }
 
-// TestReportsAreAsDocumented compares the members of what is sent with the types that document them.
-func TestReportsAreAsDocumented(t *testing.T) {
+// TestReportsMatchTheirSchema compares the members of what is sent with the types that document them.
+func TestReportsMatchTheirSchema(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[policies.BacktestReport]())); diff != "" {
 		t.Error(diff)
@@ -251,7 +251,7 @@ func members(t reflect.Type) map[string]any {
 	return m
 }
 
-func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
+func TestVerifyListsDifferences(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
@@ -274,5 +274,5 @@ func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
 		t.Errorf("%+v", lost)
 	}
 	s.past.fails = errors.New("x")
-	s.call("GET", "/requests/req_home/verify", "", as("acc_viewer")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	s.call("GET", "/requests/req_home/verify", "", as("acc_viewer")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 }

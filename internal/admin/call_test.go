@@ -37,7 +37,7 @@ func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
 				got.want(http.StatusCreated)
 				return
 			}
-			got.refused(http.StatusForbidden, "CROSS_ORIGIN")
+			got.rejected(http.StatusForbidden, "CROSS_ORIGIN")
 			if s.world.made != 0 {
 				t.Error("and yet a key was made")
 			}
@@ -49,11 +49,11 @@ func TestSigningInMustComeFromTheSameOrigin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	body := `{"email":"owner@example.com","password":"correct horse"}`
-	s.call("POST", "/session", body, header("Sec-Fetch-Site", "cross-site")).refused(http.StatusForbidden, "CROSS_ORIGIN")
+	s.call("POST", "/session", body, header("Sec-Fetch-Site", "cross-site")).rejected(http.StatusForbidden, "CROSS_ORIGIN")
 	s.call("POST", "/session", body, header("Sec-Fetch-Site", "same-origin")).want(http.StatusCreated)
 }
 
-func TestReadingNeedsNoOriginAndGetsNoCORS(t *testing.T) {
+func TestReadsNeedNoOriginAndGetNoCORS(t *testing.T) {
 	t.Parallel()
 	newSite(t).call("GET", "/keys", "", as("acc_owner"), header("Origin", "http://evil.example")).want(200)
 }
@@ -96,39 +96,39 @@ func TestCookieFlags(t *testing.T) {
 	}
 }
 
-func TestSignOutEndsSessionAndCookie(t *testing.T) {
+func TestSignOutEndsSessionAndRemovesCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	got := s.call("DELETE", "/session", "", as("acc_owner")).want(http.StatusNoContent)
 	if c := got.Result().Cookies()[0]; c.Value != "" || c.MaxAge >= 0 {
 		t.Errorf("%+v", c)
 	}
-	s.call("GET", "/account", "", as("acc_owner")).refused(http.StatusUnauthorized, "SIGN_IN_REQUIRED")
+	s.call("GET", "/account", "", as("acc_owner")).rejected(http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 	s.call("DELETE", "/session", "").want(http.StatusNoContent)
 }
 
-func TestKeyHasItsOwnWorkspace(t *testing.T) {
+func TestKeyUsesItsOwnWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.call("GET", "/workspace", "", key("fl_read")).want(200)
 	s.call("GET", "/workspace?workspace="+home, "", key("fl_read")).want(200)
-	s.call("GET", "/workspace?workspace="+abroad, "", key("fl_read")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("GET", "/workspace?workspace="+abroad, "", key("fl_read")).rejected(http.StatusNotFound, "NOT_FOUND")
 	if !slices.Contains(s.world.touched, "key_read") {
 		t.Error("the use of the key is not noted")
 	}
 }
 
-func TestSessionWithoutWorkspaceIsTold(t *testing.T) {
+func TestSessionWithoutWorkspaceIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	delete(s.world.members, abroad)
-	got := s.call("GET", "/keys", "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
+	got := s.call("GET", "/keys", "", as(stranger)).rejected(http.StatusNotFound, "NOT_FOUND")
 	if !strings.Contains(got.Error, "not a member of any workspace") {
 		t.Error(got.Error)
 	}
 }
 
-func TestDeniedSaysWhatIsMissing(t *testing.T) {
+func TestDeniedNamesMissingPermission(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for caller, code := range map[string]string{"session": "PERMISSION_DENIED", "key": "SCOPE_DENIED"} {
@@ -137,14 +137,14 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 			who = key("fl_read")
 		}
 		got := s.call("PATCH", "/workspace", `{}`, who)
-		got.refused(http.StatusForbidden, code)
+		got.rejected(http.StatusForbidden, code)
 		if !strings.Contains(got.Body.String(), `"permission":"manage_workspace"`) {
 			t.Errorf("%s", got.Body)
 		}
 	}
 }
 
-func TestRightsComeBeforeTheBody(t *testing.T) {
+func TestPermissionIsCheckedBeforeBody(t *testing.T) {
 	t.Parallel()
-	newSite(t).call("POST", "/keys", `{nonsense`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	newSite(t).call("POST", "/keys", `{nonsense`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is an admin API over a world, and a client that checks every answer.
+// site is an admin API over a world, and a client that checks every response.
 type site struct {
 	*testing.T
 	api   *api.Server
@@ -108,19 +108,19 @@ func header(name, value string) with {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// answer is what came back.
-type answer struct {
+// response is a recorded response.
+type response struct {
 	*httptest.ResponseRecorder
 	t *testing.T
 }
 
 // call makes one call below /api/v1; a body is sent as JSON.
-func (s *site) call(method, path, body string, changes ...with) answer {
+func (s *site) call(method, path, body string, changes ...with) response {
 	s.Helper()
 	return s.raw(method, api.Prefix+path, body, changes...)
 }
 
-func (s *site) raw(method, path, body string, changes ...with) answer {
+func (s *site) raw(method, path, body string, changes ...with) response {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(body))
 	if body != "" {
@@ -131,13 +131,13 @@ func (s *site) raw(method, path, body string, changes ...with) answer {
 	}
 	w := httptest.NewRecorder()
 	s.api.ServeHTTP(w, r)
-	a := answer{w, s.T}
+	a := response{w, s.T}
 	s.check(r, a)
 	return a
 }
 
-// check holds for every answer there is: an id, no CORS, errors in one shape, and bodies as documented.
-func (s *site) check(r *http.Request, a answer) {
+// check holds for every response there is: an id, no CORS, errors in one shape, and bodies as documented.
+func (s *site) check(r *http.Request, a response) {
 	s.Helper()
 	if a.Header().Get("X-Request-Id") == "" {
 		s.Errorf("%s %s: no x-request-id", r.Method, r.URL)
@@ -154,7 +154,7 @@ func (s *site) check(r *http.Request, a answer) {
 	}
 }
 
-func (s *site) checkSchema(r *http.Request, a answer) {
+func (s *site) checkSchema(r *http.Request, a response) {
 	s.Helper()
 	op := s.operation(r)
 	schema := op.Responses[statusText(a.Code)].Content["application/json"].Schema
@@ -163,7 +163,7 @@ func (s *site) checkSchema(r *http.Request, a answer) {
 	result := &huma.ValidateResult{}
 	huma.Validate(s.api.Spec().Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, body, result)
 	for _, err := range result.Errors {
-		s.Errorf("%s %s: the answer is not as documented: %v", r.Method, r.URL, err)
+		s.Errorf("%s %s: the response is not as documented: %v", r.Method, r.URL, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func (s *site) operation(r *http.Request) *huma.Operation {
 }
 
 // into reads the body.
-func (a answer) into(v any) {
+func (a response) into(v any) {
 	a.t.Helper()
 	if err := json.Unmarshal(a.Body.Bytes(), v); err != nil {
 		a.t.Fatalf("%v in %s", err, a.Body)
@@ -196,7 +196,7 @@ func (a answer) into(v any) {
 }
 
 // fault reads an error and checks its shape.
-func (a answer) fault() api.ErrorBody {
+func (a response) fault() api.ErrorBody {
 	a.t.Helper()
 	var e api.ErrorBody
 	a.into(&e)
@@ -210,7 +210,7 @@ func (a answer) fault() api.ErrorBody {
 }
 
 // want checks the status.
-func (a answer) want(status int) answer {
+func (a response) want(status int) response {
 	a.t.Helper()
 	if a.Code != status {
 		a.t.Fatalf("status %d, want %d: %s", a.Code, status, a.Body)
@@ -219,7 +219,7 @@ func (a answer) want(status int) answer {
 }
 
 // refused checks status and code.
-func (a answer) refused(status int, code string) api.ErrorBody {
+func (a response) rejected(status int, code string) api.ErrorBody {
 	a.t.Helper()
 	a.want(status)
 	e := a.fault()

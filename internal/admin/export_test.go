@@ -17,7 +17,7 @@ import (
 // exportPage is the number of entries that an export reads at a time.
 const exportPage = 200
 
-func TestCSVNeutralisesWhatASpreadsheetWouldRun(t *testing.T) {
+func TestCSVNeutralizesFormulas(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i, nasty := range []string{"=1+1", "+1", "-1", "@x", "\tx", "\rx", "a=b", `he said "x", then`, "two\nlines"} {
@@ -55,7 +55,7 @@ func TestCSVNeutralisesWhatASpreadsheetWouldRun(t *testing.T) {
 	}
 }
 
-func TestExportWritesTimesInTheZone(t *testing.T) {
+func TestExportWritesTimesInZone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i, at := range []string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"} { // clocks go back between them
@@ -76,7 +76,7 @@ func TestExportWritesTimesInTheZone(t *testing.T) {
 	s.call("GET", "/requests/export?zone=Mars", "", as("acc_viewer")).want(400)
 }
 
-func TestExportHoldsEveryMatchAcrossPages(t *testing.T) {
+func TestExportIncludesAllPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 2*exportPage + 1 {
@@ -98,14 +98,14 @@ func TestExportHoldsEveryMatchAcrossPages(t *testing.T) {
 	}
 }
 
-func TestExportFailsOpenlyBeforeAndAfterItBegan(t *testing.T) {
+func TestExportReportsErrorsBeforeAndAfterFirstByte(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range exportPage + 1 {
 		s.log.entries = append(s.log.entries, entry(numbered(i), home))
 	}
 	s.log.failAt = 1
-	s.call("GET", "/requests/export", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	s.call("GET", "/requests/export", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	s.log.failAt = s.log.lists + 2
 	defer func() {
 		if recover() != http.ErrAbortHandler { //nolint:errorlint // recover returns any
@@ -115,7 +115,7 @@ func TestExportFailsOpenlyBeforeAndAfterItBegan(t *testing.T) {
 	s.call("GET", "/requests/export", "", as("acc_owner"))
 }
 
-func TestExportGoesOnWhereASearchStopped(t *testing.T) {
+func TestExportContinuesUnfinishedSearch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 10 {
@@ -137,7 +137,7 @@ func TestExportColumns(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home)}
-	bad := s.call("GET", "/requests/export?columns=id,modell", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	bad := s.call("GET", "/requests/export?columns=id,modell", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	if bad.Details.Problems[0].Suggestion != "model" {
 		t.Errorf("%+v", bad.Details)
 	}

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/feedback"
 )
 
-func TestAnAnswerIsRatedAndRatedAgain(t *testing.T) {
+func TestRatingReplacesEarlierRating(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
@@ -38,7 +38,7 @@ func TestAnAnswerIsRatedAndRatedAgain(t *testing.T) {
 	}
 }
 
-func TestRatingsAreRefused(t *testing.T) {
+func TestInvalidRatingsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
@@ -48,18 +48,18 @@ func TestRatingsAreRefused(t *testing.T) {
 		`{"score":1,"label":"good"}`: "label",
 		`{"label":"splendid"}`:       "label",
 	} {
-		e := s.call("POST", "/requests/req_home/feedback", body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		e := s.call("POST", "/requests/req_home/feedback", body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if e.Details.Param != param {
 			t.Errorf("%s: %+v", body, e)
 		}
 	}
-	s.call("POST", "/requests/req_other/feedback", `{"score":1}`, as("acc_owner")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/requests/req_other/feedback", `{"score":1}`, as("acc_owner")).rejected(http.StatusNotFound, "NOT_FOUND")
 	if len(s.rated.given) != 0 || len(s.world.noted) != 0 {
 		t.Error("rated all the same")
 	}
 }
 
-func TestFeedbackOfARequestHidesCommentsFromViewers(t *testing.T) {
+func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, entry("req_home", home))
@@ -80,10 +80,10 @@ func TestFeedbackOfARequestHidesCommentsFromViewers(t *testing.T) {
 	if got := read("acc_viewer"); got[0].Comment != nil {
 		t.Error("a viewer reads comments")
 	}
-	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 }
 
-func TestTheSummaryTellsWhatRatingsCorrect(t *testing.T) {
+func TestFeedbackSummaryShowsCorrections(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	code := feedback.Figures{Ratings: 214, Score: 0.75, Before: 0.5, After: 0.5625, Newest: noon}
@@ -121,7 +121,7 @@ func TestFeedbackIsReset(t *testing.T) {
 		{Model: "gpt", Outdated: 1, Total: feedback.Figures{Ratings: 4}}, {Model: "odd", Total: feedback.Figures{Ratings: 2}},
 	}}
 	s.rated.summary = rated
-	s.call("POST", "/routing/feedback/reset", `{"model":"none"}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/routing/feedback/reset", `{"model":"none"}`, as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.call("POST", "/routing/feedback/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
 	s.rated.summary = rated
 	s.call("POST", "/routing/feedback/reset", `{}`, as("acc_admin")).want(200)

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-func TestModelsHavePricesAsDecimalTexts(t *testing.T) {
+func TestModelPricesAreDecimalStrings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.groups["model"] = []requestlog.Group{
@@ -41,7 +41,7 @@ func TestModelsHavePricesAsDecimalTexts(t *testing.T) {
 	}
 }
 
-func TestProvidersShowCredentialsToTheOperatorOnly(t *testing.T) {
+func TestProvidersShowCredentialsOnlyToOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var mine, theirs providers.ProviderList
@@ -69,16 +69,16 @@ func TestCredentialsAreWriteOnly(t *testing.T) {
 	if strings.Contains(everything, canary) || !strings.Contains(everything, "…6789") {
 		t.Errorf("secret shown, or no hint: %s", everything)
 	}
-	s.call("POST", "/providers/nothing/credentials", `{"secret":"x"}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/providers/nothing/credentials", `{"secret":"x"}`, as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.call("DELETE", "/providers/acme/credentials/cred_1", "", as("acc_admin")).want(http.StatusNoContent)
-	s.call("DELETE", "/providers/acme/credentials/cred_9", "", as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
-	fixed := s.call("DELETE", "/providers/acme/credentials/acme%231", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	s.call("DELETE", "/providers/acme/credentials/cred_9", "", as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
+	fixed := s.call("DELETE", "/providers/acme/credentials/acme%231", "", as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
 	if !strings.Contains(fixed.Error, "env ACME_API_KEY") {
 		t.Error(fixed.Error)
 	}
 }
 
-func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
+func TestProvidersAreTestedResetAndDisabled(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin := as("acc_admin")
@@ -87,14 +87,14 @@ func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
 	if !probe.OK || *probe.LatencyMS != 80 || probe.Error != nil {
 		t.Errorf("%+v", probe)
 	}
-	s.call("POST", "/providers/nothing/test", "", admin).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/providers/nothing/test", "", admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.call("POST", "/providers/acme/reset", "", admin).want(http.StatusNoContent)
 	var off providers.ProviderView
 	s.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).want(200).into(&off)
 	if off.Enabled {
 		t.Error("still on")
 	}
-	s.call("PATCH", "/providers/nothing", `{"enabled":false}`, admin).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("PATCH", "/providers/nothing", `{"enabled":false}`, admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
 	for _, e := range s.world.events {
 		actions = append(actions, e.Action+" "+e.Object)
@@ -103,11 +103,11 @@ func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
 		t.Error(diff)
 	}
 	fixed := newSite(t, func(p *Parts) { p.Providers.Switch, p.Providers.Credentials = nil, nil })
-	fixed.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).refused(http.StatusConflict, "CONFLICT")
-	fixed.call("POST", "/providers/acme/credentials", `{"secret":"x"}`, admin).refused(http.StatusConflict, "CONFLICT")
+	fixed.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).rejected(http.StatusConflict, "CONFLICT")
+	fixed.call("POST", "/providers/acme/credentials", `{"secret":"x"}`, admin).rejected(http.StatusConflict, "CONFLICT")
 }
 
-func TestExplainDecidesOrSaysWhyNot(t *testing.T) {
+func TestExplainReturnsDecisionOrError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var got policies.Explanation
@@ -122,7 +122,7 @@ func TestExplainDecidesOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-func TestSettingsHideTheMachineFromOthers(t *testing.T) {
+func TestSettingsHidePathsFromNonOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var mine, theirs overview.SettingsView

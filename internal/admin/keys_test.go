@@ -65,18 +65,18 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 }
 
 // The zero time is how account writes never: sent by somebody it is a time that is over.
-func TestNoTimeIsTakenForNever(t *testing.T) {
+func TestZeroExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for method, path := range map[string]string{"POST": "/keys", "PATCH": "/keys/key_read"} {
 		got := s.call(method, path, `{"name":"x","expires_at":"0001-01-01T00:00:00Z"}`, as("acc_owner"))
-		if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); e.Details.Param != "expires_at" {
+		if e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST"); e.Details.Param != "expires_at" {
 			t.Errorf("%s: %+v", method, e.Details)
 		}
 	}
 }
 
-func TestKeyChangeTellsNullFromAbsent(t *testing.T) {
+func TestKeyUpdateDistinguishesNullFromAbsent(t *testing.T) {
 	t.Parallel()
 	var none *account.Budget
 	var inherit *bool
@@ -101,7 +101,7 @@ func TestKeyChangeTellsNullFromAbsent(t *testing.T) {
 		}
 	}
 	bad := s.call("PATCH", "/keys/key_read", `{"budget":{"amount_usd":"1","period":"year","spent_usd":"0"}}`, as("acc_owner"))
-	if got := bad.refused(http.StatusBadRequest, "INVALID_REQUEST"); len(got.Details.Problems) != 2 {
+	if got := bad.rejected(http.StatusBadRequest, "INVALID_REQUEST"); len(got.Details.Problems) != 2 {
 		t.Errorf("%+v", got.Details.Problems)
 	}
 }
@@ -121,7 +121,7 @@ func TestRotateAndRevoke(t *testing.T) {
 	}
 }
 
-func TestSecretsThatAreOverAreNotListed(t *testing.T) {
+func TestExpiredSecretsAreNotListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	k := &s.world.keys[home][1]

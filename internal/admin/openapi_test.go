@@ -40,7 +40,7 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-func TestDocumentIsServedAsItIs(t *testing.T) {
+func TestDocumentIsServedUnchanged(t *testing.T) {
 	t.Parallel()
 	want, err := OpenAPI()
 	if err != nil {
@@ -114,7 +114,7 @@ func TestEveryOperationIsDocumented(t *testing.T) {
 	}
 }
 
-func TestAmountsAreTextsInBothDirections(t *testing.T) {
+func TestAmountsAreStringsInBothDirections(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for body, ok := range map[string]bool{

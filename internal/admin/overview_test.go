@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-func TestOverviewIsOneCall(t *testing.T) {
+func TestOverviewReturnsAllParts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	figures := requestlog.Figures{
@@ -64,15 +64,15 @@ func TestOverviewReportsWhetherThePreviousPeriodIsComplete(t *testing.T) {
 	}
 }
 
-func TestOverviewRefusesWhatRollUpsCannotAnswer(t *testing.T) {
+func TestOverviewRejectsUnsupportedFilters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.call("GET", "/overview?session=x", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("GET", "/overview?from=now&to=now", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("GET", "/overview?from=yesterday", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/overview?session=x", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/overview?from=now&to=now", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/overview?from=yesterday", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
-func TestAttentionNamesWhatSomebodyMustDo(t *testing.T) {
+func TestAttentionListsItems(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	budget := &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
@@ -126,7 +126,7 @@ func TestFacetsAndHistogram(t *testing.T) {
 	}
 }
 
-func TestPlaygroundIsLeftOutOfTheOverviewUnlessAskedFor(t *testing.T) {
+func TestOverviewExcludesPlaygroundByDefault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for query, want := range map[string]string{"": "key", "?source=all": "", "?source=playground": "playground"} {
@@ -138,10 +138,10 @@ func TestPlaygroundIsLeftOutOfTheOverviewUnlessAskedFor(t *testing.T) {
 			}
 		}
 	}
-	s.call("GET", "/overview?source=phone", "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/overview?source=phone", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
-func TestErrorsOfAProviderAreItsFailedAttempts(t *testing.T) {
+func TestProviderErrorsAreFailedAttempts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{Attempts: 4, Failed: 3}}}
@@ -190,11 +190,11 @@ func TestHistogramCountsAnyFilter(t *testing.T) {
 	if len(s.log.volumes) != 2 || q.WorkspaceID != home || q.Outcome[0] != "ok" || q.Within != 600*time.Millisecond || q.Step != time.Minute {
 		t.Errorf("%+v", s.log.volumes)
 	}
-	s.call("GET", "/requests/histogram?q=how", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
-	s.call("GET", "/requests/histogram?from=now&to=now-1h", "", owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/requests/histogram?q=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("GET", "/requests/histogram?from=now&to=now-1h", "", owner).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
-func TestCircuitsAreToldInWords(t *testing.T) {
+func TestOpenCircuitsAreDescribed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ circuit, reason, kind, health, says string }{
 		{"open", "server_error", "circuit_open", "degraded", "no requests are sent to this target: acme returned a server error."},
@@ -217,7 +217,7 @@ func TestCircuitsAreToldInWords(t *testing.T) {
 	}
 }
 
-func TestDaysFollowTheZoneAsFarAsFiguresDo(t *testing.T) {
+func TestDaysFollowZone(t *testing.T) {
 	t.Parallel()
 	kolkata := []time.Time{time.Date(2026, 11, 13, 18, 0, 0, 0, time.UTC), time.Date(2026, 11, 14, 18, 0, 0, 0, time.UTC)}
 	paris := []time.Time{time.Date(2026, 11, 13, 23, 0, 0, 0, time.UTC), time.Date(2026, 11, 14, 23, 0, 0, 0, time.UTC)}
@@ -255,11 +255,11 @@ func TestDaysFollowTheZoneAsFarAsFiguresDo(t *testing.T) {
 		t.Errorf("counted in %v", zone)
 	}
 	for _, zone := range []string{"Mars/Olympus", "Local", "../etc"} {
-		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
 }
 
-func TestFacetsListEveryKeyThatABreakdownHas(t *testing.T) {
+func TestFacetsListAllKeys(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 120 {

@@ -17,7 +17,7 @@ func (echo) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspace
 	_, _ = fmt.Fprintf(w, "%s in %s: %s", accountID, workspaceID, body)
 }
 
-func TestPlaygroundPassesBodyAndAnswerThrough(t *testing.T) {
+func TestPlaygroundForwardsBodyAndResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *Parts) { p.Playground.Playground = echo{} })
 	r := s.call(http.MethodPost, "/playground/chat/completions", `{"model":"auto"}`, as("acc_developer"), header("Sec-Fetch-Site", "same-origin"))
@@ -25,12 +25,12 @@ func TestPlaygroundPassesBodyAndAnswerThrough(t *testing.T) {
 		t.Errorf("body %s, want %s", r.Body, want)
 	}
 	if got := r.Header().Get("Content-Type"); r.Code != http.StatusAccepted || got != "text/event-stream" {
-		t.Errorf("status %d and content type %s are not the answer's own", r.Code, got)
+		t.Errorf("status %d and content type %s are not the response's own", r.Code, got)
 	}
 }
 
-func TestPlaygroundIsClosedToViewers(t *testing.T) {
+func TestPlaygroundRejectsViewers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *Parts) { p.Playground.Playground = echo{} })
-	s.call(http.MethodPost, "/playground/chat/completions", `{}`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call(http.MethodPost, "/playground/chat/completions", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }

@@ -44,7 +44,7 @@ func (s *site) save(source string, basedOn int64) policies.WorkspacePolicies {
 	return got
 }
 
-func TestPoliciesAreShownWithWhatAnEditorNeeds(t *testing.T) {
+func TestPoliciesIncludeEditorData(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.instanceRules("policies:\n  - {name: house, exclude: {tags: [eu]}}\n")
@@ -69,7 +69,7 @@ func TestPoliciesAreShownWithWhatAnEditorNeeds(t *testing.T) {
 	}
 }
 
-func TestPoliciesSayWhetherTheyCanBeEdited(t *testing.T) {
+func TestPoliciesReportWhetherTheyAreEditable(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	ask := func(caller with) policies.PolicyBook {
@@ -91,13 +91,13 @@ func TestPoliciesSayWhetherTheyCanBeEdited(t *testing.T) {
 	if book := ask(as("acc_admin")); book.Editable || *book.Reason != s.world.closed {
 		t.Errorf("closed: %+v", book)
 	}
-	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
 	if e.Error != s.world.closed || len(s.shelf.versions) != 0 {
 		t.Errorf("%s, %d saved", e.Error, len(s.shelf.versions))
 	}
 }
 
-func TestCheckTellsEveryProblemWithItsPlace(t *testing.T) {
+func TestCheckListsProblemsWithPositions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var got policies.PolicyCheck
@@ -117,7 +117,7 @@ func TestCheckTellsEveryProblemWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestCheckTurnsAFormIntoYAML(t *testing.T) {
+func TestCheckFormatsPoliciesAsYAML(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var form, source policies.PolicyCheck
@@ -137,14 +137,14 @@ func TestCheckTurnsAFormIntoYAML(t *testing.T) {
 		t.Errorf("%+v", none)
 	}
 	for _, bad := range []string{`{}`, `{"source":"","policies":[]}`} {
-		s.call("POST", "/policies/check", bad, as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		s.call("POST", "/policies/check", bad, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
 	if len(s.shelf.versions) != 0 || len(s.world.noted) != 0 {
 		t.Error("checking left something behind")
 	}
 }
 
-func TestSavingMakesAVersionInForceAtOnce(t *testing.T) {
+func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.later(time.Hour)
@@ -170,7 +170,7 @@ func TestSavingMakesAVersionInForceAtOnce(t *testing.T) {
 	}
 }
 
-func TestBrokenPoliciesAreRefusedWithLineAndColumn(t *testing.T) {
+func TestInvalidPoliciesAreRejectedWithPositions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct{ method, path, param, body string }{
@@ -179,7 +179,7 @@ func TestBrokenPoliciesAreRefusedWithLineAndColumn(t *testing.T) {
 		{"POST", "/backtests", "source", body("source", broken)},
 		{"POST", "/routing/explain", "draft", body("draft", broken, "request", map[string]any{"model": "auto"})},
 	} {
-		e := s.call(c.method, c.path, c.body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		e := s.call(c.method, c.path, c.body, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if len(e.Details.Problems) != 1 || e.Details.Param != c.param {
 			t.Fatalf("%s: %+v", c.path, e)
 		}
@@ -197,7 +197,7 @@ func TestBrokenPoliciesAreRefusedWithLineAndColumn(t *testing.T) {
 	}
 }
 
-func TestSavingOverSomebodyElseIsAConflict(t *testing.T) {
+func TestSavingOverNewerVersionIsConflict(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.save(pinned, 0)
@@ -207,7 +207,7 @@ func TestSavingOverSomebodyElseIsAConflict(t *testing.T) {
 		{"POST", "/policies/rollback", `{"version":1,"based_on":1}`},
 	} {
 		got := s.call(c.method, c.path, c.body, as("acc_admin"))
-		got.refused(http.StatusConflict, "CONFLICT")
+		got.rejected(http.StatusConflict, "CONFLICT")
 		var e struct {
 			Details struct {
 				Version int64 `json:"version"`
@@ -223,7 +223,7 @@ func TestSavingOverSomebodyElseIsAConflict(t *testing.T) {
 	}
 }
 
-func TestVersionsCanBeReadComparedAndRestored(t *testing.T) {
+func TestVersionsAreReadComparedAndRestored(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.save(pinned, 0)
@@ -266,13 +266,13 @@ func TestVersionsCanBeReadComparedAndRestored(t *testing.T) {
 		t.Error(d)
 	}
 	for _, path := range []string{"/policies/versions/9", "/policies/diff?from=9", "/policies/diff?to=9"} {
-		s.call("GET", path, "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+		s.call("GET", path, "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 	}
-	s.call("GET", "/policies/versions/2", "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
-	s.call("POST", "/policies/rollback", `{"version":9}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("GET", "/policies/versions/2", "", as(stranger)).rejected(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/policies/rollback", `{"version":9}`, as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
 }
 
-func TestPoliciesThatNameWhatIsGoneSaySo(t *testing.T) {
+func TestPoliciesReportRemovedNames(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.save(pinned, 0)
@@ -292,7 +292,7 @@ func TestPoliciesThatNameWhatIsGoneSaySo(t *testing.T) {
 	}
 }
 
-func TestPolicyHitsJoinRollUpsAndPoliciesInForce(t *testing.T) {
+func TestPolicyHitsCombineRollUpsAndActivePolicies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.instanceRules("policies:\n  - {name: house, exclude: {tags: [eu]}}\n")
@@ -327,7 +327,7 @@ func TestPolicyHitsJoinRollUpsAndPoliciesInForce(t *testing.T) {
 			t.Errorf("asked %+v", q)
 		}
 	}
-	s.call("GET", "/policies/hits?from=now&to=now-1h", "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/policies/hits?from=now&to=now-1h", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
 func TestVersionsOfKeysAreNamed(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-func TestADraftIsTriedBesideWhatIsInForce(t *testing.T) {
+func TestDraftIsComparedWithActivePolicies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	logged := entry("req_home", home)
@@ -40,7 +40,7 @@ func TestADraftIsTriedBesideWhatIsInForce(t *testing.T) {
 	}
 }
 
-func TestTheInstancesPoliciesStandBeforeADraft(t *testing.T) {
+func TestInstancePoliciesPrecedeDraft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.instanceRules("policies:\n  - {name: house, pin: gpt}\n")
@@ -54,7 +54,7 @@ func TestTheInstancesPoliciesStandBeforeADraft(t *testing.T) {
 	}
 }
 
-func TestADraftIsTriedOnRecentTraffic(t *testing.T) {
+func TestDraftIsComparedOnRecentRequests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var got policies.PolicyTrial
@@ -71,7 +71,7 @@ func TestADraftIsTriedOnRecentTraffic(t *testing.T) {
 	}
 }
 
-func TestDryRunsAreRefusedWithoutARequest(t *testing.T) {
+func TestDryRunWithoutRequestIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for body, code := range map[string]string{
@@ -88,7 +88,7 @@ func TestDryRunsAreRefusedWithoutARequest(t *testing.T) {
 	}
 }
 
-func TestExplainTriesADraft(t *testing.T) {
+func TestExplainUsesDraft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var got policies.Explanation

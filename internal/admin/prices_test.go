@@ -33,7 +33,7 @@ func TestPricesAreSetAndRemoved(t *testing.T) {
 	if s.fleet.set != nil {
 		t.Error("still set")
 	}
-	s.call("DELETE", path, "", admin).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("DELETE", path, "", admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
 	for _, e := range s.world.events {
 		actions = append(actions, e.Action+" "+e.Object)
@@ -43,11 +43,11 @@ func TestPricesAreSetAndRemoved(t *testing.T) {
 	}
 }
 
-func TestPricesRefuseWhatIsNone(t *testing.T) {
+func TestInvalidPricesAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin := as("acc_admin")
-	e := s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"-1","output_per_mtok_usd":"1","cache_write_per_mtok_usd":"-1"}`, admin).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	e := s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"-1","output_per_mtok_usd":"1","cache_write_per_mtok_usd":"-1"}`, admin).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	params := []string{}
 	for _, p := range e.Details.Problems {
 		params = append(params, p.Param)
@@ -55,15 +55,15 @@ func TestPricesRefuseWhatIsNone(t *testing.T) {
 	if diff := cmp.Diff([]string{"cache_write_per_mtok_usd", "input_per_mtok_usd"}, params); diff != "" {
 		t.Error(diff)
 	}
-	s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"1"}`, admin).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"1"}`, admin).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	const card = `{"input_per_mtok_usd":"1","output_per_mtok_usd":"1"}`
 	for _, path := range []string{"/models/none/prices/acme", "/models/odd/prices/none", "/models/org%2Fmodel/prices/acme"} {
-		s.call("PUT", path, card, admin).refused(http.StatusNotFound, "NOT_FOUND")
+		s.call("PUT", path, card, admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	}
-	s.call("PUT", "/models/odd/prices/acme", card, as("acc_developer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
-	s.call("PUT", "/models/odd/prices/acme", card, as(stranger)).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("PUT", "/models/odd/prices/acme", card, as("acc_developer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("PUT", "/models/odd/prices/acme", card, as(stranger)).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 	fixed := newSite(t, func(p *Parts) { p.Providers.Prices = nil })
-	told := fixed.call("PUT", "/models/odd/prices/acme", card, admin).refused(http.StatusConflict, "CONFLICT")
+	told := fixed.call("PUT", "/models/odd/prices/acme", card, admin).rejected(http.StatusConflict, "CONFLICT")
 	if !strings.Contains(told.Error, "configuration") || s.fleet.set != nil {
 		t.Errorf("%s, %+v", told.Error, s.fleet.set)
 	}

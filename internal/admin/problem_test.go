@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestWhatNoOperationTakesIsRefusedInOurShape(t *testing.T) {
+func TestUnknownPathsReturnErrorBody(t *testing.T) {
 	t.Parallel()
 	large := `{"name":"` + strings.Repeat("x", (1<<20)) + `"}`
 	cases := []struct {
@@ -48,12 +48,12 @@ func TestWhatNoOperationTakesIsRefusedInOurShape(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			newSite(t).raw(tc.method, tc.path, tc.body, append([]with{as("acc_owner")}, tc.with...)...).refused(tc.status, tc.code)
+			newSite(t).raw(tc.method, tc.path, tc.body, append([]with{as("acc_owner")}, tc.with...)...).rejected(tc.status, tc.code)
 		})
 	}
 }
 
-func TestAllowNamesTheMethods(t *testing.T) {
+func TestAllowHeaderListsMethods(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("PUT", "/keys/key_1", "", as("acc_owner"))
 	if allow := got.Header().Get("Allow"); allow != "GET, PATCH, DELETE" {
@@ -61,11 +61,11 @@ func TestAllowNamesTheMethods(t *testing.T) {
 	}
 }
 
-func TestEveryProblemIsListedWithoutItsValue(t *testing.T) {
+func TestProblemsOmitValues(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	body := `{"name":"","scopes":["root"],"budget":{"amount_usd":"lots","perid":"day"},"tgas":{},"limits":{"concurrent":-1}}`
-	got := s.call("POST", "/keys", body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	got := s.call("POST", "/keys", body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	type short struct{ Param, Suggestion string }
 	var list []short
 	for _, p := range got.Details.Problems {
@@ -83,14 +83,14 @@ func TestEveryProblemIsListedWithoutItsValue(t *testing.T) {
 	if got.Details.Param != "budget.amount_usd" || s.world.made != 0 {
 		t.Errorf("param %q, made %d", got.Details.Param, s.world.made)
 	}
-	secret := s.call("POST", "/session", `{"email":"a@example.com","password":{"x":"hunter2"}}`).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	secret := s.call("POST", "/session", `{"email":"a@example.com","password":{"x":"hunter2"}}`).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	if text, _ := json.Marshal(secret); strings.Contains(string(text), "hunter2") {
 		t.Errorf("a password is echoed: %s", text)
 	}
 }
 
-// TestExtraFieldsAreRefusedInEveryWrite tries fields that would give more than one has.
-func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
+// TestUnknownFieldsAreRejected tries fields that would give more than one has.
+func TestUnknownFieldsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	tried := 0
@@ -106,7 +106,7 @@ func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
 			tried++
 			path := pathParam.ReplaceAllString(op.Path, "nothing")
 			body := `{"spent_usd":"-5","workspace_id":"ws_abroad","account_id":"acc_stranger","operator":true}`
-			got := s.call(method, path, body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+			got := s.call(method, path, body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 			for _, name := range []string{"spent_usd", "workspace_id", "account_id", "operator"} {
 				if !slices.ContainsFunc(got.Details.Problems, func(p api.Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
 					t.Errorf("%s %s takes %s: %+v", method, op.Path, name, got.Details.Problems)
@@ -119,22 +119,22 @@ func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsAwayIsNoDefect(t *testing.T) {
+func TestUnavailableStoreIsNotInternalError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.api.Unreachable = func(err error) bool { return errors.Is(err, errDisk) }
 	s.world.broken = errDisk
-	got := s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	got := s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	if !got.Details.Retryable {
 		t.Error("it does not say that a repeat may help")
 	}
 }
 
-func TestDefectsAreLoggedOnceAndSayNothing(t *testing.T) {
+func TestInternalErrorsAreLoggedOnceAndHidden(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.broken = errDisk
-	got := s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	got := s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if strings.Contains(got.Error, "secret-path") || !got.Details.Retryable {
 		t.Errorf("%+v", got)
 	}
@@ -143,37 +143,37 @@ func TestDefectsAreLoggedOnceAndSayNothing(t *testing.T) {
 	}
 }
 
-func TestPanicAnswersAndTheProcessLives(t *testing.T) {
+func TestPanicReturnsInternalError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *Parts) { p.Overview.Instance = nil })
-	s.call("GET", "/settings", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	s.call("GET", "/settings", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if n := strings.Count(s.lines.String(), "panicked"); n != 1 {
 		t.Errorf("logged %d times: %s", n, s.lines)
 	}
 	s.call("GET", "/keys", "", as("acc_owner")).want(200)
 }
 
-func TestErrorsOfOtherPackagesKeepTheirWords(t *testing.T) {
+func TestErrorsOfOtherPackagesKeepTheirMessage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	want := []api.Problem{{In: "body", Param: "model", Message: "model is required"}}
 	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
 		t.Error(got.Error, diff)
 	}
 	s.world.broken = llm.Errorf(llm.RateLimited, "Too many attempts.")
-	s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusTooManyRequests, "RATE_LIMITED")
+	s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusTooManyRequests, "RATE_LIMITED")
 }
 
 func TestMissingFieldIsNamed(t *testing.T) {
 	t.Parallel()
-	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	if diff := cmp.Diff([]api.Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
 		t.Error(got.Details.Param, diff)
 	}
 }
 
-// FuzzBody looks for bodies that break something: every answer is a success or an error of ours, never a defect.
+// FuzzBody looks for bodies that break something: every response is a success or an error of ours, never a defect.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"x"}`, `{"name":"x","budget":{"amount_usd":"1","period":"day"}}`, `{"name":null}`, `[1,2]`, `"x"`, `{"tags":{"a":1}}`,
@@ -198,7 +198,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-func TestBodyFullOfProblemsIsAnsweredBriefly(t *testing.T) {
+func TestNumberOfProblemsIsLimited(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{"name":"x"`)
@@ -206,7 +206,7 @@ func TestBodyFullOfProblemsIsAnsweredBriefly(t *testing.T) {
 		fmt.Fprintf(&b, `,"nam%d":0`, i)
 	}
 	got := newSite(t).call("POST", "/keys", b.String()+"}", as("acc_owner"))
-	if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != api.MaxProblems || got.Body.Len() > 10_000 {
+	if e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != api.MaxProblems || got.Body.Len() > 10_000 {
 		t.Errorf("%d problems in %d bytes", len(e.Details.Problems), got.Body.Len())
 	}
 }

@@ -39,7 +39,7 @@ func TestRedactionIsPartOfTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestBadRedactionRulesAreAllTold(t *testing.T) {
+func TestInvalidRedactionRulesAreAllListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	rules := `{"builtin":["emial"],"custom":[{"name":"good","pattern":"x"},{"name":"broken","pattern":"(a"},{"name":"","pattern":"a*"}]}`
@@ -53,7 +53,7 @@ func TestBadRedactionRulesAreAllTold(t *testing.T) {
 		{"PATCH", "/workspace", "redaction.", `{"redaction":` + rules + `}`},
 		{"POST", "/workspace/redaction/test", "rules.", `{"text":"x","rules":` + rules + `}`},
 	} {
-		e := s.call(c.method, c.path, c.body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		e := s.call(c.method, c.path, c.body, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		for i := range e.Details.Problems {
 			e.Details.Problems[i].Param = strings.TrimPrefix(e.Details.Problems[i].Param, c.param)
 		}
@@ -66,7 +66,7 @@ func TestBadRedactionRulesAreAllTold(t *testing.T) {
 	}
 }
 
-func TestRulesCanBeTried(t *testing.T) {
+func TestRedactionRulesAreTested(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	try := func(body string) workspaces.RedactionResult {
@@ -95,7 +95,7 @@ func TestRulesCanBeTried(t *testing.T) {
 	if s.world.wsChange.Redaction != nil {
 		t.Error("trying rules left something behind")
 	}
-	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
 func TestSettingsListTheBuiltinRules(t *testing.T) {

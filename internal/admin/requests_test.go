@@ -37,7 +37,7 @@ func entry(id, workspaceID string) requestlog.Entry {
 
 func numbered(i int) string { return fmt.Sprintf("req_%03d", i) }
 
-func TestListIsPagedByTheLastID(t *testing.T) {
+func TestListIsPagedByLastID(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 5 {
@@ -64,7 +64,7 @@ func TestListIsPagedByTheLastID(t *testing.T) {
 	}
 }
 
-func TestSearchesThatTakeLongShowWhatTheyFound(t *testing.T) {
+func TestSlowSearchReturnsPartialPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry(numbered(1), home)}
@@ -82,10 +82,10 @@ func TestSearchesThatTakeLongShowWhatTheyFound(t *testing.T) {
 		t.Errorf("%+v", count)
 	}
 	s.log.slow = requestlog.ErrTooSlow
-	s.call("GET", "/requests?q=how", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("GET", "/requests?q=how", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
-func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
+func TestListAppliesQueryFilters(t *testing.T) {
 	t.Parallel()
 	cases := map[string]int{
 		"":                             3,
@@ -120,7 +120,7 @@ func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
 	}
 }
 
-func TestBadFiltersAreRefusedByName(t *testing.T) {
+func TestInvalidFiltersAreRejectedByName(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ param, suggestion string }{
 		"modell=gpt":     {"modell", "model"},
@@ -134,7 +134,7 @@ func TestBadFiltersAreRefusedByName(t *testing.T) {
 	}
 	s := newSite(t)
 	for query, want := range cases {
-		got := s.call("GET", "/requests?"+query, "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		got := s.call("GET", "/requests?"+query, "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if len(got.Details.Problems) != 1 || got.Details.Param != want.param {
 			t.Errorf("%s: %+v", query, got)
 			continue
@@ -146,7 +146,7 @@ func TestBadFiltersAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestDetailTellsMoneyExactly(t *testing.T) {
+func TestDetailHasExactAmounts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home)}
@@ -185,7 +185,7 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 }
 
-func TestBodySaysWhyItIsAbsent(t *testing.T) {
+func TestAbsentBodyHasReason(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, state := range []requestlog.BodyState{
@@ -206,7 +206,7 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 	}
 }
 
-func TestBodyOfAnotherFormatIsToldInChatToo(t *testing.T) {
+func TestBodyIsTranslatedToChat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	e := entry("req_1", home)
@@ -220,7 +220,7 @@ func TestBodyOfAnotherFormatIsToldInChatToo(t *testing.T) {
 	}
 }
 
-func TestStoredBodyIsShownAsText(t *testing.T) {
+func TestStoredBodyIsReturned(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home)}
@@ -234,10 +234,10 @@ func TestStoredBodyIsShownAsText(t *testing.T) {
 	if got.State != "expired" {
 		t.Errorf("a body that is gone: %+v", got)
 	}
-	s.call("GET", "/requests/req_1/body", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("GET", "/requests/req_1/body", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }
 
-func TestWhoMayNotReadTextsSeesNone(t *testing.T) {
+func TestBodiesAreHiddenWithoutPermission(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home)}
@@ -250,14 +250,14 @@ func TestWhoMayNotReadTextsSeesNone(t *testing.T) {
 			t.Errorf("%s sees %q and %q", tc.caller, page.Requests[0].Preview, one.Preview)
 		}
 	}
-	s.call("GET", "/requests?q=how", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("GET", "/requests?q=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }
 
-func TestDeletingNeedsAFilterAndCountsFirst(t *testing.T) {
+func TestDeleteNeedsFilterAndDefaultsToDryRun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home), entry("req_3", abroad)}
-	s.call("DELETE", "/requests?dry_run=false", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("DELETE", "/requests?dry_run=false", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	var got requests.Erased
 	s.call("DELETE", "/requests?model=gpt", "", as("acc_owner")).want(200).into(&got)
 	if got != (requests.Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.world.events) != 0 {
@@ -280,7 +280,7 @@ func TestOnlyFiltersDropsPaging(t *testing.T) {
 	}
 }
 
-func TestRowsSayWhyAnotherServed(t *testing.T) {
+func TestRowsHaveFallbackReason(t *testing.T) {
 	t.Parallel()
 	failed := requestlog.Attempt{Provider: "other", Model: "gpt", Class: llm.UpstreamOverloaded, Status: 503}
 	for name, test := range map[string]struct {
@@ -306,7 +306,7 @@ func TestRowsSayWhyAnotherServed(t *testing.T) {
 	}
 }
 
-func TestAFreshRequestIsWaitedFor(t *testing.T) {
+func TestRecentRequestIsAwaited(t *testing.T) {
 	t.Parallel()
 	fresh, old := id.New("req", noon.Add(-time.Second)), id.New("req", noon.Add(-2*time.Minute))
 	for _, test := range []struct {

@@ -35,7 +35,7 @@ func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
 }
 
 // changing permissions must not be asked of a GET, which other sites can cause.
-func TestNothingIsChangedByGet(t *testing.T) {
+func TestGetChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range newSite(t).api.Operations() {
 		changes := strings.HasPrefix(string(op.Permission), "manage_") || op.Permission == account.DeleteRequests
@@ -104,8 +104,8 @@ func briefly(r *http.Request) {
 	}
 }
 
-// TestForeignIDsAnswerAsUnknownOnes compares whole answers, less the request id.
-func TestForeignIDsAnswerAsUnknownOnes(t *testing.T) {
+// TestForeignIDsReturnNotFound compares whole answers, less the request id.
+func TestForeignIDsReturnNotFound(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ method, path, foreign, body string }{
 		{"GET", "/keys/%s", "key_abroad", ""},
@@ -136,7 +136,7 @@ func TestForeignIDsAnswerAsUnknownOnes(t *testing.T) {
 			ask := func(id string) string {
 				fill := strings.NewReplacer("%s", id)
 				got := s.call(tc.method, fill.Replace(tc.path), fill.Replace(tc.body), as("acc_owner"))
-				got.refused(http.StatusNotFound, "NOT_FOUND")
+				got.rejected(http.StatusNotFound, "NOT_FOUND")
 				return requestID.ReplaceAllString(got.Body.String(), "ID")
 			}
 			if foreign, unknown := ask(tc.foreign), ask("nothing"); foreign != unknown {

@@ -47,7 +47,7 @@ func withSamples(run *samples) func(*Parts) {
 	}
 }
 
-func TestSampleTrafficTellsHowFarItIs(t *testing.T) {
+func TestSampleTrafficReportsProgress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, withSamples(&samples{available: true}))
 	got := s.call("POST", "/samples", "", as("acc_admin")).want(200)
@@ -76,12 +76,12 @@ data: {"done":3,"total":3}
 	s.call("POST", "/samples", "", as("acc_admin")).want(200) // and again, once it is over
 }
 
-func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
+func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 	t.Parallel()
 	run := &samples{available: true, next: make(chan struct{})}
 	s := newSite(t, withSamples(run))
 	w, leave, done := begin(t, s, run)
-	e := s.call("POST", "/samples", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	e := s.call("POST", "/samples", "", as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
 	if !strings.Contains(e.Error, "already being created") {
 		t.Error(e.Error)
 	}
@@ -110,7 +110,7 @@ func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done c
 	return w, leave, done
 }
 
-func TestARunFollowsOneThatWasJustStopped(t *testing.T) {
+func TestSampleTrafficStartsAfterCancelledRun(t *testing.T) {
 	t.Parallel()
 	run := &samples{available: true, next: make(chan struct{})}
 	s := newSite(t, withSamples(run))
@@ -123,11 +123,11 @@ func TestARunFollowsOneThatWasJustStopped(t *testing.T) {
 	s.call("POST", "/samples", "", as("acc_owner")).want(http.StatusOK)
 }
 
-func TestSampleTrafficNeedsTheSimulator(t *testing.T) {
+func TestSampleTrafficRequiresSimulator(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*Parts){"none": func(*Parts) {}, "away": withSamples(&samples{})} {
 		s := newSite(t, run)
-		s.call("POST", "/samples", "", as("acc_owner")).refused(http.StatusConflict, "CONFLICT")
+		s.call("POST", "/samples", "", as("acc_owner")).rejected(http.StatusConflict, "CONFLICT")
 		var v accounts.SessionView
 		s.call("GET", "/session", "", as("acc_owner")).want(200).into(&v)
 		if v.Server.Samples {
@@ -141,7 +141,7 @@ func TestSampleTrafficNeedsTheSimulator(t *testing.T) {
 	}
 }
 
-func TestSampleTrafficSaysWhyItBroke(t *testing.T) {
+func TestSampleTrafficReportsError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, withSamples(&samples{available: true, fails: llm.Errorf(llm.ServerShutdown, "The gateway is shutting down.")}))
 	got := s.call("POST", "/samples", "", as("acc_owner")).want(200).Body.String()

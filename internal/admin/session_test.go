@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-func TestSessionTellsWhoAndWhat(t *testing.T) {
+func TestSessionDescribesAccountAndServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var nobody accounts.SessionView
@@ -38,7 +38,7 @@ func TestSessionTellsWhoAndWhat(t *testing.T) {
 	}
 }
 
-func TestInstanceWideRightsAreTheOperators(t *testing.T) {
+func TestInstancePermissionsAreOnlyForOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	may := map[string]bool{}
@@ -55,7 +55,7 @@ func TestInstanceWideRightsAreTheOperators(t *testing.T) {
 func TestWrongPasswordSetsNoCookie(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("POST", "/session", `{"email":"owner@example.com","password":"wrong"}`)
-	got.refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	got.rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if got.Header().Get("Set-Cookie") != "" {
 		t.Error("a cookie was set")
 	}
@@ -74,7 +74,7 @@ var localClaims = map[string]with{
 	"Forwarded":                header("Forwarded", "for=127.0.0.1;host=localhost"),
 }
 
-func TestLoopbackIsNoCredential(t *testing.T) {
+func TestLoopbackIsNotAuthenticated(t *testing.T) {
 	t.Parallel()
 	for claim, from := range localClaims {
 		for _, empty := range []bool{true, false} {
@@ -93,8 +93,8 @@ func TestLoopbackIsNoCredential(t *testing.T) {
 						continue
 					}
 					path := regexp.MustCompile(`{[^}]*}`).ReplaceAllString(op.Path, "x")
-					if answer := s.call(op.Method, path, "", from); answer.Code != http.StatusUnauthorized {
-						t.Errorf("%s %s: %d", op.Method, op.Path, answer.Code)
+					if response := s.call(op.Method, path, "", from); response.Code != http.StatusUnauthorized {
+						t.Errorf("%s %s: %d", op.Method, op.Path, response.Code)
 					}
 				}
 			})
@@ -136,7 +136,7 @@ func TestDeviceCookieIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestAccountOfOnesOwn(t *testing.T) {
+func TestAccountIsReadAndChanged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	me := as("acc_viewer")
@@ -145,7 +145,7 @@ func TestAccountOfOnesOwn(t *testing.T) {
 	if got.TimeZone != "Europe/Paris" || got.Name != "acc_viewer" {
 		t.Errorf("%+v", got)
 	}
-	wrong := s.call("POST", "/account/password", `{"old_password":"x","new_password":"y"}`, me).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	wrong := s.call("POST", "/account/password", `{"old_password":"x","new_password":"y"}`, me).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if wrong.Details.Param != "old_password" {
 		t.Errorf("%+v", wrong)
 	}
@@ -158,11 +158,11 @@ func TestAccountOfOnesOwn(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	s.call("DELETE", "/account/sessions/"+list.Sessions[0].ID, "", me).want(http.StatusNoContent)
-	s.call("DELETE", "/account/sessions/nothing", "", me).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("DELETE", "/account/sessions/nothing", "", me).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.call("POST", "/account/delete", `{"password":"x"}`, me).want(http.StatusNoContent)
 }
 
-func TestEndingAllOtherSessions(t *testing.T) {
+func TestAllOtherSessionsAreEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, token := range []string{"1-another", "2-another"} {
@@ -174,18 +174,18 @@ func TestEndingAllOtherSessions(t *testing.T) {
 	if diff := cmp.Diff([]string{"1-another", "2-another"}, s.world.ended); diff != "" || got.Ended != 2 {
 		t.Errorf("%d ended: %s", got.Ended, diff)
 	}
-	s.call("DELETE", "/account/sessions", "", key("fl_manage")).refused(http.StatusForbidden, "SCOPE_DENIED")
+	s.call("DELETE", "/account/sessions", "", key("fl_manage")).rejected(http.StatusForbidden, "SCOPE_DENIED")
 }
 
-func TestWrongPasswordsNameTheirField(t *testing.T) {
+func TestWrongPasswordsHaveField(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	want := []api.Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
 	if diff := cmp.Diff(want, old.Details.Problems); diff != "" || old.Details.Param != "old_password" {
 		t.Errorf("%q: %s", old.Details.Param, diff)
 	}
-	login := s.call("POST", "/session", `{"email":"viewer@example.com","password":"x"}`).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	login := s.call("POST", "/session", `{"email":"viewer@example.com","password":"x"}`).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if login.Details.Param != "" || login.Details.Problems != nil {
 		t.Errorf("it tells which of the two is wrong: %+v", login.Details)
 	}

@@ -15,7 +15,7 @@ const (
 	day = 24 * time.Hour
 )
 
-func TestForecastIsForThoseWhoRunTheGateway(t *testing.T) {
+func TestForecastIsOnlyForOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.samples = []overview.StorageSample{{At: noon.Add(-2 * day), Bytes: 500}}
@@ -30,7 +30,7 @@ func TestForecastIsForThoseWhoRunTheGateway(t *testing.T) {
 	}
 }
 
-func TestAttentionOfTheGatewayAsksNoDatabase(t *testing.T) {
+func TestAttentionDoesNotQueryDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.broken = errDisk // of the keys

@@ -108,7 +108,7 @@ func running(id string) requestlog.Update {
 
 func done(id string) requestlog.Update { return requestlog.Update{Entry: entry(id, home)} }
 
-func TestTailTellsOfBeginningAndEnd(t *testing.T) {
+func TestTailSendsStartAndEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -128,7 +128,7 @@ func TestTailTellsOfBeginningAndEnd(t *testing.T) {
 	})
 }
 
-func TestTailWritesAtMostFourBatchesASecond(t *testing.T) {
+func TestTailSendsAtMostFourBatchesPerSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -148,7 +148,7 @@ func TestTailWritesAtMostFourBatchesASecond(t *testing.T) {
 	})
 }
 
-func TestTailKeepsTheConnectionAlive(t *testing.T) {
+func TestTailSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -163,7 +163,7 @@ func TestTailKeepsTheConnectionAlive(t *testing.T) {
 	})
 }
 
-func TestTailResumesFromTheLastID(t *testing.T) {
+func TestTailResumesFromLastID(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct {
 		query string
@@ -196,7 +196,7 @@ func TestTailResumesFromTheLastID(t *testing.T) {
 	}
 }
 
-func TestTailObeysItsFilter(t *testing.T) {
+func TestTailAppliesFilter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -213,7 +213,7 @@ func TestTailObeysItsFilter(t *testing.T) {
 	})
 }
 
-func TestTailEndsWithTheRights(t *testing.T) {
+func TestTailEndsWithPermission(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -230,7 +230,7 @@ func TestTailEndsWithTheRights(t *testing.T) {
 }
 
 // A role that does not read texts holds for streams that are open, too.
-func TestTailShowsWhatTheRoleAllowsNow(t *testing.T) {
+func TestTailFollowsRoleChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
@@ -280,13 +280,13 @@ func TestTailOverARealConnection(t *testing.T) {
 	}
 }
 
-func TestTailMayOnlyCount(t *testing.T) {
+func TestTailCountsWithoutRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
 		s.log.entries = []requestlog.Entry{entry("req_000", home), entry("req_001", home)}
 		w := watch(t, s, "?rows=none&after=req_000")
-		if got := w.take(); got != ": hello\n\n" {
+		if got := w.take(); got != ": connected\n\n" {
 			t.Errorf("what was missed is told: %s", got)
 		}
 		s.feed.Publish(running("req_9"))

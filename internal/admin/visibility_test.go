@@ -31,9 +31,9 @@ func canaryEntry(workspaceID string) requestlog.Entry {
 	return e
 }
 
-// TestResponsesHideOperatorDataAndTexts calls every GET operation and the exports as each kind of caller and searches the
+// TestResponsesHideOperatorDataAndBodies calls every GET operation and the exports as each kind of caller and searches the
 // responses for data that the caller must not see.
-func TestResponsesHideOperatorDataAndTexts(t *testing.T) {
+func TestResponsesHideOperatorDataAndBodies(t *testing.T) {
 	t.Parallel()
 	callers := []struct {
 		name           string

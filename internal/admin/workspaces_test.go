@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/money"
 )
 
-func TestWorkspaceChangeTellsNullFromAbsent(t *testing.T) {
+func TestWorkspaceUpdateDistinguishesNullFromAbsent(t *testing.T) {
 	t.Parallel()
 	var none *account.Budget
 	cases := map[string]account.WorkspaceChange{
@@ -36,15 +36,15 @@ func TestWorkspaceChangeTellsNullFromAbsent(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"entry_retention_ms":-1}`, `{"entry_retention_ms":9223372036854775807}`, `{"name":""}`} {
-		s.call("PATCH", "/workspace", body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		s.call("PATCH", "/workspace", body, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
 }
 
-func TestUnknownDefaultModelIsRefused(t *testing.T) {
+func TestUnknownDefaultModelIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	got := s.call("PATCH", "/workspace", `{"default_model":"gtp"}`, as("acc_admin"))
-	e := got.refused(http.StatusBadRequest, "INVALID_REQUEST")
+	e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	var all struct {
 		Details struct{ Suggestions []string }
 	}
@@ -58,7 +58,7 @@ func TestUnknownDefaultModelIsRefused(t *testing.T) {
 	}
 }
 
-func TestOperatorSetsBudgetsElsewhere(t *testing.T) {
+func TestOperatorSetsBudgetOfOtherWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	path := "/instance/workspaces/" + abroad + "/budget"
@@ -70,10 +70,10 @@ func TestOperatorSetsBudgetsElsewhere(t *testing.T) {
 	if *s.world.wsChange.Budget != nil {
 		t.Error("null does not remove it")
 	}
-	s.call("PUT", path, `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PUT", path, `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
-func TestWorkspacesOfOnesOwn(t *testing.T) {
+func TestWorkspacesAreListedAndCreated(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var list accounts.WorkspaceList
@@ -98,7 +98,7 @@ func TestMembersAndInvitations(t *testing.T) {
 		t.Errorf("%+v", members)
 	}
 	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"admin"}`, owner).want(http.StatusNoContent)
-	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"root"}`, owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"root"}`, owner).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	for query, want := range map[string][]workspaces.RevokedKey{"": {{ID: "key_of_member", Name: "ci"}}, "?keep_keys=true": {}} {
 		var removed workspaces.RemovedMember
 		s.call("DELETE", "/workspace/members/acc_viewer"+query, "", owner).want(200).into(&removed)
@@ -124,7 +124,7 @@ func TestMembersAndInvitations(t *testing.T) {
 	}
 }
 
-func TestAuditNamesItsActors(t *testing.T) {
+func TestAuditNamesActors(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.world.events = []account.AuditEvent{

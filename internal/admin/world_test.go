@@ -162,7 +162,7 @@ func (w *world) Session(_ context.Context, token string) (account.Account, accou
 	defer w.mu.Unlock()
 	s, ok := w.sessions[token]
 	if !ok {
-		return account.Account{}, account.Session{}, llm.Errorf(llm.SignInRequired, "Sign in to go on.")
+		return account.Account{}, account.Session{}, llm.Errorf(llm.SignInRequired, "Sign in to continue.")
 	}
 	return w.people[s.AccountID], s, nil
 }
@@ -342,7 +342,7 @@ func (w *world) Authenticate(h http.Header) (*account.Grant, error) {
 			}
 		}
 	}
-	return nil, llm.Errorf(llm.InvalidAPIKey, "This API key is not known here.")
+	return nil, llm.Errorf(llm.InvalidAPIKey, "Unknown API key.")
 }
 
 func (w *world) Touch(keyID, _ string, _ time.Time) { w.touched = append(w.touched, keyID) }

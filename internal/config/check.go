@@ -12,19 +12,19 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// shortestMasterKey is how many characters a master key has at least.
+// shortestMasterKey is the minimum length of a master key.
 const shortestMasterKey = 32
 
-// check looks at what the values mean, one by one from their tags and then together.
+// check validates single values by their tags, and then combinations.
 func (l *loader) check(o Options) {
-	l.checkTimeouts() // first: it asks for more than the tags do
+	l.checkTimeouts() // first, because it is stricter than the tags
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
 }
 
-// complain reports what is wrong at a path, unless that path is already reported.
+// complain reports a problem at a path that has no problem yet.
 func (l *loader) complain(path string, wrong fault) {
 	if l.damaged[path] {
 		return
@@ -121,7 +121,7 @@ func (l *loader) checkMasterKey() {
 	var wrong string
 	switch n := len([]rune(key)); {
 	case key == "":
-		return // one is made
+		return // one is generated
 	case strings.TrimSpace(key) == "":
 		wrong = "master_key is blank"
 	case n < shortestMasterKey:
@@ -132,7 +132,7 @@ func (l *loader) checkMasterKey() {
 	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
 }
 
-// setOne is the path of the two that somebody has set, to show a contradiction where it can be mended.
+// setOne returns the path of the two that is set explicitly, to report a contradiction where it can be fixed.
 func (l *loader) setOne(a, b string) string {
 	if _, ok := l.origins[a]; ok {
 		return a
@@ -140,8 +140,8 @@ func (l *loader) setOne(a, b string) string {
 	return b
 }
 
-// checkTimeouts: zero inherits in a provider or model; here there is nothing to inherit from, and the headers' alone may be
-// zero: the first token's covers them.
+// checkTimeouts requires positive timeouts, because there is nothing to inherit from. Only the headers timeout can be
+// zero; the first-token timeout applies instead.
 func (l *loader) checkTimeouts() {
 	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
 		if f.name != "headers" {
@@ -162,7 +162,7 @@ func (l *loader) checkProviders(o Options) {
 	}
 }
 
-// checkVendor: a provider needs to be of a known vendor, or to say itself where it is and what it speaks.
+// checkVendor requires a known vendor or a base_url.
 func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 	vendor := cmp.Or(p.Vendor, p.Name)
 	if vendors == nil || vendor == "" || slices.Contains(vendors, vendor) {
@@ -182,7 +182,7 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 	}
 }
 
-// checkAddress: some vendors are at an address that depends on a region or an account.
+// checkAddress requires the options that the address of some vendors depends on, such as a region.
 func (l *loader) checkAddress(path string, p Provider, o Options) {
 	if o.Missing == nil || p.Disabled || !slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name)) || l.damaged[join(path, "base_url")] || l.damaged[join(path, "format")] {
 		return
@@ -204,7 +204,7 @@ func (l *loader) checkModels(path string, models []Model) {
 	}
 }
 
-// checkName: every section of a list has a name, and no other section has the same.
+// checkName requires a unique name.
 func (l *loader) checkName(path, what, name string, seen map[string]string) {
 	if name == "" {
 		if !l.damaged[path] && !l.damaged[join(path, "name")] {

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// checks are what a check tag can name: each says what is wrong with a text, or nil.
+// checks are the validators that a check tag can name.
 var checks = map[string]func(name, text string) *fault{
 	"listen":     checkListen,
 	"url":        checkURL,
@@ -62,7 +62,7 @@ func checkURL(name, text string) *fault {
 	}
 	switch {
 	case err != nil:
-		return bad("is not a URL", "write an address such as https://host/v1") // err would repeat the text, which may hold a password
+		return bad("is not a URL", "write an address such as https://host/v1") // err can contain a password
 	case u.User != nil:
 		return bad("contains a user name or password", "put the credential into api_keys or headers")
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -110,7 +110,7 @@ func checkRedis(name, text string) *fault {
 			return bad(fmt.Sprintf("must end with a database number, not %s", quote(database)), "write redis://host:6379/0, rediss:// for TLS")
 		}
 	}
-	if _, err := redis.ParseURL(text); err != nil { // it would repeat what may be a password
+	if _, err := redis.ParseURL(text); err != nil { // err can contain a password
 		return bad("has an unknown parameter or an invalid value", "correct or remove the query parameters")
 	}
 	return nil
@@ -164,7 +164,7 @@ func checkAbility(name, text string) *fault {
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
-// ownTags are made from facts, so that a policy can rely on them. What is local only the operator may know.
+// ownTags are set automatically, so that policies can rely on them. Only the operator knows which providers are local.
 var ownTags = map[string]string{
 	"zdr":          "set zero_retention: true instead",
 	"collects":     "set collects: true instead",
@@ -187,8 +187,8 @@ func checkRedact(name, text string) *fault {
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
-// checkCredential: a line break in a credential would end the header it is sent in. A JSON document, as some clouds
-// hand out, is not sent as it is.
+// checkCredential rejects control characters, because a line break would end the header. Some clouds use a JSON document,
+// which is not sent in a header.
 func checkCredential(name, text string) *fault {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -209,7 +209,7 @@ func checkCredential(name, text string) *fault {
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 
-// ownHeaders are written by the transport; setting them would break the message.
+// ownHeaders are set by the transport and cannot be overridden.
 var ownHeaders = []string{"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 
 func (l *loader) checkHeaders(path string, headers map[string]string) {

@@ -1,16 +1,15 @@
-// Package config turns file, environment and flags into one checked Config value that nobody changes afterwards.
-// Only this package and cmd read the environment.
+// Package config loads the file, the environment and flags into one validated, immutable Config value. Only this package
+// and cmd read the environment.
 package config
 
 import "time"
 
-// Config is everything an operator can set. Field tags give the names used in the file; the variable of a field is
-// FAIRLEAD_ and its path in upper case (FAIRLEAD_TIMEOUTS_IDLE).
+// Config holds all settings. Field tags give the names used in the file. The environment variable of a field is FAIRLEAD_
+// and its path in upper case (FAIRLEAD_TIMEOUTS_IDLE).
 //
-// The tags are the single source of the loader, the checks, the JSON Schema and the printed form: doc says what the
-// field does, enum, min, max and check say what it may hold, secret:"true" that its value is never shown, secret:"url"
-// that the password inside it is not, and reload:"true" that a change takes effect without a restart, but for what says
-// reload:"false" inside.
+// The tags define the loader, the validation, the JSON Schema and the printed form: doc describes the field; enum, min, max
+// and check restrict its value; secret:"true" hides the value and secret:"url" the password in it; reload:"true" applies a
+// change without a restart, except for nested fields with reload:"false".
 type Config struct {
 	Listen                string     `yaml:"listen" check:"listen" doc:"Address of the public listener for the model API, the dashboard and the admin API."`
 	AdminListen           string     `yaml:"admin_listen" check:"listen" doc:"Address of a second listener for metrics. Empty to disable it."`
@@ -45,20 +44,20 @@ type Config struct {
 	AllowPrivateUpstreams []string   `yaml:"allow_private_upstreams" check:"cidr" reload:"true" doc:"Allowed address ranges of providers on loopback or private networks. A base_url in this file implicitly allows its own host."`
 }
 
-// TLS lets the public listener speak https itself.
+// TLS is the certificate of the public listener.
 type TLS struct {
 	Cert string `yaml:"cert" doc:"Path of the certificate chain in PEM format."`
 	Key  string `yaml:"key" doc:"Path of the private key in PEM format."`
 }
 
-// Accounts bounds what one account may create.
+// Accounts limits what one account can create.
 type Accounts struct {
 	WorkspaceBudget float64 `yaml:"workspace_budget_usd" min:"0" max:"1000000" doc:"Monthly budget in US dollars of a new workspace, unless an operator creates it."`
 	MaxWorkspaces   int     `yaml:"max_workspaces" min:"1" max:"1000000" doc:"Maximum number of workspaces owned by one account."`
 	MaxKeys         int     `yaml:"max_keys" min:"1" max:"1000000" doc:"Maximum number of active API keys created by one account in all workspaces."`
 }
 
-// Provider is one upstream in the file.
+// Provider is a configured provider.
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. The name of a known vendor (openai, mistral, groq …) sets its address, models and prices."`
 	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor whose address, models and behavior to use, if different from name."`
@@ -77,7 +76,7 @@ type Provider struct {
 	Disabled      bool              `yaml:"disabled" doc:"Disable the provider without deleting its section."`
 }
 
-// Model sets what is known about a model, or about a model at one provider. Prices are dollars per million tokens.
+// Model overrides the data of a model, or of a model at one provider. Prices are US dollars per million tokens.
 type Model struct {
 	Name                string   `yaml:"name" check:"model" doc:"Model name used by clients."`
 	Upstream            string   `yaml:"upstream" check:"model" doc:"Model name used by the provider. Defaults to name."`
@@ -99,20 +98,20 @@ type Model struct {
 	Timeouts            Timeouts `yaml:"timeouts" doc:"Timeouts of this model. Omitted values are inherited."`
 }
 
-// Catalog says whether prices are kept current from a published list.
+// Catalog configures price updates.
 type Catalog struct {
 	Refresh time.Duration `yaml:"refresh" doc:"Update interval, such as 24h. 0 disables updates."`
 	From    string        `yaml:"from" doc:"Published list to read." enum:"models.dev,litellm"`
 	URL     string        `yaml:"url" check:"url" doc:"URL of the list. Defaults to the URL at which it is published."`
 }
 
-// Routing says how auto makes use of ratings.
+// Routing configures how auto uses ratings.
 type Routing struct {
 	Explore  float64       `yaml:"explore" min:"0" max:"0.5" doc:"Share of auto requests sent to a model other than the best, to collect ratings for it. 0 disables exploration."`
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"Half-life of the weight of a rating."`
 }
 
-// Timeouts bound the waiting for a provider. In a provider or a model, zero inherits.
+// Timeouts are the timeouts of provider calls. In a provider or a model, zero inherits.
 type Timeouts struct {
 	Connect             time.Duration `yaml:"connect" doc:"Maximum time to connect."`
 	Headers             time.Duration `yaml:"headers" doc:"Maximum time to the response headers of a stream. 0 to use the first-token timeout."`
@@ -122,31 +121,31 @@ type Timeouts struct {
 	Total               time.Duration `yaml:"total" doc:"Deadline of a request, including all attempts. For a model, applies to requests for which it is the first choice."`
 }
 
-// Retries bound how often a request is tried.
+// Retries configures retries.
 type Retries struct {
 	Attempts int           `yaml:"attempts" min:"1" max:"10" doc:"Maximum number of attempts per request."`
 	Backoff  time.Duration `yaml:"backoff" check:"positive" doc:"Initial delay before a retry of the same target. Doubled with jitter for each further retry."`
 }
 
-// Hedging says whether and when a second target is asked while the first keeps silent.
+// Hedging configures requests to a second target.
 type Hedging struct {
 	Enabled bool          `yaml:"enabled" doc:"Send the request to a second target if the first has not responded, and use the first response. The other call is cancelled; its cost is paid by the operator."`
 	After   time.Duration `yaml:"after" doc:"Delay before the second target is tried. 0 uses the 95th percentile of the recent time to the first token for streams, and disables hedging for non-streaming requests."`
 }
 
-// Breaker says when a failing target is left alone.
+// Breaker configures the circuit breaker of targets.
 type Breaker struct {
 	Failures   int           `yaml:"failures" min:"1" max:"1000" doc:"Number of consecutive failures that open the circuit."`
 	ProbeAfter time.Duration `yaml:"probe_after" check:"positive" doc:"Delay before an open circuit is probed."`
 }
 
-// Headers bound the headers of a request.
+// Headers limits request headers.
 type Headers struct {
 	Size Size          `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
 	Time time.Duration `yaml:"time" check:"positive" doc:"Maximum time to receive the headers."`
 }
 
-// Limits bound what a client may send and how much is done at once.
+// Limits limits request sizes and concurrency.
 type Limits struct {
 	Body       Size          `yaml:"body" min:"1" doc:"Maximum size of a request body."`
 	Buffered   Size          `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`
@@ -159,7 +158,7 @@ type Limits struct {
 	ReadPause  time.Duration `yaml:"read_pause" check:"positive" doc:"Maximum time for which a client can stop reading a response before it is disconnected."`
 }
 
-// Log says what is kept of requests, and how the process writes its own lines.
+// Log configures the request log and the process log.
 type Log struct {
 	Bodies         bool          `yaml:"bodies" doc:"Store request and response bodies."`
 	BodyLimit      Size          `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
@@ -170,7 +169,7 @@ type Log struct {
 	Format         string        `yaml:"format" reload:"false" doc:"Format of the process log. auto is text on a terminal, otherwise json." enum:"auto,text,json"`
 }
 
-// Spool is the local queue in front of the database.
+// Spool configures the local queue in front of the database.
 type Spool struct {
 	Limit  Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
 	Strict bool `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`

@@ -10,19 +10,19 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// mostNodes bounds what aliases may stand for: a small file can name one list a million times.
+// mostNodes is the maximum number of nodes after expanding aliases, because a small file can repeat a list many times.
 const mostNodes = 50_000
 
-// decoder reads YAML nodes of one source into the configuration.
+// decoder decodes the YAML nodes of one source.
 type decoder struct {
 	*loader
-	source Origin // of everything it reads; nodes of a file add their own line
-	text   string // of the file
+	source Origin // origin of all values; nodes of a file add their line
+	text   string // content of the file
 	root   *yaml.Node
 	nodes  int
 }
 
-// value reads n into v. An empty value keeps what was there before.
+// value decodes n into v. An empty value keeps the previous one.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	if !d.count(n, path) {
 		return
@@ -34,7 +34,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 		return
 	}
 	if v.Kind() != reflect.Struct || strings.HasSuffix(path, "]") {
-		d.origins[path] = d.place(n) // of a section only as part of a list: elsewhere each field has its own
+		d.origins[path] = d.place(n) // a section outside of a list has no origin of its own
 	}
 	switch {
 	case v.Type() == policiesType:
@@ -53,7 +53,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 }
 
-// count reports whether there is room for one more value.
+// count counts a node and reports whether it is within the maximum.
 func (d *decoder) count(n *yaml.Node, path string) bool {
 	d.nodes++
 	if d.nodes == mostNodes+1 {
@@ -79,7 +79,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
 	})
 }
 
-// pairs calls each for every key of a mapping, once.
+// pairs calls each for every key of a mapping. Duplicate keys are reported.
 func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -106,7 +106,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	}
 	d.damaged[path] = true
 	if d.full() {
-		d.problems.Omitted++ // spare the search for what was meant, for a file that is wrong throughout
+		d.problems.Omitted++ // skip the search for a suggestion
 		return
 	}
 	message := fmt.Sprintf("unknown field %s", quote(key.Value))
@@ -143,13 +143,13 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, path string) {
 	v.Set(list)
 }
 
-// elementOf is the field as each element of its list has it.
+// elementOf returns the field of the elements of a list.
 func elementOf(f field) field {
 	f.typ = f.typ.Elem()
 	return f
 }
 
-// texts reads a map of texts, such as headers.
+// texts decodes a map of strings, such as headers.
 func (d *decoder) texts(n *yaml.Node, v reflect.Value, f field, path string) {
 	if n.Kind != yaml.MappingNode {
 		d.wrongType(n, path, f.name, "a section of names and values")
@@ -185,7 +185,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
 	d.set(v, f, text, path, d.place(n))
 }
 
-// set gives v the value that text stands for.
+// set parses text into v.
 func (l *loader) set(v reflect.Value, f field, text, path string, o Origin) {
 	text, wrong := l.secret(f, text)
 	if wrong == nil && f.secret == "true" && text == "" {
@@ -226,7 +226,7 @@ func wanted(t reflect.Type) string {
 	return "a number"
 }
 
-// place is where a node stands.
+// place returns the position of a node.
 func (d *decoder) place(n *yaml.Node) Origin {
 	o := d.source
 	if o.Kind != FromFile {

@@ -8,7 +8,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Default is what holds when nothing is set. DataDir is empty here: Load takes it from the environment it is given.
+// Default returns the default configuration. DataDir is empty; Load derives it from the environment.
 func Default() Config {
 	return Config{
 		Listen:       "127.0.0.1:8080",
@@ -53,8 +53,8 @@ func Default() Config {
 	}
 }
 
-// dataDir is the first place that the environment names: a service manager's state directory, then the user's own
-// data directory, and the system's when there is no home, as in most containers.
+// dataDir returns the default data directory: the state directory of a service manager, the data directory of the user,
+// or the directory of the system if there is no home, as in most containers.
 func dataDir(env func(string) (string, bool)) string {
 	if dirs, _ := env("STATE_DIRECTORY"); dirs != "" {
 		first, _, _ := strings.Cut(dirs, ":")
@@ -69,7 +69,7 @@ func dataDir(env func(string) (string, bool)) string {
 	return "/var/lib/fairlead"
 }
 
-// searchDirs is where a configuration file is looked for when none is named.
+// searchDirs returns the directories that are searched for a configuration file.
 func searchDirs(env func(string) (string, bool)) []string {
 	dirs := []string{"."}
 	if dir, _ := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {

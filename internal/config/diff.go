@@ -2,7 +2,7 @@ package config
 
 import "reflect"
 
-// Diff lists the paths whose values differ: those that take effect at once, and those that need a restart.
+// Diff lists the paths with different values: those that take effect immediately and those that require a restart.
 func Diff(before, after *Config) (reloadable, needRestart []string) {
 	pairs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string, reload bool, a, b reflect.Value) {
 		switch {
@@ -16,8 +16,8 @@ func Diff(before, after *Config) (reloadable, needRestart []string) {
 	return reloadable, needRestart
 }
 
-// KeepUntilRestart gives a configuration that is read while another runs the values of that one where a change needs a restart: what is
-// shown, measured and built by them goes on to agree with what was opened by them.
+// KeepUntilRestart copies the values that require a restart from the running configuration to the next one, so that the
+// next one matches the resources that are already open.
 func KeepUntilRestart(running, next *Config) {
 	pairs(reflect.ValueOf(running).Elem(), reflect.ValueOf(next).Elem(), "", func(_ string, reload bool, a, b reflect.Value) {
 		if !reload {
@@ -26,8 +26,8 @@ func KeepUntilRestart(running, next *Config) {
 	})
 }
 
-// pairs shows the fields of two sections beside each other, those of sections in them one by one. What is said of reloading a section
-// holds for all that is in it, unless it says otherwise.
+// pairs visits the fields of two sections, including nested sections. A nested field is reloadable if all its sections
+// are.
 func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a, b reflect.Value)) {
 	for _, f := range fieldsOf(a.Type()) {
 		fa, fb, fpath := a.Field(f.index), b.Field(f.index), join(path, f.name)
@@ -39,7 +39,7 @@ func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a
 	}
 }
 
-// same reports whether two values mean the same: an empty list is none, and policies may move in the file.
+// same reports whether two values are equal. nil equals an empty list, and the position of policies is ignored.
 func same(a, b reflect.Value) bool {
 	if a.Type() == policiesType && samePolicies(a.String(), b.String()) {
 		return true

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// environment applies FAIRLEAD_SECTION_KEY. A variable that is set to nothing counts as not set, because that is how
-// compose files and charts pass on what nobody gave; for a secret it is a problem, because there it is an accident.
+// environment applies variables such as FAIRLEAD_SECTION_KEY. An empty variable is ignored, because compose files and charts
+// pass unset values this way. An empty secret is a problem, because it is a mistake.
 func (l *loader) environment() {
 	known := settings(reflect.TypeFor[Config](), "")
 	byVariable := make([]string, 0, len(known))
@@ -26,14 +26,14 @@ func (l *loader) environment() {
 		if !strings.HasPrefix(name, "FAIRLEAD_") || slices.Contains(byVariable, name) || name == "FAIRLEAD_CONFIG" {
 			continue
 		}
-		// Others are ignored: cluster managers and test harnesses set variables of their own with our prefix.
+		// Other variables are ignored, because cluster managers and test harnesses use the same prefix.
 		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
 			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", clean(name), meant))
 		}
 	}
 }
 
-// flags applies what the command line says.
+// flags applies the flags.
 func (l *loader) flags(flags map[string]string) {
 	known := settings(reflect.TypeFor[Config](), "")
 	for _, s := range known {
@@ -52,10 +52,10 @@ func flagOf(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// assign sets one field from text: lists of texts are separated by commas, lists of sections are YAML.
+// assign sets a field. Lists of strings are comma-separated, lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
-	delete(l.damaged, s.path) // what the layers below said does not matter any more
+	delete(l.damaged, s.path) // problems of the layers below no longer apply
 	switch {
 	case isStructs(s.field.typ), s.field.typ == policiesType:
 		l.assignYAML(s, v, text, o)

@@ -7,28 +7,28 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// longestExcerpt is how much of a line is shown.
+// longestExcerpt is the maximum length of an excerpt.
 const longestExcerpt = 120
 
-// soundsSecret finds a value behind a name that sounds secret, for text that could not be understood.
+// soundsSecret matches a value with a secret name in text that could not be parsed.
 var soundsSecret = regexp.MustCompile(`(?i)(key|secret|token|password|authorization|credential)[a-z_"'-]*\s*:\s*\S`)
 
 var secretName = regexp.MustCompile(`(?i)key|secret|token|password|credential|authorization`)
 
-// Passwords stand before the host of a URL, keys behind its question mark.
+// Secrets in URLs: passwords and query parameters.
 var (
 	urlPassword = regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)@`)
 	urlQuery    = regexp.MustCompile(`(://[^\s"'?]*\?)[^\s"'}\]]+`)
 )
 
-// span is where a secret stands in the file itself.
+// span is the position of a secret in the file.
 type span struct {
 	line   int // from 1
 	column int // from 1, in characters
 	width  int
 }
 
-// hide keeps the texts at and below n out of every excerpt.
+// hide removes the values of n and its children from excerpts.
 func (d *decoder) hide(n *yaml.Node) {
 	if d.source.Kind != FromFile {
 		return
@@ -54,7 +54,7 @@ func spanOf(n *yaml.Node) span {
 	return s
 }
 
-// cover overwrites the span, and keeps everything else in its column.
+// cover masks a span without moving other columns.
 func cover(lines []string, s span) {
 	for i := s.line - 1; i >= 0 && i < len(lines) && s.width > 0; i++ {
 		line := []rune(lines[i])
@@ -79,7 +79,7 @@ func cover(lines []string, s span) {
 	}
 }
 
-// addExcerpts gives each problem the line it is about, with secrets covered.
+// addExcerpts adds the line of each problem, with secrets masked.
 func (l *loader) addExcerpts() {
 	for _, s := range l.hidden {
 		cover(l.lines, s)
@@ -92,13 +92,13 @@ func (l *loader) addExcerpts() {
 		line := urlPassword.ReplaceAllString(l.lines[p.Line-1], "$1***@")
 		line = urlQuery.ReplaceAllString(line, "$1***")
 		if p.Code == Malformed && soundsSecret.MatchString(line) {
-			continue // no telling where the secret ends
+			continue // the end of the secret is unknown
 		}
 		p.excerpt, p.Column = window(clean(line), p.Column)
 	}
 }
 
-// window cuts a long line to the part around the column.
+// window returns the part of a long line around the column.
 func window(line string, column int) (string, int) {
 	runes := []rune(line)
 	if len(runes) <= longestExcerpt {

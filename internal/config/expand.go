@@ -12,14 +12,14 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// largestSecret bounds what file:/path reads.
+// largestSecret is the maximum size of a secret file.
 const largestSecret = 64 << 10
 
 var reference = regexp.MustCompile(`\$?\$\{([^}]*)\}?`)
 
 var referenceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand puts variables in the place of ${NAME} and ${NAME:-otherwise}. $${ stands for ${ itself.
+// expand replaces ${NAME} and ${NAME:-default}. $${ is a literal ${.
 func (l *loader) expand(text string) (string, *fault) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -56,7 +56,7 @@ func (l *loader) variable(match string) (string, *fault) {
 	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the environment variable %s is not set", name), suggestion: spelling.Closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-default}", name, name)}
 }
 
-// secret reads the file that a value of the form file:/path names; every other value is the secret itself.
+// secret reads the file of a value file:/path. Any other value is the secret.
 func (l *loader) secret(f field, text string) (string, *fault) {
 	path, ok := strings.CutPrefix(text, "file:")
 	if !ok || f.secret == "" {
@@ -95,7 +95,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// readFault words why a file cannot be read, the same on every system.
+// readFault describes why a file cannot be read, independent of the system.
 func readFault(path string, err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):

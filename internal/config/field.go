@@ -19,15 +19,15 @@ type field struct {
 	index  int
 	typ    reflect.Type
 	doc    string
-	check  string // name of a check in the table of checks
-	secret string // "true": never shown; "url": the password in it is not
+	check  string // key of checks
+	secret string // "true": hidden; "url": password hidden
 	enum   []string
 	lowest string // inclusive bounds of a number; "" for none
 	most   string
 	reload bool
 }
 
-// tables has the fields of every section, read from the tags once.
+// tables holds the fields of all sections.
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
@@ -46,7 +46,7 @@ func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]f
 
 func fieldsOf(t reflect.Type) []field { return tables[t] }
 
-// readFields reads the tags of a section. Inside of one a field is reloaded where the section is, unless it says that it is not.
+// readFields reads the tags of a section. Fields inside a section are reloadable unless they have reload:"false".
 func readFields(t reflect.Type, inside bool) []field {
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
@@ -92,7 +92,7 @@ func join(path, name string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// visit calls see for every field below v that is not itself a section, in the order of the structs.
+// visit calls see for every field of v that is not a section, in struct order.
 func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
 	for _, f := range fieldsOf(v.Type()) {
 		fv, fpath := v.Field(f.index), join(path, f.name)
@@ -109,14 +109,14 @@ func visit(v reflect.Value, path string, see func(path string, f field, v reflec
 	}
 }
 
-// setting is a field that a variable or flag can set.
+// setting is a field that can be set by a variable or flag.
 type setting struct {
 	path     string
 	variable string
 	field    field
 }
 
-// settings lists what variables and flags can set: everything outside of lists, and each list as a whole.
+// settings lists the fields that variables and flags can set: all fields outside of lists, and whole lists.
 func settings(t reflect.Type, path string) []setting {
 	var list []setting
 	for _, f := range fieldsOf(t) {

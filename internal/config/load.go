@@ -17,35 +17,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// FileName is what a configuration file is called when nobody names it.
+// FileName is the default name of the configuration file.
 const FileName = "fairlead.yaml"
 
-// largestFile bounds the file that is read.
+// largestFile is the maximum size of the configuration file.
 const largestFile = 1 << 20
 
-// Options say where the values come from. The zero value loads the defaults and whatever file is found.
+// Options are the sources of a configuration. The zero value loads the defaults and the file in the default location.
 type Options struct {
-	Path    string            // of the file; "" looks in FAIRLEAD_CONFIG and then in Dirs
+	Path    string            // path of the file; "" to use FAIRLEAD_CONFIG or search Dirs
 	Env     []string          // NAME=value, as os.Environ gives it
-	Flags   map[string]string // path of a field -> value; these win over everything
-	Dirs    []string          // to look for FileName in; nil for the usual three
-	Vendors []string          // known vendors of providers; nil leaves vendors unchecked
-	// Missing says what to add to a provider of a known vendor that has no address without it; "" when it has one. It may be nil.
+	Flags   map[string]string // path of a field -> value; highest precedence
+	Dirs    []string          // directories searched for FileName; nil for the default ones
+	Vendors []string          // known vendors; nil disables the check
+	// Missing returns what a provider of a known vendor needs for its address, or "". It may be nil.
 	Missing func(p Provider, lookup func(string) string) string
 }
 
-// Loaded is a checked configuration and where each of its values came from.
+// Loaded is a validated configuration with the origin of each value.
 type Loaded struct {
 	Config   Config
-	Path     string            // of the file; "" when there was none
-	Origins  map[string]Origin // by path; a path that is not in it has its default
-	Warnings []string          // what was ignored though it was probably meant
+	Path     string            // path of the file; "" if there is none
+	Origins  map[string]Origin // by path; other paths have their default
+	Warnings []string          // probable mistakes that were ignored
 
-	sum [sha256.Size]byte // of the file's text
+	sum [sha256.Size]byte // hash of the file
 }
 
-// Load reads defaults, file, environment and flags, each over the one before, and checks the result.
-// The error is a *Problems with everything that is wrong.
+// Load applies defaults, file, environment and flags in this order and validates the result. The error is a *Problems with
+// all problems.
 func Load(o Options) (*Loaded, error) {
 	l := newLoader(o)
 	text := l.take(o)
@@ -58,15 +58,15 @@ func Load(o Options) (*Loaded, error) {
 	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings, sum: sha256.Sum256(text)}, nil
 }
 
-// Readable is a configuration as far as it can be read, for whoever looks for a server that runs with the one before: what is wrong in it
-// has its default.
+// Readable returns the valid part of a configuration, with defaults for invalid values. It is used to find a running server
+// after an invalid change.
 func Readable(o Options) Config {
 	l := newLoader(o)
 	l.take(o)
 	return l.config
 }
 
-// take reads file, environment and flags over the defaults, and returns the text of the file.
+// take applies file, environment and flags to the defaults, and returns the content of the file.
 func (l *loader) take(o Options) []byte {
 	text, ok := l.find(o)
 	if ok {
@@ -78,7 +78,7 @@ func (l *loader) take(o Options) []byte {
 	return text
 }
 
-// Origin says where the value at a path came from.
+// Origin returns the origin of the value at a path.
 func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
 // loader is the state of one Load.
@@ -87,8 +87,8 @@ type loader struct {
 	path      string
 	lines     []string // of the file
 	origins   map[string]Origin
-	damaged   map[string]bool // paths whose value is already complained about
-	hidden    []span          // secrets that stand in the file itself
+	damaged   map[string]bool // paths with a problem
+	hidden    []span          // secrets in the file
 	environ   map[string]string
 	variables []string // their names, sorted
 	warnings  []string
@@ -119,7 +119,7 @@ func (l *loader) env(name string) (string, bool) {
 	return value, ok
 }
 
-// find returns the text of the configuration file. A file that was named must exist; others may.
+// find returns the content of the configuration file. A file that is set explicitly must exist.
 func (l *loader) find(o Options) ([]byte, bool) {
 	named := o.Path
 	if named == "" {
@@ -171,7 +171,7 @@ func (l *loader) file(text []byte) {
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// parse reads one YAML document; the node is nil when there is nothing in it.
+// parse parses one YAML document. The node is nil for an empty document.
 func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, more yaml.Node
@@ -199,7 +199,7 @@ func malformed(err error) (*yaml.Node, *fault, int) {
 	return nil, &fault{code: Malformed, message: "invalid YAML: " + message, fix: "check indentation and quotes on this line and the following lines"}, line
 }
 
-// finishPaths fills in and completes the paths that depend on the environment.
+// finishPaths sets the default data directory and expands ~.
 func (l *loader) finishPaths() {
 	if l.config.DataDir == "" {
 		l.config.DataDir = dataDir(l.env)
@@ -212,7 +212,7 @@ func (l *loader) finishPaths() {
 	}
 }
 
-// report adds a problem; beyond a bound they are only counted.
+// report adds a problem. Problems beyond the maximum are only counted.
 func (l *loader) report(path string, o Origin, wrong fault) {
 	if l.full() {
 		l.problems.Omitted++

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OriginKind says which layer a value came from. Later layers win.
+// OriginKind is the layer of a value. Later layers take precedence.
 type OriginKind string
 
 // The layers, in order.
@@ -16,7 +16,7 @@ const (
 	FromFlag        OriginKind = "flag"
 )
 
-// Origin says where a value came from.
+// Origin is the source of a value.
 type Origin struct {
 	Kind   OriginKind
 	Source string // path of the file, or name of the variable or flag
@@ -26,7 +26,7 @@ type Origin struct {
 	width int
 }
 
-// String is the origin as people read it: "default", "fairlead.yaml:12", "FAIRLEAD_LISTEN", "--listen".
+// String formats the origin: "default", "fairlead.yaml:12", "FAIRLEAD_LISTEN", "--listen".
 func (o Origin) String() string {
 	switch o.Kind {
 	case FromFile:
@@ -38,7 +38,7 @@ func (o Origin) String() string {
 	return string(FromDefault)
 }
 
-// origin of a path: its own, or that of the nearest list it is in.
+// originOf returns the origin of a path or of its nearest parent.
 func originOf(origins map[string]Origin, path string) Origin {
 	for {
 		if o, ok := origins[path]; ok {
@@ -52,7 +52,7 @@ func originOf(origins map[string]Origin, path string) Origin {
 	}
 }
 
-// forget drops what is known about a list that a later layer replaces.
+// forget removes the origins of a list that a later layer replaces.
 func forget(origins map[string]Origin, path string) {
 	for known := range origins {
 		if strings.HasPrefix(known, path+"[") || strings.HasPrefix(known, path+".") {

@@ -8,18 +8,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Policies is the list of policies as a YAML document of its own: the text of the file with everything else blanked, so
-// that its lines and columns are those of the file, and it holds none of the file's secrets. It is empty without a
-// list. What the policies say is checked where models are known: Refuse takes what is found wrong there.
+// Policies is the list of policies as a YAML document: the content of the file with everything else blanked, so that lines
+// and columns match the file and it contains no secrets. It is empty without a list. Policies are validated where models are
+// known; Refuse reports their problems.
 type Policies string
 
-// policiesField is the name of the list.
+// policiesField is the key of the list.
 const policiesField = "policies"
 
-// samePolicies reports whether two documents differ at most in the lines that stood before and after them.
+// samePolicies reports whether two documents are equal apart from leading and trailing newlines.
 func samePolicies(a, b string) bool { return strings.Trim(a, "\n") == strings.Trim(b, "\n") }
 
-// policies keeps the list as it is written.
+// policies stores the list without decoding it.
 func (d *decoder) policies(n *yaml.Node, v reflect.Value, f field, path string) {
 	if n.Kind != yaml.SequenceNode {
 		d.wrongType(n, path, f.name, "a list of policies")
@@ -37,10 +37,10 @@ func (d *decoder) policies(n *yaml.Node, v reflect.Value, f field, path string) 
 	v.SetString(document)
 }
 
-// deepest is how far lists and sections of policies may lie within each other; it ends aliases of what they stand in.
+// deepest is the maximum nesting depth of policies. It stops recursive aliases.
 const deepest = 10
 
-// noteOrigins remembers where each part of the list stands, and reports whether there is an end to them.
+// noteOrigins records the origin of each node. It returns false for nodes that are nested too deeply.
 func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 	if !d.count(n, path) {
 		return false
@@ -55,7 +55,7 @@ func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 	d.origins[path] = d.place(n)
 	step := 1
 	if n.Kind == yaml.MappingNode {
-		step = 2 // keys and values take turns
+		step = 2 // keys and values alternate
 	}
 	for i := step - 1; i < len(n.Content); i += step {
 		below := at(path, i)
@@ -69,7 +69,7 @@ func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 	return true
 }
 
-// document makes a document of the list alone, or says what is wrong at which node. Of an empty list there is none.
+// document returns a document with only the list, or a problem and its node. An empty list has no document.
 func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	if len(list.Content) == 0 {
 		return "", nil, nil
@@ -94,7 +94,7 @@ func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	return "", &fault{code: BadValue, message: "policies cannot be separated from the rest of the file", fix: "write policies: at the start of a line, followed by the list on the next lines"}, d.root.Content[i]
 }
 
-// keyOf is the position of a key among the content of a mapping that has it.
+// keyOf returns the index of a key in a mapping, or -1.
 func keyOf(mapping *yaml.Node, name string) int {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
@@ -104,7 +104,7 @@ func keyOf(mapping *yaml.Node, name string) int {
 	return -1
 }
 
-// foreignAlias returns the first alias below n of something that is not below n.
+// foreignAlias returns the first alias in n whose anchor is outside of n.
 func foreignAlias(n *yaml.Node) *yaml.Node {
 	var inside, aliases []*yaml.Node
 	var walk func(*yaml.Node)
@@ -127,7 +127,7 @@ func foreignAlias(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// excise blanks everything but the pair at position i of the root. Of a root in braces these stay.
+// excise blanks everything except the pair at index i of the root. The braces of a flow mapping are kept.
 func excise(text string, root *yaml.Node, i int) string {
 	lines := strings.Split(text, "\n")
 	key, flow := root.Content[i], root.Style&yaml.FlowStyle != 0
@@ -155,7 +155,7 @@ func excise(text string, root *yaml.Node, i int) string {
 	return strings.Join(kept, "\n")
 }
 
-// before is what stands on a line before a column.
+// before returns the part of a line before a column.
 func before(lines []string, line, column int) string {
 	if line < 1 || line > len(lines) {
 		return ""
@@ -170,7 +170,7 @@ func replaceLine(lines []string, line int, text string) {
 	}
 }
 
-// blank puts spaces before a column.
+// blank replaces the characters before a column with spaces.
 func blank(lines []string, line, column int) {
 	if line < 1 || line > len(lines) {
 		return
@@ -179,7 +179,7 @@ func blank(lines []string, line, column int) {
 	replaceLine(lines, line, strings.Repeat(" ", len([]rune(head)))+lines[line-1][len(head):])
 }
 
-// brace opens the mapping where it was opened.
+// brace writes the opening brace at its position.
 func brace(lines []string, line, column int) {
 	if line < 1 || line > len(lines) {
 		return
@@ -192,7 +192,7 @@ func brace(lines []string, line, column int) {
 	replaceLine(lines, line, string(runes))
 }
 
-// withoutTail cuts the comments behind the list: they are mostly about what comes next.
+// withoutTail removes the comments after the list, which usually describe the next section.
 func withoutTail(text string) string {
 	lines := strings.Split(text, "\n")
 	end := len(lines)
@@ -205,7 +205,7 @@ func withoutTail(text string) string {
 	return strings.Join(lines[:end], "\n") + "\n"
 }
 
-// sameNode reports whether two nodes say the same at the same place.
+// sameNode reports whether two nodes have the same content and position.
 func sameNode(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Value != b.Value || a.ShortTag() != b.ShortTag() || a.Line != b.Line || a.Column != b.Column {
 		return false
@@ -213,10 +213,10 @@ func sameNode(a, b *yaml.Node) bool {
 	return slices.EqualFunc(a.Content, b.Content, sameNode)
 }
 
-// Refuse makes a report of what others found wrong with the policies, each problem with the line it is about. Problems
-// are at lines and columns of the document that Policies is.
+// Refuse converts problems that were found in Policies to a report with excerpts. Their lines and columns refer to the
+// document in Policies.
 func (l *Loaded) Refuse(found []Problem) *Problems {
-	origin := l.Origin(policiesField) // of its first line, behind the name
+	origin := l.Origin(policiesField) // of the first line after the key
 	lines := strings.Split(string(l.Config.Policies), "\n")
 	report := &Problems{}
 	for _, p := range found {
@@ -224,7 +224,7 @@ func (l *Loaded) Refuse(found []Problem) *Problems {
 		switch {
 		case origin.Kind != FromFile:
 			p.Line, p.Column = 0, 0
-		case p.Path == "": // about all of them
+		case p.Path == "": // a problem of the whole list
 			p.Line, p.Column, p.Width = origin.Line, 0, 0
 		case p.Line >= 1 && p.Line <= len(lines):
 			p.excerpt, p.Column = window(clean(lines[p.Line-1]), p.Column)

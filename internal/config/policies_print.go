@@ -7,11 +7,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// policies prints the list, each policy field on a line of its own.
+// policies prints the list with one field per line.
 func (p *printer) policies(document, name, path string, depth int) {
 	root, wrong, _ := parse([]byte(document))
 	if wrong != nil || root == nil || root.Kind != yaml.MappingNode || keyOf(root, policiesField) < 0 {
-		return // what Load returns is well-formed
+		return // cannot happen after Load
 	}
 	p.add(depth, name+":", "")
 	for i, policy := range resolve(root.Content[keyOf(root, policiesField)+1]).Content {
@@ -41,7 +41,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// inline writes a value on one line.
+// inline formats a value on one line.
 func inline(n *yaml.Node) string {
 	n = resolve(n)
 	var parts []string
@@ -60,7 +60,7 @@ func inline(n *yaml.Node) string {
 	return scalarText(n)
 }
 
-// keyText writes a key; one that is no plain text, which no policy has, becomes one.
+// keyText formats a key. A key that is not a scalar is quoted.
 func keyText(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode {
 		return strconv.Quote(inline(n))
@@ -68,7 +68,7 @@ func keyText(n *yaml.Node) string {
 	return scalarText(n)
 }
 
-// scalarText writes a scalar bare where that is sure to be read back as the same.
+// scalarText formats a scalar without quotes if it parses to the same value.
 func scalarText(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool", "!!null":

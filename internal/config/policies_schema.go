@@ -1,6 +1,6 @@
 package config
 
-// policies describes the list; the fields are those of policy.Policy.
+// policies returns the schema of the list. The fields are those of policy.Policy.
 func (s *schemaWriter) policies() map[string]any {
 	s.defs["Policy"] = policySchema()
 	s.defs["Selector"] = selectorSchema()

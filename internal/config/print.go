@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Print writes every effective value as YAML, secrets masked, each with where it came from when asked.
+// Print writes all values as YAML with masked secrets, and their origins if withOrigin is set.
 func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	p := &printer{origins: l.Origins}
 	p.section(reflect.ValueOf(l.Config), "", 0)
@@ -46,7 +46,7 @@ type printer struct {
 
 type printed struct{ text, origin string }
 
-// width of the column before the origins; a few long lines do not push it out.
+// width returns the column of the origins. Long lines are ignored.
 func (p *printer) width() int {
 	const widest = 60
 	width := 0
@@ -71,7 +71,7 @@ func (p *printer) section(v reflect.Value, path string, depth int) {
 func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	inList := strings.Contains(path, "[")
 	if inList && v.IsZero() {
-		return // in a list, what was left out says nothing
+		return // omit unset fields in lists
 	}
 	origin := originOf(p.origins, path).String()
 	switch {
@@ -100,7 +100,7 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	}
 }
 
-// element prints one section of a list, with the dash in front of its first field.
+// element prints a section of a list.
 func (p *printer) element(v reflect.Value, path string, depth int) {
 	first := len(p.lines)
 	p.section(v, path, depth+1)
@@ -120,7 +120,7 @@ func texts(v reflect.Value, f field) []string {
 	return list
 }
 
-// show is a value as the file would have it, with secrets masked.
+// show formats a value like the file, with masked secrets.
 func show(v reflect.Value, f field) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -137,7 +137,7 @@ func show(v reflect.Value, f field) string {
 	case v.Kind() == reflect.Bool:
 		return strconv.FormatBool(v.Bool())
 	case f.secret == "true" && v.Len() == 0:
-		return "null" // an empty secret is refused, because it is an accident
+		return "null" // an empty secret would be rejected
 	case f.secret == "true":
 		return yamlText(Mask(v.String()))
 	case f.secret == "url":
@@ -158,7 +158,7 @@ func yamlText(text string) string {
 	return line
 }
 
-// Mask is a secret as it may be shown: its last four characters, when the rest is long enough to stay one.
+// Mask returns the last four characters of a secret, or [secret] if it is short.
 func Mask(secret string) string {
 	const longEnough, shown = 16, 4
 	runes := []rune(secret)
@@ -171,7 +171,7 @@ func Mask(secret string) string {
 	return "…" + string(runes[len(runes)-shown:])
 }
 
-// MaskURL is an address with its password masked, whether it stands before the host or among the parameters.
+// MaskURL masks passwords in the user info and the query of a URL.
 func MaskURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -181,7 +181,7 @@ func MaskURL(address string) string {
 		address = strings.Replace(address, u.User.String()+"@", url.User(u.User.Username()).String()+":[secret]@", 1)
 		if again, err := url.Parse(address); err == nil {
 			if password, _ := again.User.Password(); password != "[secret]" {
-				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // written in an unusual way
+				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // unusual escaping
 			}
 		}
 	}

@@ -7,44 +7,44 @@ import (
 	"strings"
 )
 
-// Code names a kind of problem, so that people can look it up.
+// Code identifies a kind of problem in the documentation.
 type Code string
 
 // The kinds of problems of a configuration.
 const (
 	Unreadable     Code = "E1001" // the file cannot be read
-	TooLarge       Code = "E1002" // the file, or what its aliases stand for, is too large
-	Malformed      Code = "E1003" // not YAML
-	UnknownField   Code = "E1004" // no such field
-	WrongType      Code = "E1005" // a list where text is wanted, and the like
-	Repeated       Code = "E1006" // the same key or name twice
-	NotAllowed     Code = "E1007" // not one of the values that the field may have
+	TooLarge       Code = "E1002" // the file is too large, or its expanded aliases are
+	Malformed      Code = "E1003" // invalid YAML
+	UnknownField   Code = "E1004" // unknown field
+	WrongType      Code = "E1005" // for example a list instead of a string
+	Repeated       Code = "E1006" // duplicate key or name
+	NotAllowed     Code = "E1007" // not an allowed value
 	MissingEnv     Code = "E1008" // ${NAME} of a variable that is not set
 	MissingFile    Code = "E1009" // file:/path that cannot be read
 	OutOfRange     Code = "E1010" // too small or too large
-	BadValue       Code = "E1011" // an address, URL, name or range that is none
-	MissingField   Code = "E1012" // required and absent
+	BadValue       Code = "E1011" // invalid address, URL, name or range
+	MissingField   Code = "E1012" // required field is missing
 	WeakSecret     Code = "E1013" // an empty or short secret
-	Contradictory  Code = "E1014" // two settings that exclude each other
-	UnknownSetting Code = "E1015" // a flag or variable that stands for no field
+	Contradictory  Code = "E1014" // conflicting settings
+	UnknownSetting Code = "E1015" // unknown flag or variable
 )
 
-// Problem is one thing that is wrong with a configuration, and what to do about it. It never holds a secret.
+// Problem is a problem of a configuration with its fix. It never contains a secret.
 type Problem struct {
-	Path       string // of the field, such as providers[0].format
+	Path       string // path of the field, such as providers[0].format
 	Source     string // name of the file, variable or flag
-	Line       int    // in the file; 0 when there is none
-	Column     int    // counted in characters from 1; 0 when not known
-	Width      int    // characters to mark from there
+	Line       int    // line in the file; 0 if there is none
+	Column     int    // in characters, starting at 1; 0 if unknown
+	Width      int    // number of characters to highlight
 	Message    string // one line, no full stop
-	Suggestion string // what was probably meant, or ""
+	Suggestion string // closest valid value, or ""
 	Fix        string // what to do
 	Code       Code
 
 	excerpt string // the line of the file, secrets hidden
 }
 
-// String is the problem in one line.
+// String returns the problem in one line.
 func (p Problem) String() string {
 	where := p.Source
 	if p.Line > 0 {
@@ -60,10 +60,10 @@ func (p Problem) String() string {
 	return text
 }
 
-// Pretty is the problem for a person at a terminal: what, where with an excerpt, and the fix.
+// Pretty returns the problem for a terminal, with an excerpt and the fix.
 func (p Problem) Pretty() string { return p.pretty("") }
 
-// pretty ends with what to run once the fix is made.
+// pretty appends the next command to the fix.
 func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")
@@ -101,18 +101,18 @@ func (p Problem) writeExcerpt(b *strings.Builder, hint string) {
 	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+hint, " "))
 }
 
-// Problems is everything that is wrong with a configuration, in the order of the file.
-type Problems struct { //nolint:errname // people speak of problems; the code that reads them should too
+// Problems are all problems of a configuration in file order.
+type Problems struct { //nolint:errname // a list of problems, not a single error
 	List    []Problem
-	Omitted int // how many more there were
+	Omitted int // number of problems beyond the maximum
 
-	file string // that some of them are in
+	file string // file with problems
 }
 
-// mostProblems bounds the report on a file that is wrong throughout.
+// mostProblems is the maximum number of reported problems.
 const mostProblems = 50
 
-// Error is all problems in one line, for logs.
+// Error returns all problems in one line.
 func (p *Problems) Error() string {
 	texts := make([]string, 0, len(p.List))
 	for _, problem := range p.List {
@@ -124,7 +124,7 @@ func (p *Problems) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Pretty is all problems for a person at a terminal, with how to see that they are gone.
+// Pretty returns all problems for a terminal, with the command to check again.
 func (p *Problems) Pretty() string {
 	then := ""
 	if p.file != "" {
@@ -152,7 +152,7 @@ func (p *Problems) Pretty() string {
 func (p *Problems) sort() {
 	slices.SortStableFunc(p.List, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {
-			return cmp.Compare(b.Line, a.Line) // what has no line comes after the file
+			return cmp.Compare(b.Line, a.Line) // problems without a line come last
 		}
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -162,7 +162,7 @@ func (p *Problems) sort() {
 	}
 }
 
-// clean makes text from outside fit for one line of a terminal.
+// clean replaces control characters with spaces.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') {

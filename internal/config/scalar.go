@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// fault is a value that its field cannot hold.
+// fault describes an invalid value.
 type fault struct {
 	code       Code
 	message    string
@@ -19,7 +19,7 @@ type fault struct {
 	fix        string
 }
 
-// setScalar reads text into v, which is no list and no section.
+// setScalar parses text into v, which is a scalar.
 func setScalar(v reflect.Value, f field, text string) *fault {
 	switch {
 	case v.Type() == durationType:
@@ -88,7 +88,7 @@ func boolMeant(text string) string {
 	return ""
 }
 
-// quote shows a value within a message, shortened.
+// quote quotes and shortens a value for a message.
 func quote(text string) string {
 	const longest = 60
 	if runes := []rune(text); len(runes) > longest {

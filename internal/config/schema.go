@@ -13,7 +13,7 @@ const (
 	sizePattern     = `^\d+ ?(B|KiB|MiB|GiB)?$|^\$\{.+\}$`
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the configuration file, for editors and checks elsewhere.
+// Schema returns the JSON Schema (draft 2020-12) of the configuration file.
 func Schema() ([]byte, error) {
 	s := &schemaWriter{defs: map[string]any{}}
 	root := s.section(reflect.ValueOf(Default()))
@@ -29,7 +29,7 @@ func Schema() ([]byte, error) {
 
 type schemaWriter struct{ defs map[string]any }
 
-// section describes a struct. Values that are not zero are the defaults.
+// section returns the schema of a struct. Non-zero values are the defaults.
 func (s *schemaWriter) section(v reflect.Value) map[string]any {
 	properties := map[string]any{}
 	for _, f := range fieldsOf(v.Type()) {
@@ -67,11 +67,11 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 	return scalarShape(f, t)
 }
 
-// named puts the sections of lists under $defs, because they occur in several places.
+// named adds the sections of lists to $defs, because they are used in several places.
 func (s *schemaWriter) named(t reflect.Type) map[string]any {
 	name := t.Name()
 	if _, ok := s.defs[name]; !ok {
-		s.defs[name] = true // ends the recursion, should a section ever hold itself
+		s.defs[name] = true // prevents infinite recursion
 		section := s.section(reflect.Zero(t))
 		section["required"] = []string{"name"}
 		s.defs[name] = section

@@ -15,10 +15,10 @@ var (
 	errSize     = errors.New("not a size")
 )
 
-// daysPattern is the part of a duration that the standard library does not read.
+// daysPattern matches the days of a duration, which the standard library does not support.
 var daysPattern = regexp.MustCompile(`^(\d{1,6})d(.*)$`)
 
-// ParseDuration reads 250ms, 10s, 1h30m and, other than the standard library, days: 30d, 1d12h.
+// ParseDuration parses durations such as 250ms, 10s and 1h30m. Unlike the standard library it supports days: 30d, 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	var days time.Duration
 	rest := text
@@ -38,7 +38,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return days + d, nil
 }
 
-// FormatDuration writes what ParseDuration reads, without needless zeros: 10m, 1h30m, 90d.
+// FormatDuration formats a duration for ParseDuration without trailing zero units: 10m, 1h30m, 90d.
 func FormatDuration(d time.Duration) string {
 	if d >= day {
 		rest := d % day
@@ -63,7 +63,7 @@ var sizeUnits = []struct {
 	size Size
 }{{"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}, {"B", 1}}
 
-// ParseSize reads 512, 512B, 64KiB, 32MiB or 1GiB.
+// ParseSize parses sizes such as 512, 512B, 64KiB, 32MiB or 1GiB.
 func ParseSize(text string) (Size, error) {
 	digits, unit := text, Size(1)
 	for _, u := range sizeUnits {
@@ -79,7 +79,7 @@ func ParseSize(text string) (Size, error) {
 	return Size(n) * unit, nil
 }
 
-// String writes the size in the largest unit that divides it.
+// String formats the size in the largest unit that divides it.
 func (s Size) String() string {
 	for _, u := range sizeUnits[:len(sizeUnits)-1] {
 		if s >= u.size && s%u.size == 0 {
@@ -91,7 +91,7 @@ func (s Size) String() string {
 
 var looseSize = regexp.MustCompile(`(?i)^\s*(\d+)\s*([kmg])i?b?\s*$`)
 
-// sizeMeant guesses the size behind spellings such as 32MB and 32m.
+// sizeMeant suggests a size for spellings such as 32MB and 32m.
 func sizeMeant(text string) string {
 	m := looseSize.FindStringSubmatch(text)
 	if m == nil {
@@ -100,7 +100,7 @@ func sizeMeant(text string) string {
 	return m[1] + strings.ToUpper(m[2]) + "iB"
 }
 
-// durationMeant guesses the duration behind spellings such as "10 seconds". A number alone could be any unit.
+// durationMeant suggests a duration for spellings such as "10 seconds". It has no suggestion for a number without a unit.
 func durationMeant(text string) string {
 	m := looseDuration.FindStringSubmatch(text)
 	if m == nil {

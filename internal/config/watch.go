@@ -11,11 +11,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is how long the file must be left alone before a change counts: editors write in several steps.
+// settle is the delay after the last write, because editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// Watch calls onChange each time the content of the file is no longer what was loaded, or has changed since, until ctx
-// ends; it returns nil then. The first look is at once: a start may take long, and who changes the file meanwhile means it.
+// Watch calls onChange whenever the content of the file changes, until ctx ends; then it returns nil. It compares the file
+// with the loaded content first, to detect changes during startup.
 func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
 	w, err := newWatcher(l.Path)
 	if err != nil {
@@ -26,9 +26,9 @@ func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
 	return w.run(ctx, settle, onChange)
 }
 
-// WatchUpTo calls onChange each time the content of the file at path, of up to limit bytes, has changed, until ctx ends;
-// it returns nil then. It watches directories, not the file: editors replace it, and clusters swap a link somewhere on
-// the way to it. A file that is gone or cannot be read is no change: what is in use stays.
+// WatchUpTo calls onChange whenever the content of the file changes, up to limit bytes, until ctx ends; then it returns nil.
+// It watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file is
+// not a change.
 func WatchUpTo(ctx context.Context, path string, limit int64, onChange func()) error {
 	w, err := newWatcher(path)
 	if err != nil {
@@ -64,30 +64,30 @@ func newWatcher(path string) (*watcher, error) {
 	return w, nil
 }
 
-// follow watches the directory of the file and the one that its links lead to now.
+// follow watches the directory of the file and the directory of its link target.
 func (w *watcher) follow() error {
 	if err := w.events.Add(filepath.Dir(w.path)); err != nil {
 		return err
 	}
 	real, err := filepath.EvalSymlinks(w.path)
 	if err != nil {
-		return nil //nolint:nilerr // gone for the moment; the directory above tells when it is back
+		return nil //nolint:nilerr // the directory reports when the file is back
 	}
 	return w.events.Add(filepath.Dir(real))
 }
 
-// fingerprint of the content; ok is false when there is none to read.
+// fingerprint returns the hash of the content. ok is false if it cannot be read.
 func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
 	content, err := readLimited(w.path, w.limit)
 	if err != nil {
-		// Too large is content too: loading it says so, and the old configuration stays.
+		// A file that is too large counts as a change: loading it reports the problem.
 		return sha256.Sum256([]byte(err.Error())), errors.Is(err, errTooLarge)
 	}
 	return sha256.Sum256(content), true
 }
 
 func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()) error {
-	defer w.events.Close() //nolint:errcheck // nothing is written to it
+	defer w.events.Close() //nolint:errcheck // read-only
 	quiet := time.NewTimer(settle)
 	quiet.Stop()
 	defer quiet.Stop()
@@ -100,13 +100,13 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 			if !ok {
 				return fmt.Errorf("watch %s: %w", w.path, fsnotify.ErrClosed)
 			}
-			// Other files of a busy directory may point at a swapped link, but must not put the look off for ever.
+			// Events of other files can be a swapped link, but must not delay the check forever.
 			if event.Name == w.path || !waiting {
 				quiet.Reset(settle)
 			}
 			waiting = true
 		case <-w.events.Errors:
-			quiet.Reset(settle) // events were lost: look at the file itself
+			quiet.Reset(settle) // events were lost
 			waiting = true
 		case <-quiet.C:
 			waiting = false
@@ -116,7 +116,7 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 }
 
 func (w *watcher) look(onChange func()) {
-	_ = w.follow() // a directory on the way may be another one now; if it is gone, the next event tells
+	_ = w.follow() // a directory may have been replaced; if it is missing, the next event reports it
 	now, ok := w.fingerprint()
 	if !ok || now == w.last {
 		return

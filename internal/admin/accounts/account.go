@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// AccountView is a person.
+// AccountView is an account.
 type AccountView struct {
 	ID        string    `json:"id"`
 	Email     string    `json:"email"`
@@ -21,7 +21,7 @@ type AccountView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// BrowserSession is one signed-in browser of the account.
+// BrowserSession is a session of the account.
 type BrowserSession struct {
 	ID        string    `json:"id"`
 	Current   bool      `json:"current" doc:"Whether this is the session of the current request."`
@@ -70,7 +70,7 @@ func (a *handlers) registerAccount() {
 	}, a.endOtherSessions)
 }
 
-// EndedSessions says how many browsers were signed out.
+// EndedSessions is the number of ended sessions.
 type EndedSessions struct {
 	Ended int `json:"ended"`
 }
@@ -157,7 +157,7 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *api.Call, _ *struct{
 		}
 		err := a.Sessions.EndSession(ctx, c.Account.ID, s.ID())
 		if errors.Is(err, account.ErrNotFound) {
-			continue // it ended by itself meanwhile
+			continue // it has expired in the meantime
 		}
 		if err != nil {
 			return nil, err

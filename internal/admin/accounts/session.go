@@ -13,20 +13,20 @@ import (
 	"fairlead/internal/llm"
 )
 
-// How long a browser keeps its cookies. The session itself may end earlier.
+// Lifetimes of the cookies. The session itself can end earlier.
 const (
 	sessionLife = 30 * 24 * time.Hour
 	deviceLife  = 365 * 24 * time.Hour
 )
 
-// SessionView says who is signed in, what they may do where, and what this gateway is.
+// SessionView describes the signed-in account, its permissions and the gateway.
 type SessionView struct {
 	Account    *AccountView     `json:"account,omitempty" doc:"Absent if the caller is not signed in."`
 	Workspaces []MembershipView `json:"workspaces" doc:"Workspaces of the account, default first."`
 	Server     ServerView       `json:"server"`
 }
 
-// MembershipView is a workspace of the account with what they may do there.
+// MembershipView is a workspace of the account with its permissions.
 type MembershipView struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -35,7 +35,7 @@ type MembershipView struct {
 	Permissions []string `json:"permissions" doc:"Permissions granted by the role."`
 }
 
-// ServerView is what a visitor may know of the gateway before signing in.
+// ServerView describes the gateway to visitors.
 type ServerView struct {
 	Version      string    `json:"version"`
 	Simulated    bool      `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
@@ -46,7 +46,7 @@ type ServerView struct {
 	Time         time.Time `json:"time"`
 }
 
-// cookieOutput is an answer that signs in or out.
+// cookieOutput is a response that sets cookies.
 type cookieOutput[T any] struct {
 	SetCookie []string `header:"Set-Cookie"`
 	Body      T
@@ -93,7 +93,7 @@ func (a *handlers) getSession(ctx context.Context, c *api.Call, in *cookieInput)
 	return api.Respond(view), nil
 }
 
-// recall loads the session of a token; one that is over is nobody's.
+// recall loads the session of a token. An expired session is ignored.
 func (a *handlers) recall(ctx context.Context, c *api.Call, token string) error {
 	person, session, err := a.Sessions.Session(ctx, token)
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Kind == llm.SignInRequired {
@@ -118,7 +118,7 @@ func (a *handlers) createSession(ctx context.Context, c *api.Call, in *loginInpu
 	return a.signedIn(ctx, c, token)
 }
 
-// signedIn answers with a new session and its cookie.
+// signedIn responds with a new session and its cookies.
 func (a *handlers) signedIn(ctx context.Context, c *api.Call, token string) (*cookieOutput[SessionView], error) {
 	if err := a.recall(ctx, c, token); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (a *handlers) deleteSession(ctx context.Context, c *api.Call, in *cookieInp
 	return &signedOut{SetCookie: cookie(c, api.SessionCookie, "", 0)}, nil
 }
 
-// cookie stores a token where scripts cannot read it; an empty token removes the cookie.
+// cookie returns a cookie that scripts cannot read. An empty token removes the cookie.
 func cookie(c *api.Call, name, token string, life time.Duration) string {
 	made := http.Cookie{
 		Name: name, Value: token, Path: "/", HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteLaxMode,
@@ -196,7 +196,7 @@ func (a *handlers) listWorkspaces(ctx context.Context, c *api.Call, _ *struct{})
 	return api.Respond(WorkspaceList{Workspaces: list}), nil
 }
 
-// membershipViews lists the caller's workspaces with what they may do there.
+// membershipViews lists the caller's workspaces with permissions.
 func (a *handlers) membershipViews(ctx context.Context, c *api.Call) ([]MembershipView, error) {
 	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
 	if err != nil {

@@ -28,37 +28,37 @@ const workspaceParam = "workspace"
 
 type humaContext huma.Context // embedding huma.Context itself would hide its method Context
 
-// call is one call of an operation: huma's view of the request, and who makes it.
+// Call is one request to an operation, with its caller.
 type Call struct {
 	humaContext
 	request   *http.Request
 	RequestID string
 	Params    url.Values
-	Secure    bool // the caller speaks https to us, or to a proxy that we trust
+	Secure    bool // the client uses HTTPS, directly or through a trusted proxy
 	Visitor   account.Visitor
 
-	Account     account.Account // the person; zero when a key calls or nobody is signed in
+	Account     account.Account // zero for a key and for a visitor who is not signed in
 	Session     account.Session
-	Actor       account.Actor // who asks, in the workspace; zero for public and personal operations
+	Actor       account.Actor // permissions in the workspace; zero for operations without a workspace
 	WorkspaceID string
 
-	fault *llm.Error // what the answer is, when it is an error
+	fault *llm.Error // the error response, if any
 }
 
 type callKey struct{}
 
-// Context carries the call to the handler that register wraps: huma passes on nothing else. Handlers get it as an
-// argument.
+// Context returns a context that carries the call to the wrapper of the handler, because huma passes only a context.
+// Handlers receive the call as an argument.
 func (c *Call) Context() context.Context {
 	return context.WithValue(c.humaContext.Context(), callKey{}, c)
 }
 
 func callOf(ctx context.Context) *Call {
-	c, _ := ctx.Value(callKey{}).(*Call) // guard has put it there, for every operation
+	c, _ := ctx.Value(callKey{}).(*Call) // set by guard for every operation
 	return c
 }
 
-// SetStatus answers with the error's own status; huma has others for some of them.
+// SetStatus sets the status of the error, which differs from the one huma uses for some errors.
 func (c *Call) SetStatus(status int) {
 	if c.fault != nil {
 		status = c.fault.Status()
@@ -66,7 +66,7 @@ func (c *Call) SetStatus(status int) {
 	c.humaContext.SetStatus(status)
 }
 
-// guard lets a call through to its operation when its caller may.
+// guard returns a middleware that rejects callers without the permission.
 func (s *Server) guard(perm account.Permission) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
@@ -89,7 +89,7 @@ func (s *Server) newCall(ctx huma.Context, r *http.Request, w http.ResponseWrite
 	return c
 }
 
-// admit finds out who calls and whether they may.
+// admit authenticates the caller and checks the permission and the parameters.
 func (s *Server) admit(r *http.Request, c *Call, perm account.Permission) error {
 	if err := s.identify(r, c, perm); err != nil {
 		return err
@@ -109,12 +109,12 @@ func (s *Server) Readmit(c *Call, perm account.Permission) (*Call, error) {
 // Unwrap returns the request and the response of the call.
 func (c *Call) Unwrap() (*http.Request, http.ResponseWriter) { return humago.Unwrap(c.humaContext) }
 
-// identify reads who calls: a key where there is an Authorization header, else a session.
+// identify authenticates the caller by the key in the Authorization header, or by the session.
 func (s *Server) identify(r *http.Request, c *Call, perm account.Permission) error {
 	if sendsKey(r) {
 		return s.identifyKey(r, c, perm)
 	}
-	// A page elsewhere can make the browser send its cookie along, but no key.
+	// Another site can make the browser send its cookie, but not a key.
 	if err := s.origins.Check(r); err != nil {
 		return &llm.Error{Kind: llm.CrossOrigin, Message: "The request came from another origin and was rejected. Use the dashboard at its configured public_url.", Err: err}
 	}
@@ -134,7 +134,7 @@ func (s *Server) identify(r *http.Request, c *Call, perm account.Permission) err
 	return s.enter(r.Context(), c, c.Params.Get(workspaceParam))
 }
 
-// enter chooses the workspace: the one asked for, or the account's first.
+// enter selects the requested workspace, or the first workspace of the account.
 func (s *Server) enter(ctx context.Context, c *Call, workspaceID string) error {
 	if workspaceID == "" {
 		memberships, err := s.Memberships.Workspaces(ctx, c.Account.ID)
@@ -177,9 +177,10 @@ func (s *Server) identifyKey(r *http.Request, c *Call, perm account.Permission) 
 	return nil
 }
 
-// noWorkspace has the words with which account answers for a workspace where one is no member.
+// noWorkspace returns the error that package account returns for a workspace of which the account is not a member.
 func noWorkspace() error { return llm.Errorf(llm.NotFound, "Workspace not found.") }
 
+// Denied returns the error for a caller without a permission.
 func Denied(by account.Actor, perm account.Permission) error {
 	if by.KeyID != "" {
 		return llm.Errorf(llm.ScopeDenied, "This API key does not have the permission %s. Use a key with a scope that includes it.", perm).With("permission", perm)
@@ -188,8 +189,7 @@ func Denied(by account.Actor, perm account.Permission) error {
 		With("permission", perm)
 }
 
-// trustedOrigins refuses changes that a page of another site makes. The address under which people reach the
-// dashboard may differ from the Host header that a proxy passes on.
+// trustedOrigins rejects changes from other origins. It trusts publicURL because a proxy can change the Host header.
 func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	public, err := url.Parse(publicURL)
@@ -199,7 +199,7 @@ func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
 	return protection, protection.AddTrustedOrigin(public.Scheme + "://" + public.Host)
 }
 
-// sendsKey reports whether there is a bearer token; other schemes may belong to a proxy in front of us.
+// sendsKey reports whether the request has a bearer token. Other schemes can belong to a proxy.
 func sendsKey(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Authorization"), func(value string) bool {
 		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
@@ -207,8 +207,8 @@ func sendsKey(r *http.Request) bool {
 	})
 }
 
-// checkParams refuses parameters that the operation does not have, because a misspelt filter must not select
-// everything, and values that no database can look for.
+// checkParams rejects unknown parameters, because a misspelt filter must not select everything, and values that cannot
+// be stored in a database.
 func checkParams(c *Call) error {
 	known := []string{}
 	for _, p := range c.Operation().Parameters {
@@ -234,9 +234,10 @@ func checkParams(c *Call) error {
 	return nil
 }
 
+// Storable reports whether a database can store s as text.
 func Storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// visitor returns the address and client of a request, for the list of sessions. Neither is a credential.
+// visitor returns the address and client of a request. They are shown in the list of sessions and never trusted.
 func (s *Server) visitor(r *http.Request) account.Visitor {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address when it cannot be parsed
 	v := account.Visitor{Client: r.UserAgent(), IP: from.Addr().Unmap().String()}
@@ -246,16 +247,16 @@ func (s *Server) visitor(r *http.Request) account.Visitor {
 	if hops := r.Header.Values("X-Forwarded-For"); s.TrustProxy && len(hops) > 0 {
 		last := hops[len(hops)-1] // some proxies append to the header, others add a second one
 		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {
-			v.IP = hop // written by our own proxy; earlier hops are claims of the client
+			v.IP = hop // set by the trusted proxy; earlier hops are set by the client
 		}
 	}
 	return v
 }
 
-// Keyring checks API keys; account.Keyring does it.
+// Keyring authenticates API keys.
 type Keyring interface {
-	// Authenticate returns what the key in the Authorization header gives.
+	// Authenticate returns the key in the headers and its workspace.
 	Authenticate(h http.Header) (*account.Grant, error)
-	// Touch notes that a key was used.
+	// Touch records the use of a key.
 	Touch(keyID, client string, at time.Time)
 }

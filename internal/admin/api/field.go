@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// mayBeNull marks a reference in a schema that may be null.
+// mayBeNull marks a reference in a schema that can be null.
 const mayBeNull = "x-may-be-null"
 
-// Field is a member of a change: left out it changes nothing, null clears, and anything else sets.
+// Field is an optional field of an update. An omitted field is unchanged, and null clears it.
 type Field[T any] struct {
 	Given bool
-	Value *T // nil when null was given
+	Value *T // nil for null
 }
 
-// UnmarshalJSON is called only when the member is there.
+// UnmarshalJSON implements json.Unmarshaler. It is called only for a field that is present.
 func (f *Field[T]) UnmarshalJSON(b []byte) error {
 	f.Given, f.Value = true, nil
 	if bytes.Equal(bytes.TrimSpace(b), []byte("null")) {
@@ -27,7 +27,7 @@ func (f *Field[T]) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, f.Value, json.RejectUnknownMembers(true))
 }
 
-// Schema is that of T, with null allowed.
+// Schema returns the schema of T with null allowed.
 func (f Field[T]) Schema(r huma.Registry) *huma.Schema {
 	s := *r.Schema(reflect.TypeFor[T](), true, "")
 	if s.Ref != "" {
@@ -38,7 +38,7 @@ func (f Field[T]) Schema(r huma.Registry) *huma.Schema {
 	return &s
 }
 
-// orZero is nil when nothing was given, and points to the zero value when null was.
+// OrZero returns nil for an omitted field, and a pointer to the zero value for null.
 func (f Field[T]) OrZero() *T {
 	if f.Given && f.Value == nil {
 		return new(T)
@@ -46,7 +46,7 @@ func (f Field[T]) OrZero() *T {
 	return f.Value
 }
 
-// apply sets dst when a value was given.
+// Apply sets dst if given is not nil.
 func Apply[T any](dst, given *T) {
 	if given != nil {
 		*dst = *given

@@ -9,7 +9,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// jsonFormat reads strictly, so that a repeated or misspelt field is refused and not half obeyed.
+// jsonFormat rejects unknown and repeated fields.
 func jsonFormat() huma.Format {
 	read, write := json.RejectUnknownMembers(true), writeOptions()
 	return huma.Format{
@@ -24,10 +24,10 @@ func jsonFormat() huma.Format {
 	}
 }
 
-// writeOptions never write null for an empty list.
+// writeOptions encodes empty lists as [], not as null.
 func writeOptions() json.Options {
 	return json.JoinOptions(
-		jsonv1.DefaultOptionsV1(), // the types below carry tags with the meaning that encoding/json gives them
+		jsonv1.DefaultOptionsV1(), // the struct tags have the meaning of encoding/json
 		json.FormatNilSliceAsNull(false),
 		json.FormatNilMapAsNull(false),
 		jsontext.EscapeForHTML(false),
@@ -35,5 +35,5 @@ func writeOptions() json.Options {
 	)
 }
 
-// Encode writes v as the API does: no null in place of an empty list.
+// Encode encodes v like a response. Empty lists are [], not null.
 func Encode(v any) ([]byte, error) { return json.Marshal(v, writeOptions()) }

@@ -19,22 +19,22 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// problem carries an llm.Error through huma, which asks errors for their status.
+// problem passes an llm.Error through huma, which requires a GetStatus method.
 type problem struct{ fault *llm.Error }
 
 func (p problem) Error() string { return p.fault.Error() }
 
-// GetStatus is what huma answers with.
+// GetStatus implements huma.StatusError.
 func (p problem) GetStatus() int { return p.fault.Status() }
 
-// Problem is one thing that is wrong with a request.
+// Problem is one invalid part of a request.
 type Problem struct {
 	In         string `json:"in" enum:"body,query,path,header" doc:"Part of the request that is invalid."`
 	Param      string `json:"param" doc:"Field name, such as budget.amount_usd."`
 	Message    string `json:"message" doc:"Why the value is invalid."`
 	Suggestion string `json:"suggestion,omitempty" doc:"Closest valid name."`
 
-	// Where in a document of policies it is.
+	// Position in a policy document.
 	Line   int    `json:"line,omitempty" doc:"Line in the policy document, starting at 1."`
 	Column int    `json:"column,omitempty" doc:"Column in characters, starting at 1."`
 	Width  int    `json:"width,omitempty" doc:"Number of characters to highlight."`
@@ -43,7 +43,7 @@ type Problem struct {
 	Code   string `json:"code,omitempty" doc:"Problem code, listed in the documentation." example:"E2031"`
 }
 
-// explain turns what the packages below return into what a caller is told.
+// AsError converts an error of another package to the error that the caller receives.
 func AsError(err error) *llm.Error {
 	known, ok := errors.AsType[*llm.Error](err)
 	switch {
@@ -59,19 +59,20 @@ func AsError(err error) *llm.Error {
 	return llm.AsError(err)
 }
 
-// notFound is the one answer for ids that do not exist and for ids of other workspaces: they must not differ.
+// NotFound returns the same error for unknown IDs and for IDs of other workspaces.
 func NotFound() *llm.Error {
 	return llm.Errorf(llm.NotFound, "Not found.")
 }
 
-// maxProblems bounds an answer to a body that is nothing but problems.
+// MaxProblems is the maximum number of problems in a response.
 const MaxProblems = 50
 
-// invalid refuses one field of a request.
+// Invalid returns an error for one field of a request.
 func Invalid(in, param, message string) *llm.Error {
 	return InvalidAll([]Problem{{In: in, Param: param, Message: message}})
 }
 
+// InvalidAll returns an error with several problems.
 func InvalidAll(problems []Problem) *llm.Error {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Param, b.Param) })
 	problems = problems[:min(len(problems), MaxProblems)]
@@ -88,8 +89,8 @@ func InvalidAll(problems []Problem) *llm.Error {
 	return e.With("problems", problems)
 }
 
-// listed adds the list of problems to an error of another package, which names only the field. An error that is nobody's
-// field, such as a wrong address or password, has none.
+// listed adds the list of problems to an error of another package, which only has the field. An error without a field,
+// such as wrong credentials, has no list.
 func listed(e *llm.Error, in string) *llm.Error {
 	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
@@ -99,7 +100,7 @@ func listed(e *llm.Error, in string) *llm.Error {
 	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
 }
 
-// transform gives errors our shape: our own, and those that huma makes while it reads a request.
+// transform encodes errors of operations, and errors of huma while it decodes a request.
 func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
 	var e *llm.Error
 	switch v := v.(type) {
@@ -120,10 +121,10 @@ func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
 	return errorBody(e.Body(call.RequestID)), nil
 }
 
-// errorBody is an error that is encoded already.
+// errorBody is an encoded error.
 type errorBody []byte
 
-// fromHuma classifies the errors huma has by their status.
+// fromHuma converts an error of huma.
 func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 	switch m.Status {
 	case http.StatusUnsupportedMediaType:
@@ -139,7 +140,7 @@ func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 			}
 		}
 		return Invalid("body", "", "a JSON body is required")
-	case http.StatusInternalServerError: // huma's one defect is a body that breaks off or whose chunks are malformed
+	case http.StatusInternalServerError: // huma returns 500 only for an incomplete body or malformed chunks
 		return llm.Errorf(llm.InvalidRequest, "The request body is incomplete.")
 	case http.StatusUnprocessableEntity:
 		return InvalidAll(s.problems(ctx.Operation(), m.Errors))
@@ -147,7 +148,7 @@ func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 	return llm.AsError(errors.New(m.Detail))
 }
 
-// problems drops the values huma would echo: they may be passwords.
+// problems omits the values that huma includes, because they can be passwords.
 func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Problem {
 	slices.SortStableFunc(details, func(a, b *huma.ErrorDetail) int { return cmp.Compare(a.Location, b.Location) })
 	list := []Problem{}
@@ -158,7 +159,7 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 			p.Message = "unknown field"
 			p.Suggestion = s.nearestField(op, param)
 		}
-		if name, ok := requiredName(d.Message); ok { // huma names the object that lacks it
+		if name, ok := requiredName(d.Message); ok { // huma reports the parent object
 			p.Param, p.Message = strings.TrimPrefix(param+"."+name, "."), "is required"
 		}
 		list = append(list, p)
@@ -169,7 +170,7 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 	return list
 }
 
-// requiredName reads the name of the missing field out of huma's message.
+// requiredName parses the name of the missing field in a message of huma.
 func requiredName(message string) (string, bool) {
 	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
 	rest, ok := strings.CutPrefix(message, before)
@@ -177,7 +178,7 @@ func requiredName(message string) (string, bool) {
 	return name, ok && complete
 }
 
-// headers repeats what clients look for before they read a body.
+// headers sets the error headers, so that clients need not parse the body.
 func headers(h http.Header, e *llm.Error) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())

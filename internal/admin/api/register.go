@@ -13,13 +13,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// What an operation may ask for besides a permission in a workspace.
+// Permissions that do not depend on a workspace.
 const (
-	Public   account.Permission = "public"    // nobody needs to be signed in
-	SignedIn account.Permission = "signed_in" // the person themselves: a session, whatever the workspace
+	Public   account.Permission = "public"    // no authentication
+	SignedIn account.Permission = "signed_in" // a session, in any workspace
 )
 
-// Operation is one operation with what it asks of its caller.
+// Operation is a registered operation.
 type Operation struct {
 	ID         string
 	Method     string
@@ -47,11 +47,11 @@ type Parameterized interface {
 	QueryParameters() []*huma.Param
 }
 
-// register adds an operation. There is no other way to add one, so none can be without a permission: it is checked
-// before anything of the request is read, and the handler is told who calls.
+// Register adds an operation. It is the only way to add one, so every operation has a permission, which is checked before
+// the request is decoded.
 func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, handle func(context.Context, *Call, *I) (*O, error)) {
 	op.Middlewares = huma.Middlewares{s.guard(perm)}
-	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of exactly this size
+	op.MaxBodyBytes = maxBody + 1 // huma rejects a body of exactly this size
 	op.BodyReadTimeout = 10 * time.Second
 	op.Responses = map[string]*huma.Response{"default": s.errorResponse(), "200": op.Responses["200"]}
 	if op.Responses["200"] == nil {
@@ -73,7 +73,7 @@ func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, h
 	})
 }
 
-// documentAccess says in the document how callers show who they are, and that a session chooses its workspace.
+// documentAccess documents the authentication and the workspace parameter.
 func (s *Server) documentAccess(perm account.Permission, op *huma.Operation) {
 	switch perm {
 	case Public:

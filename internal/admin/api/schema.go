@@ -16,7 +16,7 @@ import (
 // OpenAPI returns the OpenAPI document of the operations.
 func (s *Server) OpenAPI() ([]byte, error) { return s.document() }
 
-// config leaves out what huma would add by itself: pages, schema links and documents of its own.
+// config disables the pages, schema links and documents that huma adds by default.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("Fairlead admin API", "1")
 	c.CreateHooks = nil // its only hook adds $schema to bodies
@@ -56,7 +56,7 @@ type PolicyHit struct {
 // dollars documents money.Amount.
 type dollars string
 
-// Schema says what an amount looks like.
+// Schema returns the schema of an amount.
 func (dollars) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Pattern: `^-?[0-9]{1,9}(\.[0-9]{1,9})?$`, PatternDescription: "US dollars, such as 12.5",
@@ -64,14 +64,14 @@ func (dollars) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// ErrorBody is what every error looks like.
+// ErrorBody is the body of every error.
 type ErrorBody struct {
 	Error   string       `json:"error" doc:"Error message for people."`
 	Code    string       `json:"code" example:"INVALID_REQUEST"`
 	Details ErrorDetails `json:"details"`
 }
 
-// ErrorDetails are the facts of an error; some errors have more.
+// ErrorDetails describes an error. Some errors have additional fields.
 type ErrorDetails struct {
 	_         struct{}  `additionalProperties:"true"`
 	RequestID string    `json:"request_id"`
@@ -107,7 +107,7 @@ func (s *Server) errorResponse() *huma.Response {
 	}
 }
 
-// finishSchemas corrects what huma assumes: that lists may be null, and that errors have its own shape.
+// finishSchemas corrects the schemas of huma: lists are never null, and errors are ErrorBody.
 func (s *Server) finishSchemas() {
 	doc := s.huma.OpenAPI()
 	schemas := doc.Components.Schemas.Map()
@@ -128,7 +128,7 @@ func (s *Server) finishSchemas() {
 	}
 }
 
-// neverNull marks the lists of a schema as always there.
+// neverNull marks the lists of a schema as not nullable.
 func neverNull(s *huma.Schema) {
 	if s == nil {
 		return
@@ -145,7 +145,7 @@ func neverNull(s *huma.Schema) {
 	}
 }
 
-// openAPI writes the document with sorted names, so that a change shows as a small difference.
+// openAPI encodes the document with sorted keys, so that diffs are small.
 func (s *Server) openAPI() ([]byte, error) {
 	raw, err := json.Marshal(s.Spec())
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) openAPI() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// nullableRefs spells a reference that may be null as OpenAPI 3.1 wants it; huma has no words for that.
+// nullableRefs rewrites nullable references as anyOf, as OpenAPI 3.1 requires. huma does not support them.
 func nullableRefs(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

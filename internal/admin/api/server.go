@@ -24,13 +24,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// prefix is where the operations live; /api below it holds only the document.
+// Prefix is the path of the operations. The document is at /api/openapi.json.
 const Prefix = "/api/v1"
 
-// maxBody is the largest body an operation reads.
+// maxBody is the maximum size of a request body.
 const maxBody = 1 << 20
 
-// Server serves the admin API. Every answer carries x-request-id, and every error the shape of llm.Error.
+// Server serves the admin API. Every response has an x-request-id, and every error is an llm.Error.
 type Server struct {
 	Options
 	mux        *http.ServeMux
@@ -114,7 +114,7 @@ func (s *Server) Record(ctx context.Context, by account.Actor, action, object st
 	return s.Audit.Note(ctx, by, action, object, before, after)
 }
 
-// ServeHTTP answers one call.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := id.New("adm", s.Now())
 	out := &writer{ResponseWriter: w, requestID: requestID}
@@ -133,7 +133,7 @@ func (s *Server) serve(w *writer, r *http.Request) {
 		return
 	}
 	if fault := s.misdirected(r); fault != nil {
-		s.refuse(w, fault)
+		s.reject(w, fault)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -142,14 +142,14 @@ func (s *Server) serve(w *writer, r *http.Request) {
 func (s *Server) serveDocument(w *writer) {
 	document, err := s.document()
 	if err != nil {
-		s.refuse(w, llm.AsError(err))
+		s.reject(w, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/openapi+json")
-	_, _ = w.Write(document) // nobody is left to tell
+	_, _ = w.Write(document) // the client has disconnected
 }
 
-// misdirected says why no operation can take the request. The mux would answer in plain text, or redirect.
+// misdirected returns an error if no operation matches the request. The mux would respond in plain text or redirect.
 func (s *Server) misdirected(r *http.Request) *llm.Error {
 	if _, pattern := s.mux.Handler(r); pattern != "" && path.Clean(r.URL.Path) == r.URL.Path {
 		return nil
@@ -178,14 +178,14 @@ func (s *Server) allowed(at string) []string {
 	return methods
 }
 
-// refuse writes an error that no operation produced.
-func (s *Server) refuse(w *writer, e *llm.Error) {
+// reject writes an error that no operation returned.
+func (s *Server) reject(w *writer, e *llm.Error) {
 	headers(w.Header(), e)
 	w.WriteHeader(e.Status())
 	_, _ = w.Write(e.Body(w.requestID))
 }
 
-// catch turns a panic into an INTERNAL_ERROR, so that a defect in one operation does not end the process.
+// catch converts a panic to INTERNAL_ERROR, so that a bug in one operation does not end the process.
 func (s *Server) catch(w *writer, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -197,14 +197,14 @@ func (s *Server) catch(w *writer, r *http.Request) {
 	s.Log.Error("admin operation panicked",
 		"request_id", w.requestID, "method", r.Method, "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
 	if w.started {
-		panic(http.ErrAbortHandler) // the answer is half out: cut it, so that nobody takes it for whole
+		panic(http.ErrAbortHandler) // abort the connection, so that the partial response is not mistaken for a complete one
 	}
-	s.refuse(w, llm.AsError(errPanic))
+	s.reject(w, llm.AsError(errPanic))
 }
 
 var errPanic = errors.New("panic")
 
-// writer notes whether an answer has begun.
+// writer records whether the response has started.
 type writer struct {
 	http.ResponseWriter
 	requestID string
@@ -221,17 +221,17 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap implements the interface of http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// push sends what is buffered and gives the reader some time for it.
+// Flush sends buffered data. The client must read it within patience.
 func Flush(w io.Writer, patience time.Duration) error {
 	rw, ok := w.(http.ResponseWriter)
 	if !ok {
 		return nil
 	}
 	control := http.NewResponseController(rw)
-	_ = control.SetWriteDeadline(time.Now().Add(patience)) // not every connection has one
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // not supported by every connection
 	if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}

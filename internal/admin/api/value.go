@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// text is nil for an empty text: what is not known is null.
+// NonEmpty returns nil for an empty string, which is encoded as null.
 func NonEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -15,6 +15,7 @@ func NonEmpty(s string) *string {
 	return &s
 }
 
+// Positive returns nil for a number that is not positive.
 func Positive(n int) *int {
 	if n <= 0 {
 		return nil
@@ -22,7 +23,7 @@ func Positive(n int) *int {
 	return &n
 }
 
-// millis is nil for a duration that was not measured.
+// Millis returns nil for a duration that is not positive.
 func Millis(d time.Duration) *int64 {
 	if d <= 0 {
 		return nil
@@ -30,7 +31,7 @@ func Millis(d time.Duration) *int64 {
 	return new(d.Milliseconds())
 }
 
-// moment is nil for the zero time.
+// Time returns nil for the zero time.
 func Time(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -38,7 +39,7 @@ func Time(t time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-// percent is part as a share of whole, to a tenth; nil when there is no whole.
+// Percent returns part as a percentage of whole with one decimal, or nil if whole is not positive.
 func Percent(part, whole money.Amount) *float64 {
 	if whole <= 0 {
 		return nil
@@ -46,7 +47,7 @@ func Percent(part, whole money.Amount) *float64 {
 	return new(math.Round(part.Dollars()/whole.Dollars()*1000) / 10)
 }
 
-// share is part of whole, to a tenth of a percent; nil when there is no whole.
+// Share returns part as a percentage of whole with one decimal, or nil if whole is not positive.
 func Share(part, whole int64) *float64 {
 	if whole <= 0 {
 		return nil
@@ -54,6 +55,7 @@ func Share(part, whole int64) *float64 {
 	return new(math.Round(float64(part)/float64(whole)*1000) / 10)
 }
 
+// Measured returns nil for a number that is not positive.
 func Measured(ms int64) *int64 {
 	if ms <= 0 {
 		return nil

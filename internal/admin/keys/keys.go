@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// spendSpan is the period that the spending of keys is told for.
+// spendSpan is the period of the cost of a key.
 const spendSpan = 30 * 24 * time.Hour
 
 func (a *handlers) registerKeys() {
@@ -46,7 +46,7 @@ func (a *handlers) registerKeys() {
 	}, a.revokeKey)
 }
 
-// spendings is what keys cost, read once for all of them.
+// spendings are the costs and budget use of all keys of a workspace.
 type spendings struct {
 	recent map[string]money.Amount
 	use    map[string]spending.BudgetUse
@@ -84,7 +84,7 @@ func (a *handlers) listKeys(ctx context.Context, c *api.Call, _ *struct{}) (*api
 	return api.Respond(list), nil
 }
 
-// KeyPath names a key. It is exported because huma reads embedded fields only then.
+// KeyPath names a key. It is exported because huma requires it for embedded fields.
 type KeyPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Key ID."`
 }
@@ -123,7 +123,7 @@ type createKeyInput struct {
 
 func (a *handlers) createKey(ctx context.Context, c *api.Call, in *createKeyInput) (*api.Output[NewKey], error) {
 	b := &in.Body
-	if err := checkEnd(b.ExpiresAt); err != nil {
+	if err := validateExpiry(b.ExpiresAt); err != nil {
 		return nil, err
 	}
 	draft := account.KeyDraft{
@@ -139,8 +139,8 @@ func (a *handlers) createKey(ctx context.Context, c *api.Call, in *createKeyInpu
 	return api.Respond(NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}), nil
 }
 
-// checkEnd refuses the one moment that would be taken for never: whoever means that says nothing, or null.
-func checkEnd(at *time.Time) error {
+// validateExpiry rejects the zero time. Omit the field for a key that never expires.
+func validateExpiry(at *time.Time) error {
 	if at != nil && at.IsZero() {
 		return api.Invalid("body", "expires_at", "must be in the future; omit the field for a key that never expires")
 	}
@@ -166,7 +166,7 @@ type updateKeyInput struct {
 
 func (a *handlers) updateKey(ctx context.Context, c *api.Call, in *updateKeyInput) (*api.Output[KeyView], error) {
 	b := &in.Body
-	if err := checkEnd(b.ExpiresAt.Value); err != nil {
+	if err := validateExpiry(b.ExpiresAt.Value); err != nil {
 		return nil, err
 	}
 	change := account.KeyChange{

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// KeyView is an API key with everything that is enforced for it, and what it has spent.
+// KeyView is an API key with its restrictions and costs.
 type KeyView struct {
 	ID            string                  `json:"id"`
 	Name          string                  `json:"name"`
@@ -34,14 +34,14 @@ type KeyView struct {
 	LastUsedBy    *string                 `json:"last_used_by" doc:"Client of the last request with this key."`
 }
 
-// KeyLimits bound a key's traffic; 0 is no limit.
+// KeyLimits are the limits of a key. 0 means no limit.
 type KeyLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" minimum:"0" required:"false"`
 	TokensPerMinute   int64 `json:"tokens_per_minute" minimum:"0" required:"false"`
 	Concurrent        int64 `json:"concurrent" minimum:"0" required:"false"`
 }
 
-// KeySecret is what is shown of a secret.
+// KeySecret describes a secret without revealing it.
 type KeySecret struct {
 	Start           string     `json:"start" doc:"First characters of the secret."`
 	End             string     `json:"end" doc:"Last four characters of the secret."`
@@ -77,7 +77,7 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	now := a.Now()
 	for _, s := range k.Secrets {
 		if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
-			continue // over: kept only so that its user can be told
+			continue // expired; kept for the error message
 		}
 		v.Secrets = append(v.Secrets, KeySecret{
 			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: api.Time(s.ExpiresAt),
@@ -87,6 +87,7 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	return v
 }
 
+// State returns active, expired or revoked.
 func State(k *account.Key, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero():

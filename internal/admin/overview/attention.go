@@ -18,13 +18,13 @@ import (
 	"fairlead/internal/admin/spending"
 )
 
-// expiringWithin is how long before a key's end it needs attention.
+// expiringWithin is the time before the expiry of a key at which it needs attention.
 const expiringWithin = 7 * 24 * time.Hour
 
-// defaultWarn is the use of a budget that needs attention when the budget names none.
+// defaultWarn is the default warning threshold of a budget in percent.
 const defaultWarn = 80
 
-// Attention is one fact that somebody should act on.
+// Attention is an item that needs action.
 type Attention struct {
 	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
@@ -33,7 +33,7 @@ type Attention struct {
 	Message  string `json:"message"`
 }
 
-// AttentionList holds what needs somebody to act.
+// AttentionList holds the items that need action.
 type AttentionList struct {
 	Attention  []Attention `json:"attention" doc:"Most urgent first."`
 	ConfigFile *string     `json:"config_file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
@@ -55,13 +55,13 @@ func (a *handlers) getAttention(_ context.Context, c *api.Call, _ *struct{}) (*a
 	return api.Respond(list), nil
 }
 
-// gatewayAttention is what concerns everybody on this gateway.
+// gatewayAttention lists the items that affect all workspaces.
 func (a *handlers) gatewayAttention(c *api.Call, now time.Time) []Attention {
 	list := fleetAttention(a.Fleet.Providers(), c.Actor.Operator, now)
 	if c.Actor.Operator {
 		list = append(storageAttention(a.Instance.Disk()), list...)
 	}
-	// That nothing can be served comes before anything else.
+	// The most urgent item is that no request can be served.
 	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(pressing(x), pressing(y)) })
 	return list
 }
@@ -76,7 +76,7 @@ func pressing(f Attention) int {
 	return 2
 }
 
-// attention collects what needs somebody to act, the most pressing first.
+// attention lists all items, most urgent first.
 func (a *handlers) attention(ctx context.Context, c *api.Call, now time.Time) ([]Attention, error) {
 	list := a.gatewayAttention(c, now)
 	ofKeys, err := a.keyAttention(ctx, c, now)
@@ -134,7 +134,7 @@ func fleetAttention(states []providers.ProviderState, operator bool, now time.Ti
 	return list
 }
 
-// circuitAttention tells of a target that is failing, or on its way back.
+// circuitAttention returns the item of a failing or recovering target.
 func circuitAttention(t providers.TargetState) (Attention, bool) {
 	v := Attention{Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID()}
 	why := ""

@@ -19,7 +19,7 @@ import (
 // histogramTime bounds the counting of individual requests.
 const histogramTime = 600 * time.Millisecond
 
-// Facets are the values that requests can be filtered by, with how many there are of each.
+// Facets are the filter values of requests with counts.
 type Facets struct {
 	Decision []Facet `json:"decision"`
 	Outcome  []Facet `json:"outcome"`
@@ -29,14 +29,14 @@ type Facets struct {
 	Policy   []Facet `json:"policy"`
 }
 
-// Facet is one value.
+// Facet is a filter value.
 type Facet struct {
 	Value string `json:"value" doc:"Filter value."`
 	Label string `json:"label" doc:"Display name."`
 	Count *int64 `json:"count" doc:"Requests in the period. null if not available from roll-ups."`
 }
 
-// Histogram is the volume of requests over time.
+// Histogram is the number of requests over time.
 type Histogram struct {
 	From        time.Time      `json:"from"`
 	To          time.Time      `json:"to"`
@@ -48,7 +48,7 @@ type Histogram struct {
 	CountedFrom *time.Time     `json:"counted_from" doc:"Start of the counted bins. null if all bins are counted."`
 }
 
-// HistogramBin is one bar.
+// HistogramBin is one bin.
 type HistogramBin struct {
 	Start     time.Time `json:"start"`
 	Requests  int64     `json:"requests"`
@@ -97,7 +97,7 @@ func decisionFacets(f requests.FigureSet) []Facet {
 	}
 }
 
-// outcomeFacets lists every outcome; roll-ups count only the refused ones by themselves.
+// outcomeFacets lists all outcomes. Roll-ups only count rejected requests.
 func outcomeFacets(f requests.FigureSet) []Facet {
 	list := []Facet{}
 	for _, o := range []requestlog.Outcome{
@@ -116,14 +116,14 @@ func outcomeFacets(f requests.FigureSet) []Facet {
 func facets(groups []FigureGroup) []Facet {
 	list := make([]Facet, 0, len(groups))
 	for _, g := range groups {
-		if g.Name != "" && g.Requests > 0 { // what was tried and never served selects nothing
+		if g.Name != "" && g.Requests > 0 { // attempts only; no requests match this filter
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}
 	return list
 }
 
-// histogramInput has the defaults that figures have.
+// histogramInput selects the requests of a histogram.
 type histogramInput struct {
 	requests.Filters
 	requests.ZoneChoice
@@ -150,12 +150,12 @@ func (a *handlers) getHistogram(ctx context.Context, c *api.Call, in *histogramI
 		return a.rolledHistogram(ctx, &f, zone)
 	}
 	if !c.Actor.May(account.ReadRequests) {
-		return nil, api.Denied(c.Actor, account.ReadRequests) // counting by any filter tells what the requests are like
+		return nil, api.Denied(c.Actor, account.ReadRequests) // counts by arbitrary filters reveal the requests
 	}
 	return a.countedHistogram(ctx, &f, zone)
 }
 
-// rolled reports whether roll-ups know everything that the filter asks for.
+// rolled reports whether roll-ups support the filter.
 func rolled(f requestlog.Filter) bool {
 	f.From, f.To = time.Time{}, time.Time{}
 	f.Key, f.Model, f.Provider, f.Policy, f.Simulated, f.Source = nil, nil, nil, nil, nil, ""
@@ -174,13 +174,13 @@ func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zo
 	if err != nil {
 		return nil, err
 	}
-	answer := newHistogram(f, "rollups")
-	answer.Days = daysOf(starts(buckets), step, zone)
+	result := newHistogram(f, "rollups")
+	result.Days = daysOf(starts(buckets), step, zone)
 	for i := range buckets {
 		b := &buckets[i]
-		answer.Bins = append(answer.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
+		result.Bins = append(result.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }
 
 func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
@@ -190,19 +190,19 @@ func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, z
 	if err != nil && !partial {
 		return nil, err
 	}
-	answer := newHistogram(f, "requests")
+	result := newHistogram(f, "requests")
 	begins := make([]time.Time, 0, len(volumes))
 	for _, v := range volumes {
 		begins = append(begins, v.Start)
-		answer.Bins = append(answer.Bins, HistogramBin{Start: v.Start.UTC(), Requests: v.Requests, Errors: v.Errors, Fallbacks: v.Fallbacks})
+		result.Bins = append(result.Bins, HistogramBin{Start: v.Start.UTC(), Requests: v.Requests, Errors: v.Errors, Fallbacks: v.Fallbacks})
 	}
-	answer.Days = daysOf(begins, step, zone)
+	result.Days = daysOf(begins, step, zone)
 	if partial {
 		from, ok := id.Time(unfinished.Before)
 		if !ok {
-			from = f.To // nothing that is known to be counted
+			from = f.To // no bin is complete
 		}
-		answer.Partial, answer.CountedFrom = true, api.Time(from)
+		result.Partial, result.CountedFrom = true, api.Time(from)
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }

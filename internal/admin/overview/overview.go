@@ -14,13 +14,13 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// DayView says where the days of a series begin.
+// DayView describes the days of a series.
 type DayView struct {
 	Zone    string `json:"zone" doc:"Time zone of the days. UTC if hourly data is no longer stored."`
 	ShiftMS int64  `json:"shift_ms" doc:"Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes."`
 }
 
-// daysOf looks at what a series has: buckets of a day, and where they begin. It is nil for shorter buckets.
+// daysOf returns the start of daily buckets, or nil for shorter buckets.
 func daysOf(starts []time.Time, step time.Duration, zone *time.Location) *DayView {
 	if step < 24*time.Hour || len(starts) == 0 {
 		return nil
@@ -45,7 +45,7 @@ type overviewInput struct {
 	requests.ZoneChoice
 }
 
-// Overview is everything the first page shows.
+// Overview is the data of the overview page.
 type Overview struct {
 	From             time.Time          `json:"from"`
 	To               time.Time          `json:"to"`
@@ -59,7 +59,7 @@ type Overview struct {
 	Attention        []Attention        `json:"attention" doc:"Items that need action, most urgent first."`
 }
 
-// FigureBin is a span of time.
+// FigureBin is a bucket of a series.
 type FigureBin struct {
 	Start time.Time `json:"start"`
 	requests.FigureSet
@@ -73,7 +73,7 @@ type FigureGroup struct {
 	requests.FigureSet
 }
 
-// Breakdowns are the same figures by each dimension, for those with the most requests.
+// Breakdowns are the figures by dimension, most requests first.
 type Breakdowns struct {
 	Model    []FigureGroup `json:"model"`
 	Provider []FigureGroup `json:"provider"`
@@ -89,7 +89,7 @@ func (a *handlers) registerOverview() {
 	}, a.getOverview)
 }
 
-// breakdownRows bounds each breakdown, and so the values of a facet.
+// breakdownRows is the maximum number of groups of a breakdown.
 const breakdownRows = 200
 
 func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInput) (*api.Output[Overview], error) {
@@ -103,18 +103,18 @@ func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInp
 		return nil, err
 	}
 	if in.Source == "" {
-		rollup.Source = requestlog.SourceKey // people trying things out are not the traffic
+		rollup.Source = requestlog.SourceKey // exclude the playground by default
 	}
 	span := rollup.To.Sub(rollup.From)
 	step := stepFor(span)
 	before := rollup
 	before.From, before.To = rollup.From.Add(-span), rollup.From
-	answer := Overview{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Series: []FigureBin{}}
+	result := Overview{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Series: []FigureBin{}}
 
-	if answer.Current, err = a.total(ctx, rollup); err != nil {
+	if result.Current, err = a.total(ctx, rollup); err != nil {
 		return nil, err
 	}
-	if answer.Previous, err = a.total(ctx, before); err != nil {
+	if result.Previous, err = a.total(ctx, before); err != nil {
 		return nil, err
 	}
 	earlier := before
@@ -123,22 +123,22 @@ func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInp
 	if err != nil {
 		return nil, err
 	}
-	answer.PreviousComplete = earliest.Requests > 0
+	result.PreviousComplete = earliest.Requests > 0
 	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
 	if err != nil {
 		return nil, err
 	}
-	answer.Days = daysOf(starts(buckets), step, zone)
+	result.Days = daysOf(starts(buckets), step, zone)
 	for i := range buckets {
-		answer.Series = append(answer.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: requests.FiguresOf(&buckets[i].Figures)})
+		result.Series = append(result.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: requests.FiguresOf(&buckets[i].Figures)})
 	}
-	if answer.Breakdowns, err = a.breakdowns(ctx, rollup, answer.Current.Requests); err != nil {
+	if result.Breakdowns, err = a.breakdowns(ctx, rollup, result.Current.Requests); err != nil {
 		return nil, err
 	}
-	if answer.Attention, err = a.attention(ctx, c, now); err != nil {
+	if result.Attention, err = a.attention(ctx, c, now); err != nil {
 		return nil, err
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }
 
 func starts(buckets []requestlog.Bucket) []time.Time {
@@ -149,7 +149,7 @@ func starts(buckets []requestlog.Bucket) []time.Time {
 	return list
 }
 
-// total is the sum over everything that matches: quantiles cannot be added up, so it is a question of its own.
+// total returns the figures of all matching requests. It needs its own query because quantiles cannot be added.
 func (a *handlers) total(ctx context.Context, f requestlog.RollupFilter) (requests.FigureSet, error) {
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
 	if err != nil || len(groups) == 0 {
@@ -181,7 +181,7 @@ func (a *handlers) breakdowns(ctx context.Context, f requestlog.RollupFilter, to
 	return b, a.nameKeys(ctx, f.WorkspaceID, b.Key)
 }
 
-// nameKeys labels the groups of keys with their names: roll-ups know only ids.
+// nameKeys sets the labels of keys, because roll-ups only contain IDs.
 func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []FigureGroup) error {
 	if len(groups) == 0 {
 		return nil
@@ -212,7 +212,7 @@ func figureGroup(g *requestlog.Group, total int64) FigureGroup {
 	return v
 }
 
-// stepFor keeps a chart between a few dozen and a few hundred buckets.
+// stepFor returns a bucket width that gives a chart between a few dozen and a few hundred buckets.
 func stepFor(span time.Duration) time.Duration {
 	switch {
 	case span <= 3*time.Hour:

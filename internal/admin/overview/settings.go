@@ -12,39 +12,39 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Facts are what the instance is and how it is set; nothing in them is secret.
+// Facts describes the instance and its configuration, without secrets.
 type Facts struct {
 	Version        string
-	Simulated      bool   // only the simulator serves
+	Simulated      bool   // the simulator is the only provider
 	Registration   string // invitation or open
 	ConfigSource   string // path of the file, or "defaults and environment"
-	ConfigFile     string // path of the file; empty when there is none
+	ConfigFile     string // path of the file; empty if there is none
 	Store          string // sqlite or postgres
 	DefaultModel   string
 	StartedAt      time.Time
 	LogBodies      bool
 	EntryRetention time.Duration
 	BodyRetention  time.Duration
-	Redact         []string // built-in rules that apply where a workspace sets none
+	Redact         []string // built-in rules for workspaces without their own
 	Limits         InstanceLimits
 	Catalog        string // version
 	Router         string // version
 	Predictor      string // version
-	Policies       int    // of the instance, that are evaluated
-	PoliciesClosed string // why workspaces cannot change their policies here; empty when they can
+	Policies       int    // number of instance policies
+	PoliciesClosed string // why workspaces cannot change their policies; empty if they can
 }
 
-// InstanceLimits bound what one process takes.
+// InstanceLimits are the limits of one process.
 type InstanceLimits struct {
 	BodyBytes   int64
 	AnswerBytes int64
 	Concurrent  int64
 	Attempts    int64
 	Total       time.Duration // deadline of a request
-	StoredBytes int64         // longest text stored per request and per answer
+	StoredBytes int64         // maximum stored size of a body
 }
 
-// StorageUse is what is stored; negative numbers were not measured.
+// StorageUse is the storage in use. Negative numbers are unknown.
 type StorageUse struct {
 	DatabaseBytes int64
 	SpoolBytes    int64
@@ -52,11 +52,11 @@ type StorageUse struct {
 	FreeBytes     int64
 	OldestEntry   time.Time
 	Samples       []StorageSample // of the last days
-	Retention     time.Duration   // the longest of any workspace; 0 for ever
-	DiskElsewhere bool            // FreeBytes is not of the disk that holds the database
+	Retention     time.Duration   // longest of all workspaces; 0 if kept forever
+	DiskElsewhere bool            // the database is on another disk than FreeBytes
 }
 
-// SettingsView are the facts of the instance.
+// SettingsView describes the instance.
 type SettingsView struct {
 	Version          string         `json:"version"`
 	StartedAt        time.Time      `json:"started_at"`
@@ -77,7 +77,7 @@ type SettingsView struct {
 	Storage          StorageView    `json:"storage"`
 }
 
-// LimitsView bounds what one process takes.
+// LimitsView holds the limits of one process.
 type LimitsView struct {
 	BodyBytes   int64  `json:"body_bytes"`
 	AnswerBytes int64  `json:"answer_bytes"`
@@ -87,7 +87,7 @@ type LimitsView struct {
 	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request, including all attempts."`
 }
 
-// StorageView is what is stored.
+// StorageView is the storage in use.
 type StorageView struct {
 	DatabaseBytes *int64           `json:"database_bytes"`
 	SpoolBytes    *int64           `json:"spool_bytes" doc:"Size of the queue in front of the database."`
@@ -118,7 +118,7 @@ func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*
 		},
 	}
 	if !c.Actor.Operator {
-		return api.Respond(v), nil // paths and disks are the matter of whoever runs the gateway
+		return api.Respond(v), nil // paths and disks are only for operators
 	}
 	v.ConfigSource = f.ConfigSource
 	use, err := a.Instance.Storage(ctx)
@@ -132,7 +132,7 @@ func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*
 	return api.Respond(v), nil
 }
 
-// known is nil for a number that was not measured.
+// known returns nil for an unknown number.
 func known(n int64) *int64 {
 	if n < 0 {
 		return nil
@@ -140,22 +140,22 @@ func known(n int64) *int64 {
 	return &n
 }
 
-// Instance tells the facts of this gateway.
+// Instance describes this gateway.
 type Instance interface {
 	Facts() Facts
-	// Storage measures what is stored.
+	// Storage measures the storage in use.
 	Storage(ctx context.Context) (StorageUse, error)
-	// Disk tells how full storage is without asking the database.
+	// Disk returns the disk use without querying the database.
 	Disk() DiskUse
 }
 
-// RedactionFacts are what an instance offers and does by itself.
+// RedactionFacts describes the redaction rules of the instance.
 type RedactionFacts struct {
 	Default []string               `json:"default" doc:"Built-in rules for workspaces without their own rules, from log.redact."`
 	Builtin []RedactionBuiltinRule `json:"builtin" doc:"All built-in rules."`
 }
 
-// RedactionBuiltinRule is a rule that every instance has.
+// RedactionBuiltinRule is a built-in rule.
 type RedactionBuiltinRule struct {
 	Name        string `json:"name"`
 	Description string `json:"description" doc:"What the rule matches."`

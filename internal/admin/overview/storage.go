@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// Where storage begins to need somebody: of a large disk the last few gigabytes, of a small one the last few percent.
+// Thresholds of storage warnings: the smaller of an absolute size and a share of the disk.
 const (
 	lowDisk      = 2 << 30
 	lowDiskShare = 0.05
@@ -17,7 +17,7 @@ const (
 	noSpool      = 0.95
 )
 
-// DiskUse is what can be told of storage without asking the database; negative numbers are not known.
+// DiskUse is the use of the disk and the spool. Negative numbers are unknown.
 type DiskUse struct {
 	FreeBytes  int64
 	TotalBytes int64
@@ -25,7 +25,7 @@ type DiskUse struct {
 	SpoolLimit int64
 }
 
-// storageAttention tells that storage is nearly full, while there is still time.
+// storageAttention warns before storage is full.
 func storageAttention(d DiskUse) []Attention {
 	list := []Attention{}
 	if d.FreeBytes >= 0 && d.TotalBytes > 0 && d.FreeBytes < least(d.TotalBytes, lowDiskShare, lowDisk) {
@@ -51,12 +51,12 @@ func storageAttention(d DiskUse) []Attention {
 	return list
 }
 
-// least is a share of the whole, or the bound where that is less.
+// least returns a share of the whole, at most bound.
 func least(whole int64, part float64, bound int64) int64 {
 	return min(int64(float64(whole)*part), bound)
 }
 
-// sizeText writes a number of bytes as people read it: 1.5 GiB, 120 MiB.
+// sizeText formats a number of bytes: 1.5 GiB, 120 MiB.
 func sizeText(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -68,18 +68,18 @@ func sizeText(n int64) string {
 }
 
 const (
-	forecastSpan  = 7 * 24 * time.Hour // growth is taken over the last week
-	forecastLeast = 24 * time.Hour     // less says nothing: traffic has its hours
-	forecastEnd   = 10 * 365           // days beyond which no forecast is worth a date
+	forecastSpan  = 7 * 24 * time.Hour // period over which growth is measured
+	forecastLeast = 24 * time.Hour     // minimum period, because traffic varies over the day
+	forecastEnd   = 10 * 365           // maximum number of days of a forecast
 )
 
-// StorageSample is how large the database was at a moment.
+// StorageSample is the size of the database at a point in time.
 type StorageSample struct {
 	At    time.Time
 	Bytes int64
 }
 
-// What becomes of storage.
+// Outlooks of a forecast.
 const (
 	outlookUnknown  = "unknown"
 	outlookSteady   = "steady"
@@ -88,7 +88,7 @@ const (
 	outlookGrows    = "grows"
 )
 
-// StorageForecast says where the growth of the last days leads.
+// StorageForecast extrapolates the growth of the last days.
 type StorageForecast struct {
 	Outlook       string     `json:"outlook" enum:"unknown,steady,balances,fills,grows" doc:"unknown: measured for less than a day. steady: not growing. balances: retention will stop the growth before the disk is full. fills: the disk will be full before that. grows: growing, without a predictable date."`
 	MeasuredMS    *int64     `json:"measured_ms" doc:"Duration of the measurement, at most a week. null if not measured."`
@@ -98,7 +98,7 @@ type StorageForecast struct {
 	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
 }
 
-// forecast follows the growth of the last days. It knows nothing of what traffic will do.
+// forecast extrapolates the growth of the last days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
 	first, ok := firstSample(u.Samples, now)
 	if !ok || u.DatabaseBytes < 0 {
@@ -128,7 +128,7 @@ func forecast(u StorageUse, now time.Time) StorageForecast {
 	return f
 }
 
-// firstSample is the oldest of the last week, if it is old enough to tell anything.
+// firstSample returns the oldest sample of the last week that is at least a day old.
 func firstSample(samples []StorageSample, now time.Time) (StorageSample, bool) {
 	var first StorageSample
 	for _, s := range samples {
@@ -140,7 +140,7 @@ func firstSample(samples []StorageSample, now time.Time) (StorageSample, bool) {
 	return first, !first.At.IsZero()
 }
 
-// after is so many days from now, or nil when that is too far away to mean anything.
+// after returns the time in days from now, or nil if it is too far away.
 func after(now time.Time, days float64) *time.Time {
 	if days > forecastEnd {
 		return nil

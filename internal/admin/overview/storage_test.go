@@ -51,7 +51,7 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 	}
 }
 
-func TestNoProviderIsUsableWhileAllItsCredentialsRest(t *testing.T) {
+func TestProviderIsUnusableWhileAllCredentialsBackOff(t *testing.T) {
 	t.Parallel()
 	resting := providers.CredentialState{ID: "a", Resting: noon.Add(time.Minute)}
 	rested := providers.CredentialState{ID: "b", Resting: noon.Add(-time.Minute)}
@@ -72,7 +72,7 @@ func TestNoProviderIsUsableWhileAllItsCredentialsRest(t *testing.T) {
 	}
 }
 
-func TestForecastFollowsTheGrowthOfTheLastDays(t *testing.T) {
+func TestForecastExtrapolatesGrowth(t *testing.T) {
 	t.Parallel()
 	grown := []StorageSample{{noon.Add(-9 * day), 1}, {noon.Add(-4 * day), 600 * mib}, {noon.Add(-day), 900 * mib}, {noon.Add(-time.Hour), 990 * mib}}
 	at := func(days int) *time.Time { return new(noon.Add(time.Duration(days) * day)) }

@@ -12,9 +12,9 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// Playground answers chat requests for a person who is signed in, as the model API would.
+// Playground serves chat requests of a signed-in account.
 type Playground interface {
-	// ServeAs reads the request's body in the chat format and writes the whole answer, errors included. The workspace pays.
+	// ServeAs serves a request in the chat format like the model API, including errors. The workspace is charged.
 	ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string)
 }
 
@@ -25,7 +25,7 @@ type playgroundInput struct {
 func (a *handlers) registerPlayground() {
 	api.Register(a.Server, account.UsePlayground, huma.Operation{
 		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
-		SkipValidateBody: true, // the model API checks it
+		SkipValidateBody: true, // the model API validates it
 		Summary:          "Send a chat completion request from the dashboard",
 		Description:      "Same response as POST /proxy/v1/chat/completions, including headers, authenticated by the session.",
 		Responses: map[string]*huma.Response{"200": {Description: "JSON, or server-sent events if stream is set.", Content: map[string]*huma.MediaType{

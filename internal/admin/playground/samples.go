@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	samplesTime  = 2 * time.Minute  // bounds one run of sample traffic
-	samplesStall = 10 * time.Second // a reader that takes longer for an event is gone
-	samplesWait  = time.Second      // within which a run ends whose caller has hung up
+	samplesTime  = 2 * time.Minute  // time limit of a run
+	samplesStall = 10 * time.Second // time limit for reading an event
+	samplesWait  = time.Second      // time in which a cancelled run ends
 )
 
-// Samples sends made-up requests through the model API, where the simulator answers them.
+// Samples sends sample requests to the simulator.
 type Samples interface {
-	// Available reports whether the simulator serves.
+	// Available reports whether the simulator is enabled.
 	Available() bool
-	// Send sends them all for the workspace and tells, one call at a time, how many were answered. It ends early with ctx.
-	Send(ctx context.Context, workspaceID string, told func(done, total int)) error
+	// Send sends all sample requests for the workspace and calls onProgress after each. It ends early with ctx.
+	Send(ctx context.Context, workspaceID string, onProgress func(done, total int)) error
 }
 
-// SampleProgress is how far sample traffic is.
+// SampleProgress is the progress of a run.
 type SampleProgress struct {
 	Done  int `json:"done" doc:"Completed requests, including errors. Some requests are expected to fail."`
 	Total int `json:"total"`
@@ -65,7 +65,7 @@ func (a *handlers) createSamples(ctx context.Context, c *api.Call, _ *struct{}) 
 	}}, nil
 }
 
-// beginSampling waits a moment for a run that somebody has just stopped: that they have left is seen a little later.
+// beginSampling waits briefly for a cancelled run, because a disconnect is noticed with a delay.
 func (a *handlers) beginSampling(ctx context.Context) bool {
 	select {
 	case a.sampling <- struct{}{}:
@@ -76,7 +76,7 @@ func (a *handlers) beginSampling(ctx context.Context) bool {
 	return false
 }
 
-// sendSamples runs to the end or until the caller leaves, and notes what was done in either case.
+// sendSamples sends the requests until the client disconnects, and records the result in the audit log.
 func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Context) {
 	run, cancel := context.WithTimeout(ctx, samplesTime)
 	defer cancel()
@@ -87,7 +87,7 @@ func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Contex
 		defer mu.Unlock()
 		at = SampleProgress{Done: done, Total: total}
 		if writeEvent(out, "progress", at) != nil {
-			cancel() // nobody is there any more
+			cancel() // the client has disconnected
 		}
 	})
 	if noted := a.Record(context.WithoutCancel(ctx), c.Actor, "requests.sample", "requests", nil, at); err == nil {
@@ -95,7 +95,7 @@ func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Contex
 	}
 	if err != nil {
 		e := a.ClientError(ctx, c, err)
-		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", e.Body(c.RequestID)) // a caller that left needs no answer
+		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", e.Body(c.RequestID)) // an error means that the client has disconnected
 		return
 	}
 	_ = writeEvent(out, "done", at)

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	backtestsRunning = 2         // at a time in a workspace
-	backtestsKept    = 20        // in a workspace
-	backtestKept     = time.Hour // after it has ended
+	backtestsRunning = 2         // concurrently in a workspace
+	backtestsKept    = 20        // results kept in a workspace
+	backtestKept     = time.Hour // how long a result is kept
 )
 
-// backtests are the jobs of this process. It owns their goroutines: close waits for them.
+// backtests runs the backtests of this process. close waits for their goroutines.
 type backtests struct {
 	running sync.WaitGroup
 
@@ -31,7 +31,7 @@ type backtests struct {
 
 func newBacktests() *backtests { return &backtests{jobs: map[string][]*backtest{}} }
 
-// backtest is one job.
+// backtest is a job.
 type backtest struct {
 	id          string
 	workspaceID string
@@ -40,7 +40,7 @@ type backtest struct {
 	objective   string
 	started     time.Time
 	cancel      context.CancelFunc
-	ended       chan struct{} // closed once the result is there
+	ended       chan struct{} // closed when the job has ended
 
 	mu       sync.Mutex
 	at       replay.Progress
@@ -52,7 +52,7 @@ type backtest struct {
 // runner does the work of a backtest.
 type runner func(context.Context, BacktestQuery, func(replay.Progress)) (*replay.Report, error)
 
-// start gives the job an id and lets it run. It goes on when whoever asked has left, but not beyond close.
+// start runs the job in the background until it ends or close is called.
 func (b *backtests) start(ctx context.Context, job *backtest, run runner, now func() time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *backtests) close() {
 	b.running.Wait()
 }
 
-// forget drops what ended long ago, and the oldest of many. Whoever calls it holds the lock.
+// forget removes old results. The caller holds the lock.
 func (b *backtests) forget(now time.Time) {
 	for workspaceID, jobs := range b.jobs {
 		jobs = slices.DeleteFunc(jobs, func(job *backtest) bool { return job.over(now) })
@@ -111,7 +111,7 @@ func (b *backtests) of(workspaceID string, now time.Time) []*backtest {
 	return list
 }
 
-// find returns nil for a job that is not known, or another workspace's.
+// find returns nil for an unknown job and for a job of another workspace.
 func (b *backtests) find(workspaceID, jobID string, now time.Time) *backtest {
 	for _, job := range b.of(workspaceID, now) {
 		if job.id == jobID {
@@ -124,7 +124,7 @@ func (b *backtests) find(workspaceID, jobID string, now time.Time) *backtest {
 func (j *backtest) run(ctx context.Context, run runner, now func() time.Time) {
 	defer close(j.ended)
 	defer j.cancel()
-	report, err := run(ctx, j.query, j.tell)
+	report, err := run(ctx, j.query, j.onProgress)
 	if ctx.Err() != nil && err != nil {
 		err = context.Canceled
 	}
@@ -133,8 +133,8 @@ func (j *backtest) run(ctx context.Context, run runner, now func() time.Time) {
 	j.report, j.err, j.finished = report, err, now()
 }
 
-// tell notes how far the job is. A total that became known stays known.
-func (j *backtest) tell(p replay.Progress) {
+// onProgress records the progress. A known total is kept.
+func (j *backtest) onProgress(p replay.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.at = replay.Progress{Done: p.Done, Total: max(p.Total, j.at.Total)}
@@ -152,7 +152,7 @@ func (j *backtest) over(now time.Time) bool {
 	return !j.finished.IsZero() && now.Sub(j.finished) >= backtestKept
 }
 
-// view is the job as callers see it.
+// view returns the job for a response.
 func (j *backtest) view(now time.Time, whole bool) Backtest {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -17,19 +17,19 @@ import (
 	"fairlead/internal/route"
 )
 
-// BacktestQuery says which requests are decided anew, and by what.
+// BacktestQuery selects the requests of a backtest and the tested rules.
 type BacktestQuery struct {
 	Filter    requestlog.Filter
-	Limit     int64            // most requests to look at, the newest ones
-	Draft     *policy.Set      // in place of the policies in force, those of the instance included; nil for those in force
-	Objective *route.Objective // in place of what requests for auto ask for; nil leaves it to them
-	Total     int64            // how many requests there are; 0 when not known
+	Limit     int64            // maximum number of requests, newest first
+	Draft     *policy.Set      // replaces the active policies, including those of the instance; nil for the active policies
+	Objective *route.Objective // replaces the objective of auto requests; nil to keep it
+	Total     int64            // number of requests; 0 if unknown
 }
 
-// backtestSpan is how far back a backtest goes when nobody says.
+// backtestSpan is the default period of a backtest.
 const backtestSpan = 7 * 24 * time.Hour
 
-// Backtest is a job that decides stored requests anew.
+// Backtest is a job that routes logged requests again.
 type Backtest struct {
 	ID        string            `json:"id"`
 	State     string            `json:"state" enum:"running,done,failed,cancelled"`
@@ -46,7 +46,7 @@ type Backtest struct {
 	Error     *requests.Failure `json:"error,omitempty" doc:"Reason of the failure."`
 }
 
-// BacktestProgress says how far a backtest is.
+// BacktestProgress is the progress of a backtest.
 type BacktestProgress struct {
 	Done        int64    `json:"done" doc:"Processed requests."`
 	Total       *int64   `json:"total" doc:"null if not yet known."`
@@ -54,7 +54,7 @@ type BacktestProgress struct {
 	SecondsLeft *float64 `json:"seconds_left" doc:"Estimated remaining seconds. null if unknown."`
 }
 
-// BacktestList holds the backtests that are remembered.
+// BacktestList holds the backtests of a workspace.
 type BacktestList struct {
 	Backtests []Backtest `json:"backtests" doc:"Newest first, without reports."`
 }
@@ -112,7 +112,7 @@ func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQ
 	}
 	now := a.Now()
 	if q.Filter.To.IsZero() || q.Filter.To.After(now) {
-		q.Filter.To = now // what comes in while it runs is not part of it
+		q.Filter.To = now // exclude requests that arrive during the backtest
 	}
 	if q.Filter.From.IsZero() {
 		q.Filter.From = q.Filter.To.Add(-backtestSpan)
@@ -129,7 +129,7 @@ func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQ
 	return q, err
 }
 
-// objectiveOf reads an objective by name or number; nil for none.
+// objectiveOf parses an objective by name or number. It returns nil for an empty string.
 func objectiveOf(given string) (*route.Objective, error) {
 	if given == "" {
 		return nil, nil
@@ -144,14 +144,14 @@ func objectiveOf(given string) (*route.Objective, error) {
 	return &route.Objective{Name: "number", Tradeoff: number}, nil
 }
 
-// runBacktest counts the requests first, so that progress has an end. What goes wrong is logged here: nobody may ask.
-func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+// runBacktest counts the requests first, to report the total. It logs errors, because no client may request the result.
+func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error) {
 	n, err := a.Requests.Count(ctx, q.Filter, int(q.Limit))
-	if err == nil { // without a number it goes on without an end in sight
+	if err == nil { // without a count the total stays unknown
 		q.Total = int64(n)
-		told(replay.Progress{Total: q.Total})
+		onProgress(replay.Progress{Total: q.Total})
 	}
-	report, err := a.Backtester.Backtest(ctx, q, told)
+	report, err := a.Backtester.Backtest(ctx, q, onProgress)
 	if err != nil && ctx.Err() == nil {
 		a.Log.ErrorContext(ctx, "backtest failed", "workspace", q.Filter.WorkspaceID, "error", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/policy"
 )
 
-// PolicyProblem is one thing that is wrong with a document of policies, and where.
+// PolicyProblem is a problem in a policy document.
 type PolicyProblem struct {
 	Line    int    `json:"line" doc:"Line, starting at 1."`
 	Column  int    `json:"column" doc:"Column in characters, starting at 1."`
@@ -33,7 +33,7 @@ func policyProblems(problems []policy.Problem) []PolicyProblem {
 	return list
 }
 
-// invalidPolicies refuses a document in a field of the body.
+// invalidPolicies returns the error for an invalid policy document.
 func invalidPolicies(param string, problems []policy.Problem) error {
 	list := make([]api.Problem, 0, len(problems))
 	for _, p := range problems[:min(len(problems), api.MaxProblems)] {
@@ -47,7 +47,7 @@ func invalidPolicies(param string, problems []policy.Problem) error {
 	return e.With("problems", list)
 }
 
-// PolicyCheck says whether policies could be saved.
+// PolicyCheck is the result of validating policies.
 type PolicyCheck struct {
 	OK       bool            `json:"ok" doc:"Whether the policies can be saved."`
 	Problems []PolicyProblem `json:"problems" doc:"All problems in document order."`
@@ -90,8 +90,8 @@ func (a *handlers) checkPolicies(ctx context.Context, c *api.Call, in *checkPoli
 	return api.Respond(check), nil
 }
 
-// draft compiles a text as if it were the workspace's own policies, with those of the instance before them. It is never
-// nil without an error: a text without policies stands for none.
+// draft compiles source as the policies of the workspace, after the policies of the instance. The set is never nil
+// without an error.
 func (a *handlers) draft(param, source string) (*policy.Set, error) {
 	own, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.World())
 	if len(problems) > 0 {
@@ -103,7 +103,7 @@ func (a *handlers) draft(param, source string) (*policy.Set, error) {
 	return own, nil
 }
 
-// DiffLine is one line of a comparison.
+// DiffLine is a line of a diff.
 type DiffLine struct {
 	Kind string `json:"kind" enum:"same,removed,added,gap" doc:"gap stands for omitted lines."`
 	Old  *int   `json:"old_line" doc:"Line in the earlier version. null for added lines."`
@@ -111,14 +111,14 @@ type DiffLine struct {
 	Text string `json:"text"`
 }
 
-// diffLines takes a comparison in the unified form apart.
+// diffLines parses a unified diff.
 func diffLines(unified string) []DiffLine {
 	list := []DiffLine{}
 	var before, after int
 	for line := range strings.Lines(unified) {
 		line = strings.TrimSuffix(line, "\n")
 		if line[0] == '@' {
-			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // Diff has written it
+			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // the format of policy.Diff
 			if len(list) > 0 || before > 1 || after > 1 {
 				list = append(list, DiffLine{Kind: "gap"})
 			}

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/policy"
 )
 
-func TestDiffOfLongTextsHasGaps(t *testing.T) {
+func TestLongDiffHasGaps(t *testing.T) {
 	t.Parallel()
 	before := strings.Repeat("x\n", 20)
 	after := "a\n" + before + "@@ -1,1 +1,1 @@\n"

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	trialTime = 10 * time.Second    // bounds a comparison on recent traffic
-	trialSpan = 30 * 24 * time.Hour // how far back recent traffic is looked for
+	trialTime = 10 * time.Second    // time limit of a comparison
+	trialSpan = 30 * 24 * time.Hour // period of recent requests
 )
 
-// PolicyTrial is what a draft does to requests, beside what is in force.
+// PolicyTrial compares a draft with the active policies.
 type PolicyTrial struct {
 	Trials []TrialView    `json:"trials" doc:"Result for the given request, then for the logged requests in the order of request_ids."`
 	Recent *replay.Report `json:"recent,omitempty" doc:"Comparison of the newest requests. Absent unless requested."`
 }
 
-// TrialView is one request, decided twice.
+// TrialView is a request under the active policies and under the draft.
 type TrialView struct {
 	RequestID *string     `json:"request_id" doc:"ID of the logged request. null for the given request."`
 	Live      Explanation `json:"live" doc:"Decision under the active policies."`
@@ -67,20 +67,20 @@ func (a *handlers) tryPolicies(ctx context.Context, c *api.Call, in *tryPolicies
 	if len(queries) == 0 && in.Body.Recent == 0 {
 		return nil, api.Invalid("body", "request", "set request, request_ids or recent")
 	}
-	answer := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
+	result := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
 	for _, q := range queries {
 		one, err := a.trial(ctx, q, draft)
 		if err != nil {
 			return nil, err
 		}
-		answer.Trials = append(answer.Trials, one)
+		result.Trials = append(result.Trials, one)
 	}
 	if in.Body.Recent > 0 {
-		if answer.Recent, err = a.recent(ctx, c.WorkspaceID, draft, in.Body.Recent); err != nil {
+		if result.Recent, err = a.recent(ctx, c.WorkspaceID, draft, in.Body.Recent); err != nil {
 			return nil, err
 		}
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }
 
 func (in *tryPoliciesInput) queries(workspaceID string) []ExplainQuery {
@@ -112,7 +112,7 @@ func (a *handlers) trial(ctx context.Context, q ExplainQuery, draft *policy.Set)
 	}, nil
 }
 
-// choice is the target that a request would go to; empty when it would be refused.
+// choice returns the selected target, or an empty string for a rejected request.
 func (e *Explanation) Choice() string {
 	if e.Refusal != nil || e.Decision == nil {
 		return ""

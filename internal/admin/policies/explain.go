@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// Explanation is the decision that would be made, or why there would be none.
+// Explanation is the decision on a request, or the error.
 type Explanation struct {
 	Decision *route.Decision   `json:"decision,omitempty"`
 	Refusal  *requests.Failure `json:"refusal,omitempty" doc:"Error the client would receive. Absent if the request would be served."`
@@ -52,14 +52,14 @@ func (a *handlers) explainRoute(ctx context.Context, c *api.Call, in *explainInp
 			return nil, err
 		}
 	}
-	answer, err := a.explained(ctx, q)
+	result, err := a.explained(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }
 
-// knownKey refuses the id of a key that the workspace does not have; empty is none.
+// knownKey rejects an unknown key. An empty ID is allowed.
 func (a *handlers) knownKey(ctx context.Context, workspaceID, keyID string) error {
 	if keyID == "" {
 		return nil
@@ -68,34 +68,34 @@ func (a *handlers) knownKey(ctx context.Context, workspaceID, keyID string) erro
 	return err
 }
 
-// explained decides. That a request would be refused is an answer; only what keeps from deciding is an error.
+// explained returns the decision. A rejected request is a result, not an error.
 func (a *handlers) explained(ctx context.Context, q ExplainQuery) (Explanation, error) {
 	decision, err := a.Explainer.Explain(ctx, q)
-	answer := Explanation{Decision: decision}
+	result := Explanation{Decision: decision}
 	if err == nil {
-		return answer, nil
+		return result, nil
 	}
 	fault, ok := errors.AsType[*llm.Error](err)
 	if !ok || decision == nil || fault.Status() >= http.StatusInternalServerError {
 		return Explanation{}, err
 	}
-	answer.Refusal = &requests.Failure{Code: fault.Kind.Code(), Message: fault.Message, Origin: string(fault.Kind.Origin())}
-	return answer, nil
+	result.Refusal = &requests.Failure{Code: fault.Kind.Code(), Message: fault.Message, Origin: string(fault.Kind.Origin())}
+	return result, nil
 }
 
-// Explainer decides as the gateway would, and calls nobody.
+// Explainer decides like the gateway without calling a provider.
 type Explainer interface {
-	// Explain returns the decision. Where there is no target it returns the decision with an *llm.Error.
+	// Explain returns the decision. Without a target it returns the decision and an *llm.Error.
 	Explain(ctx context.Context, q ExplainQuery) (*route.Decision, error)
 }
 
-// ExplainQuery is a request to be decided on.
+// ExplainQuery is a request to explain.
 type ExplainQuery struct {
 	WorkspaceID string
-	KeyID       string // whose rules apply; empty for none
+	KeyID       string // key whose restrictions apply; empty for none
 	Endpoint    string // chat/completions or embeddings
 	Body        []byte
-	Tradeoff    string      // as x-fairlead-tradeoff gives it; empty for none
-	Draft       *policy.Set // in place of the policies in force, those of the instance included; nil for those in force
-	RequestID   string      // a logged request, instead of a body; requestlog.ErrNotFound for an unknown one
+	Tradeoff    string      // value of x-fairlead-tradeoff; empty for none
+	Draft       *policy.Set // replaces the active policies, including those of the instance; nil for the active policies
+	RequestID   string      // logged request instead of a body
 }

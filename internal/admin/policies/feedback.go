@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// FeedbackSummary is what the workspace's feedback comes to.
+// FeedbackSummary is the effect of ratings on routing.
 type FeedbackSummary struct {
 	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
 	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
@@ -21,7 +21,7 @@ type FeedbackSummary struct {
 	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
-// ModelFeedback is what ratings say about one model.
+// ModelFeedback sums up the ratings of a model.
 type ModelFeedback struct {
 	Model     string         `json:"model"`
 	Corrected bool           `json:"corrected" doc:"Whether ratings affect the routing of this model. false without valid ratings and for removed models."`
@@ -30,14 +30,14 @@ type ModelFeedback struct {
 	Tasks     []TaskFeedback `json:"tasks" doc:"Ratings by task."`
 }
 
-// TaskFeedback is what ratings say about one model at one kind of work.
+// TaskFeedback sums up the ratings of a model for a task.
 type TaskFeedback struct {
 	Task  string `json:"task"`
 	Words string `json:"words" doc:"Readable description of the correction." example:"+0.06 on code, 214 ratings"`
 	RatingFigures
 }
 
-// RatingFigures sum up ratings that count.
+// RatingFigures are the figures of valid ratings.
 type RatingFigures struct {
 	Ratings int        `json:"ratings"`
 	Score   *float64   `json:"score" doc:"Mean rating. null without ratings."`
@@ -47,7 +47,7 @@ type RatingFigures struct {
 	Newest  *time.Time `json:"newest"`
 }
 
-// SignalCount says how often a model's answers gave a signal.
+// SignalCount is the number of signals of a model.
 type SignalCount struct {
 	Model  string `json:"model"`
 	Task   string `json:"task"`
@@ -107,12 +107,12 @@ func (a *handlers) resetFeedback(ctx context.Context, c *api.Call, in *resetFeed
 	return a.getFeedback(ctx, c, nil)
 }
 
-// resetRatings is what the audit log shows of a reset.
+// resetRatings is a reset in the audit log.
 type resetRatings struct {
 	Ratings map[string]int `json:"ratings"` // by model
 }
 
-// countedRatings are how many ratings there are of each model; nil for a model without any.
+// countedRatings returns the number of ratings by model, or nil if there are none.
 func countedRatings(s *feedback.Summary, model string) map[string]int {
 	var counts map[string]int
 	for i := range s.Models {
@@ -150,7 +150,7 @@ func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
 	return v
 }
 
-// ratingFigures tell nothing where there is nothing: a mean of no ratings is none.
+// ratingFigures returns no means without ratings.
 func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
 	v := RatingFigures{Ratings: f.Ratings, Newest: api.Time(f.Newest)}
 	if f.Ratings == 0 {

@@ -15,10 +15,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// policyRows bounds how many policies figures are told for, those that are gone included.
+// policyRows is the maximum number of policies in a response.
 const policyRows = 1000
 
-// PolicyTraffic says what policies did to the requests of a period.
+// PolicyTraffic holds the figures of policies in a period.
 type PolicyTraffic struct {
 	From     time.Time    `json:"from"`
 	To       time.Time    `json:"to"`
@@ -26,7 +26,7 @@ type PolicyTraffic struct {
 	Policies []PolicyHits `json:"policies" doc:"Active policies in evaluation order, then removed policies."`
 }
 
-// PolicyHits are the requests that one policy decided: where its word made the outcome another one, or refused.
+// PolicyHits are the requests that a policy changed or rejected.
 type PolicyHits struct {
 	Name         string       `json:"name"`
 	Source       string       `json:"source" enum:"instance,workspace,gone" doc:"Owner of the policy. gone if the policy was removed."`
@@ -79,7 +79,7 @@ func (a *handlers) getPolicyTraffic(ctx context.Context, c *api.Call, in *policy
 	return api.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}), nil
 }
 
-// policyTally puts policies and their figures together.
+// policyTally collects policies and their figures.
 type policyTally struct {
 	figures  map[string]*requestlog.Figures
 	requests int64
@@ -96,7 +96,7 @@ func newPolicyTally(groups []requestlog.Group, requests int64) *policyTally {
 	return t
 }
 
-// add lists the policies of a set. A name that stands in two sets has its figures at the first, which is heard first.
+// add lists the policies of a set. Figures of a name in two sets belong to the first set, which is evaluated first.
 func (t *policyTally) add(source string, set *policy.Set) {
 	for _, p := range set.Policies() {
 		t.list = append(t.list, t.hits(p.Name, source, p.Active()))
@@ -104,7 +104,7 @@ func (t *policyTally) add(source string, set *policy.Set) {
 	}
 }
 
-// all adds those that are gone.
+// all adds removed policies.
 func (t *policyTally) all(groups []requestlog.Group) []PolicyHits {
 	for i := range groups {
 		if t.figures[groups[i].Name] != nil {

@@ -17,10 +17,10 @@ import (
 	"fairlead/internal/policystore"
 )
 
-// workspaceSet is what the policies of a workspace are called in traces.
+// workspaceSet is the source of workspace policies in traces.
 const workspaceSet = "workspace"
 
-// PolicyBook is everything the page of policies shows.
+// PolicyBook is the data of the policies page.
 type PolicyBook struct {
 	Instance  InstancePolicies  `json:"instance" doc:"Policies of the instance. They are evaluated first, and workspace policies cannot override them."`
 	Workspace WorkspacePolicies `json:"workspace"`
@@ -30,7 +30,7 @@ type PolicyBook struct {
 	Reason    *string           `json:"reason" doc:"Why the policies cannot be edited. null if editable."`
 }
 
-// InstancePolicies are those of the configuration file. They cannot be changed here.
+// InstancePolicies are the policies of the configuration file.
 type InstancePolicies struct {
 	Source   string          `json:"source" doc:"Policies as YAML."`
 	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
@@ -38,7 +38,7 @@ type InstancePolicies struct {
 	File     *string         `json:"file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
 }
 
-// WorkspacePolicies are a workspace's own, in their newest version.
+// WorkspacePolicies are the newest policies of a workspace.
 type WorkspacePolicies struct {
 	PolicyVersion
 	Source   string          `json:"source" doc:"YAML as saved, including comments. Empty before the first version."`
@@ -46,7 +46,7 @@ type WorkspacePolicies struct {
 	Problems []PolicyProblem `json:"problems" doc:"Policies that are not fully active because they refer to removed models, providers or tags."`
 }
 
-// PolicyVersion says who saved what when.
+// PolicyVersion describes a version.
 type PolicyVersion struct {
 	Version int64      `json:"version" doc:"Version number, starting at 1. 0 before the first version."`
 	Hash    string     `json:"hash" doc:"Content hash, independent of formatting."`
@@ -56,7 +56,7 @@ type PolicyVersion struct {
 	Note    string     `json:"note" doc:"Reason for the change."`
 }
 
-// PolicyField is a name that conditions can use.
+// PolicyField is a field available in conditions.
 type PolicyField struct {
 	Name   string   `json:"name" example:"request.task"`
 	Type   string   `json:"type" doc:"text, number, true or false, texts by name, or time."`
@@ -64,7 +64,7 @@ type PolicyField struct {
 	Values []string `json:"values" doc:"Allowed values, if the list is closed."`
 }
 
-// PolicyNames are what effects can name.
+// PolicyNames are the names available in effects.
 type PolicyNames struct {
 	Models    []string `json:"models"`
 	Providers []string `json:"providers"`
@@ -121,7 +121,7 @@ func policyFields() []PolicyField {
 	return list
 }
 
-// policiesClosed says why the caller cannot save policies; empty when they can.
+// policiesClosed returns why the caller cannot save policies, or an empty string.
 func (a *handlers) policiesClosed(c *api.Call) string {
 	if !c.Actor.May(account.ManagePolicies) {
 		return api.AsError(api.Denied(c.Actor, account.ManagePolicies)).Message
@@ -129,7 +129,7 @@ func (a *handlers) policiesClosed(c *api.Call) string {
 	return a.ReadOnly()
 }
 
-// instancePolicies writes them anew: the file that they stand in holds more than policies.
+// instancePolicies formats the policies again, because the file contains more than policies.
 func (a *handlers) instancePolicies(c *api.Call) InstancePolicies {
 	set := a.Policies.Instance()
 	v := InstancePolicies{Policies: set.Policies(), Version: set.Version()}
@@ -158,7 +158,7 @@ func (a *handlers) workspacePolicies(ctx context.Context, c *api.Call) (Workspac
 	}, nil
 }
 
-// newestPolicies returns the version with number 0 while there is none.
+// newestPolicies returns version 0 if there is none.
 func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (policystore.Version, error) {
 	v, err := a.Versions.Version(ctx, workspaceID, 0)
 	if errors.Is(err, policystore.ErrNotFound) {
@@ -167,7 +167,7 @@ func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (poli
 	return v, err
 }
 
-// written are the policies of a text that was right when it was saved, whether what it names still exists or not.
+// written parses a saved source, even if it refers to removed names.
 func (a *handlers) written(source string) []policy.Policy {
 	world := a.Policies.World()
 	world.Open = true
@@ -175,7 +175,7 @@ func (a *handlers) written(source string) []policy.Policy {
 	return set.Policies()
 }
 
-// policyVersions shows versions with the names of those who saved them.
+// policyVersions returns versions with the names of their authors.
 func (a *handlers) policyVersions(ctx context.Context, c *api.Call, versions []policystore.Version) ([]PolicyVersion, error) {
 	ids := make([]string, len(versions))
 	for i := range versions {
@@ -207,7 +207,7 @@ func (a *handlers) savePolicies(ctx context.Context, c *api.Call, in *savePolici
 	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
 }
 
-// replacePolicies saves a text, notes that in the audit log, and returns what is in force afterwards.
+// replacePolicies saves policies, records the change, and returns the active policies.
 func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, source string, basedOn int64, note string) (*api.Output[WorkspacePolicies], error) {
 	if closed := a.policiesClosed(c); closed != "" {
 		return nil, llm.Errorf(llm.Conflict, "%s", closed)
@@ -218,7 +218,7 @@ func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, sou
 	}
 	saved, problems, err := a.Versions.Save(ctx, c.WorkspaceID, source, basedOn, note, cmp.Or(c.Actor.AccountID, c.Actor.KeyID))
 	if errors.Is(err, policystore.ErrConflict) {
-		return nil, a.outrun(ctx, c.WorkspaceID, err)
+		return nil, a.conflict(ctx, c.WorkspaceID, err)
 	}
 	if err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, sou
 	return api.Respond(view), nil
 }
 
-// outrun tells somebody that another was faster, and how far they are now.
-func (a *handlers) outrun(ctx context.Context, workspaceID string, cause error) error {
+// conflict returns the error for a newer version.
+func (a *handlers) conflict(ctx context.Context, workspaceID string, cause error) error {
 	newest, err := a.newestPolicies(ctx, workspaceID)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (a *handlers) outrun(ctx context.Context, workspaceID string, cause error) 
 	return e
 }
 
-// notedVersion is a version as the audit log shows it; the text stays in the list of versions.
+// notedVersion is a version in the audit log, without its source.
 type notedVersion struct {
 	Version int64  `json:"version"`
 	Hash    string `json:"hash"`

@@ -18,7 +18,7 @@ type PolicyVersionList struct {
 	Versions []PolicyVersion `json:"versions" doc:"Newest first. The first version is active."`
 }
 
-// PolicyVersionText is one version with what it says.
+// PolicyVersionText is a version with its source.
 type PolicyVersionText struct {
 	PolicyVersion
 	Source   string          `json:"source" doc:"YAML as saved."`

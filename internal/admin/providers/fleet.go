@@ -8,36 +8,33 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Fleet shows the models and providers that the instance has, as they are at the moment of the call.
+// Fleet returns the current models and providers of the instance.
 type Fleet interface {
-	// Models lists every model that has a target or is known to the catalog and named by the configuration, by name.
+	// Models lists the models with a target, sorted by name.
 	Models() []ModelState
-	// Providers lists the configured providers in the order of the configuration.
+	// Providers lists the providers in configuration order.
 	Providers() []ProviderState
-	// Known reports whether a caller can mean a model by the name, here or in the catalog; if not, near lists names that
-	// are near to it.
-	Known(name string) (known bool, near []string)
 }
 
-// ModelState is a model with the places where it runs.
+// ModelState is a model with its targets.
 type ModelState struct {
 	Model   *catalog.Model
 	Targets []TargetState
 }
 
-// TargetState is a target and what recent calls say about it.
+// TargetState is a target with its health.
 type TargetState struct {
 	Target   *provider.Target
 	Health   TargetHealth
-	PriceSet bool // the price was set by hand, through Prices
+	PriceSet bool // the price was set through Prices
 }
 
-// TargetHealth is what recent calls say about one target; zero values are not known.
+// TargetHealth is the health of a target according to recent calls. Zero values are unknown.
 type TargetHealth struct {
 	Circuit   string // closed, half_open, open
-	Reason    string // why it is not closed
+	Reason    string // why the circuit is not closed
 	NextProbe time.Time
-	Latency   time.Duration // usual time to the first token
+	Latency   time.Duration // typical time to the first token
 	TokensPS  float64
 	Calls     int64 // recent calls, and how many of them failed
 	Failures  int64
@@ -56,16 +53,16 @@ type ProviderState struct {
 	Headroom    *Headroom
 }
 
-// CredentialState is what may be shown of a credential.
+// CredentialState describes a credential without its secret.
 type CredentialState struct {
 	ID      string
 	Hint    string // the last four characters
 	Source  string // "env OPENAI_API_KEY", "file", "dashboard"
 	Resting time.Time
-	Reason  string // why it rests
+	Reason  string // why it is backing off
 }
 
-// Headroom is what a provider last said about its own rate limits; nil numbers were not told.
+// Headroom is the remaining rate limit last reported by a provider. nil is unknown.
 type Headroom struct {
 	Requests *int64
 	Tokens   *int64
@@ -74,44 +71,44 @@ type Headroom struct {
 
 // Prober tests providers and closes their circuits.
 type Prober interface {
-	// Test makes one cheap call to the provider; what it finds wrong is in the answer. account.ErrNotFound for
-	// a name that is not configured.
+	// Test makes a free call to the provider. Failures are part of the result. It returns account.ErrNotFound for an
+	// unknown provider.
 	Test(ctx context.Context, providerName string) (ProbeResult, error)
-	// ResetCircuits closes every circuit of the provider and ends the rest of its credentials.
+	// ResetCircuits closes the circuits of the provider and ends the backoff of its credentials.
 	ResetCircuits(ctx context.Context, providerName string) error
 }
 
-// ProbeResult is what a test of a provider found.
+// ProbeResult is the result of a test.
 type ProbeResult struct {
 	OK       bool
-	Untested bool // there is no call that costs nothing; Error says why
+	Untested bool // the provider has no free endpoint; Error has the reason
 	Latency  time.Duration
-	Status   int       // the provider's; 0 when none came
-	Models   []string  // that the provider says it has
-	Error    string    // exactly what went wrong, without secrets
-	Cause    error     // why no answer came; nil where one did
-	Clock    time.Time // of the provider, when it answered; zero when it does not tell
+	Status   int       // HTTP status of the provider; 0 without a response
+	Models   []string  // reported by the provider
+	Error    string    // error message without secrets
+	Cause    error     // why there was no response; nil if there was one
+	Clock    time.Time // Date header of the response; zero if absent
 }
 
-// Credentials adds and removes the credentials that are kept in the vault. Those of environment and file are fixed.
+// Credentials adds and removes credentials in the vault. Credentials from the environment and the file cannot be changed.
 type Credentials interface {
-	// AddCredential stores a secret for the provider and uses it at once. account.ErrNotFound for a name that is not
-	// configured.
+	// AddCredential stores a secret for the provider and uses it immediately. It returns account.ErrNotFound for an
+	// unknown provider.
 	AddCredential(ctx context.Context, providerName, secret string) (CredentialState, error)
-	// RemoveCredential returns account.ErrNotFound for an id that is not in the vault.
+	// RemoveCredential returns account.ErrNotFound for an ID that is not in the vault.
 	RemoveCredential(ctx context.Context, providerName, credentialID string) error
 }
 
-// Switch turns providers on and off until the next change.
+// Switch enables and disables providers.
 type Switch interface {
-	// SetEnabled returns account.ErrNotFound for a name that is not configured.
+	// SetEnabled returns account.ErrNotFound for an unknown provider.
 	SetEnabled(ctx context.Context, providerName string, enabled bool) error
 }
 
-// Prices sets the prices of targets by hand.
+// Prices overrides the prices of targets.
 type Prices interface {
-	// SetPrice uses the price from the next request on; nil goes back to what configuration and catalog say.
-	// account.ErrNotFound for a target that there is not, or for a nil price where none was set.
+	// SetPrice sets the price from the next request on. nil removes the override. It returns account.ErrNotFound for an
+	// unknown target, and for nil without an override.
 	SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error
 }
 

@@ -15,10 +15,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// trafficSpan is the period that shares of traffic are told for.
+// trafficSpan is the period of traffic figures.
 const trafficSpan = 24 * time.Hour
 
-// ModelView is a model with its targets and its part of the traffic.
+// ModelView is a model with its targets and traffic.
 type ModelView struct {
 	Name         string             `json:"name"`
 	Vendor       string             `json:"vendor"`
@@ -51,7 +51,7 @@ type TargetView struct {
 	Health    TargetHealthView `json:"health"`
 }
 
-// PriceView is a price card in dollars.
+// PriceView is a price in US dollars.
 type PriceView struct {
 	Input      money.Amount  `json:"input_per_mtok_usd"`
 	Output     money.Amount  `json:"output_per_mtok_usd"`
@@ -64,7 +64,7 @@ type PriceView struct {
 	AsOf       string        `json:"as_of"`
 }
 
-// TierView prices a whole request once its prompt is longer than above_tokens.
+// TierView is the price of requests with a prompt longer than above_tokens.
 type TierView struct {
 	Above      int64         `json:"above_tokens"`
 	Input      money.Amount  `json:"input_per_mtok_usd"`
@@ -73,7 +73,7 @@ type TierView struct {
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
 }
 
-// TargetHealthView is what recent calls say about a target.
+// TargetHealthView is the health of a target.
 type TargetHealthView struct {
 	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
 	Reason       *string    `json:"reason" doc:"Failure class that opened the circuit."`
@@ -85,7 +85,7 @@ type TargetHealthView struct {
 	ErrorPercent *float64   `json:"error_percent" doc:"Share of recent calls that failed. null for callers who are not operators."`
 }
 
-// ModelList holds every model.
+// ModelList holds all models.
 type ModelList struct {
 	Models []ModelView `json:"models"`
 }
@@ -117,7 +117,7 @@ func (a *handlers) listModels(ctx context.Context, c *api.Call, _ *struct{}) (*a
 	return api.Respond(list), nil
 }
 
-// traffic returns the last day's figures by model or provider, and the number of all requests.
+// traffic returns the figures of the last day by model or provider, and the total number of requests.
 func (a *handlers) traffic(ctx context.Context, workspaceID, by string) (map[string]requests.FigureSet, int64, error) {
 	now := a.Now()
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
@@ -159,8 +159,7 @@ func targetViews(targets []TargetState) []TargetView {
 	return list
 }
 
-// hideCalls takes out what counts the calls of every workspace. Whether a circuit is open, and how fast a target is,
-// everybody may know: decisions are explained by it.
+// hideCalls removes the figures of other workspaces. Circuits and latencies stay visible because they explain decisions.
 func hideCalls(targets []TargetView) {
 	for i := range targets {
 		targets[i].Health.Calls, targets[i].Health.ErrorPercent = 0, nil
@@ -198,7 +197,7 @@ func priceView(p *catalog.Price) *PriceView {
 	return v
 }
 
-// rate is a price per million tokens as an amount: both count nano-dollars.
+// rate converts a price per million tokens to an amount. Both are nano-dollars.
 func rate(r *money.Rate) *money.Amount {
 	if r == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"fairlead/internal/money"
 )
 
-// PricePath names a target whose price is set. It is exported because huma reads embedded fields only then.
+// PricePath is a target in a path. It is exported because huma requires it for embedded fields.
 type PricePath struct {
 	Name     string `path:"name" maxLength:"200" doc:"Model name. Encode a slash as %2F."`
 	Provider string `path:"provider" maxLength:"100" doc:"Provider name."`
 }
 
-// PriceInput is a price card set by hand. Rates that are not given are not asked for: cached tokens cost as fresh ones.
+// PriceInput is a price override. Cached tokens cost the same as uncached tokens if their price is omitted.
 type PriceInput struct {
 	Input      money.Amount  `json:"input_per_mtok_usd" doc:"US dollars per million uncached input tokens. 0 for free models."`
 	Output     money.Amount  `json:"output_per_mtok_usd" doc:"US dollars per million output tokens. 0 for free models."`
@@ -65,7 +65,7 @@ func (a *handlers) deletePrice(ctx context.Context, c *api.Call, in *PricePath) 
 	return nil, err
 }
 
-// changePrice changes the price, notes that in the audit log, and returns the target as it is afterwards.
+// changePrice changes a price, records the change, and returns the changed target.
 func (a *handlers) changePrice(ctx context.Context, c *api.Call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
 	if a.Prices == nil {
 		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
@@ -84,7 +84,7 @@ func (a *handlers) changePrice(ctx context.Context, c *api.Call, at PricePath, a
 	return after, a.Record(ctx, c.Actor, action, at.Provider+"/"+at.Name, noted(before), noted(after))
 }
 
-// noted is a price as the audit log shows it; nothing where it is not known.
+// noted returns the price for the audit log, or nil if it is unknown.
 func noted(t *TargetState) any {
 	if t.Target.Price == nil {
 		return nil
@@ -92,7 +92,7 @@ func noted(t *TargetState) any {
 	return priceView(t.Target.Price)
 }
 
-// target finds a model at a provider.
+// target looks up a target.
 func (a *handlers) target(at PricePath) (*TargetState, error) {
 	for _, m := range a.Fleet.Models() {
 		for _, t := range m.Targets {
@@ -104,7 +104,7 @@ func (a *handlers) target(at PricePath) (*TargetState, error) {
 	return nil, account.ErrNotFound
 }
 
-// price is the card, or what is wrong with it.
+// price validates the input.
 func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 	problems := []api.Problem{}
 	rate := func(param string, amount *money.Amount) *money.Rate {
@@ -114,7 +114,7 @@ func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 		if *amount < 0 {
 			problems = append(problems, api.Problem{In: "body", Param: param, Message: "must not be negative"})
 		}
-		return new(money.Rate(*amount)) // both count nano-dollars
+		return new(money.Rate(*amount)) // both are nano-dollars
 	}
 	p := &catalog.Price{
 		Input: *rate("input_per_mtok_usd", &in.Input), Output: *rate("output_per_mtok_usd", &in.Output),

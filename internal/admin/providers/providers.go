@@ -29,7 +29,7 @@ type ProviderView struct {
 	SharePercent *float64           `json:"share_percent"`
 }
 
-// CredentialView is what is shown of a credential; the secret itself is never read back.
+// CredentialView describes a credential without its secret.
 type CredentialView struct {
 	ID           string     `json:"id"`
 	Hint         string     `json:"hint" doc:"Last four characters."`
@@ -40,19 +40,19 @@ type CredentialView struct {
 	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
 }
 
-// HeadroomView is what is left of a provider's rate limits.
+// HeadroomView is the remaining rate limit of a provider.
 type HeadroomView struct {
 	Requests *int64    `json:"requests"`
 	Tokens   *int64    `json:"tokens"`
 	At       time.Time `json:"at"`
 }
 
-// ProviderList holds every provider.
+// ProviderList holds all providers.
 type ProviderList struct {
 	Providers []ProviderView `json:"providers"`
 }
 
-// ProviderTest is what a test call found.
+// ProviderTest is the result of a test.
 type ProviderTest struct {
 	OK        bool     `json:"ok"`
 	Tested    bool     `json:"tested" doc:"false if the provider has no free endpoint to call. This is not a failure."`
@@ -62,7 +62,7 @@ type ProviderTest struct {
 	Error     *string  `json:"error" doc:"Error message."`
 }
 
-// ProviderPath names a provider. It is exported because huma reads embedded fields only then.
+// ProviderPath names a provider. It is exported because huma requires it for embedded fields.
 type ProviderPath struct {
 	Name string `path:"name" maxLength:"100" doc:"Provider name."`
 }
@@ -96,11 +96,11 @@ func (a *handlers) listProviders(ctx context.Context, c *api.Call, _ *struct{}) 
 	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
 	for i := range providers {
 		v := providerView(&providers[i])
-		if !c.Actor.Operator { // how the gateway reaches a provider is the matter of whoever runs it
+		if !c.Actor.Operator { // connection details are only for operators
 			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
 			hideCalls(v.Targets)
 			if v.Health == "ok" && traffic[v.Name].Attempts == 0 {
-				v.Health = "unknown" // only others have called it
+				v.Health = "unknown" // only other workspaces have called it
 			}
 		}
 		v.Traffic = traffic[v.Name]
@@ -159,7 +159,7 @@ func (a *handlers) resetProvider(ctx context.Context, c *api.Call, in *ProviderP
 	return nil, a.Record(ctx, c.Actor, "provider.reset", in.Name, nil, nil)
 }
 
-// provider finds a configured provider.
+// provider looks up a provider.
 func (a *handlers) provider(name string) (*ProviderState, error) {
 	providers := a.Fleet.Providers()
 	for i := range providers {
@@ -184,7 +184,7 @@ func providerView(s *ProviderState) ProviderView {
 	return v
 }
 
-// providerHealth sums a provider's targets up in one word.
+// providerHealth summarizes the health of a provider's targets.
 func providerHealth(s *ProviderState) string {
 	open, recovering, calls := 0, 0, int64(0)
 	for _, t := range s.Targets {

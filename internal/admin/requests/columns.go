@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// column is one column of an export. Its value is nil when unknown; texts are those that callers can choose.
+// column is one column of an export. value returns nil if unknown, and a string only for text set by clients.
 type column struct {
 	name  string
 	value func(*RequestRow) any
 }
 
-// columns are all that an export can have, in their usual order.
+// columns are all columns of an export, in default order.
 var columns = []column{
 	{"id", func(r *RequestRow) any { return r.ID }},
 	{"time", func(r *RequestRow) any { return r.Time.Format(time.RFC3339Nano) }},
@@ -59,7 +59,7 @@ var columns = []column{
 	{"preview", func(r *RequestRow) any { return r.Preview }},
 }
 
-// usualColumns is how many of the columns are written when none are asked for.
+// usualColumns is the number of columns that are exported by default.
 const usualColumns = 25
 
 func orNil[T any](p *T) any {
@@ -84,7 +84,7 @@ func tagText(tags map[string]string) string {
 	return strings.Join(parts, ";")
 }
 
-// cell is the value in CSV. Only texts are neutralised: a number of ours begins with a minus for a good reason.
+// cell returns the value in CSV. Only strings are neutralized, so that negative numbers are unchanged.
 func (c column) cell(r *RequestRow) string {
 	switch v := c.value(r).(type) {
 	case nil:
@@ -96,7 +96,7 @@ func (c column) cell(r *RequestRow) string {
 	}
 }
 
-// json is the value in JSON.
+// json returns the value in JSON.
 func (c column) json(r *RequestRow) ([]byte, error) { return json.Marshal(c.value(r)) }
 
 func columnNames() []string {
@@ -107,7 +107,7 @@ func columnNames() []string {
 	return names
 }
 
-// chooseColumns reads a list of names.
+// chooseColumns parses a list of column names.
 func chooseColumns(list string) ([]column, error) {
 	if list == "" {
 		return columns[:usualColumns], nil

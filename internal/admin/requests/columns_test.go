@@ -44,7 +44,7 @@ func FuzzNeutral(f *testing.F) {
 	})
 }
 
-func TestPriceSourceIsOneWord(t *testing.T) {
+func TestPriceSourceIsKindOfPrice(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		"models.dev+litellm+openrouter": "list", "vendor page": "list", "": "list", "override": "override",

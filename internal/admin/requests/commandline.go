@@ -7,18 +7,17 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// What follows lets the command line show requests in the API's own words. Its user is the operator, who may read
-// everything on the machine.
+// The functions below show requests on the command line. Its user is the operator, who can read everything.
 
-// RowOf is an entry as the API lists it.
+// RowOf returns the row of an entry.
 func RowOf(e *requestlog.Entry) RequestRow { return requestRow(e, account.CommandLine(e.WorkspaceID)) }
 
-// DetailOf is a whole entry as the API shows it.
+// DetailOf returns the details of an entry.
 func DetailOf(e *requestlog.Entry) RequestDetail {
 	return requestDetail(e, account.CommandLine(e.WorkspaceID))
 }
 
-// BodyOf is the texts of a request as the API shows them, or why they are not there.
+// BodyOf returns the bodies of a request, or why they are not available.
 func BodyOf(state requestlog.BodyState, body requestlog.Body) RequestBody {
 	if state != requestlog.BodyStored {
 		return absentBody(state).Body
@@ -28,10 +27,10 @@ func BodyOf(state requestlog.BodyState, body requestlog.Body) RequestBody {
 	}
 }
 
-// Sheet writes entries as the API exports them.
+// Sheet exports entries.
 type Sheet struct{ sheet sheet }
 
-// NewSheet writes the format csv or jsonl with these columns, joined by commas; empty for the usual ones.
+// NewSheet returns a Sheet in the format csv or jsonl. columns is a comma-separated list, or empty for the default columns.
 func NewSheet(w io.Writer, format, columns string) (*Sheet, error) {
 	chosen, err := chooseColumns(columns)
 	if err != nil {
@@ -40,17 +39,17 @@ func NewSheet(w io.Writer, format, columns string) (*Sheet, error) {
 	return &Sheet{newSheet(format, w, chosen)}, nil
 }
 
-// Columns lists the names of all columns in their usual order.
+// Columns lists all columns in default order.
 func Columns() []string { return columnNames() }
 
-// Begin writes what comes before the first entry.
+// Begin writes the header.
 func (s *Sheet) Begin() error { return s.sheet.begin() }
 
-// Write adds one entry.
+// Write writes an entry.
 func (s *Sheet) Write(e *requestlog.Entry) error {
 	row := RowOf(e)
 	return s.sheet.row(&row)
 }
 
-// Flush sends what was written.
+// Flush sends buffered entries.
 func (s *Sheet) Flush() error { return s.sheet.flush() }

@@ -21,9 +21,9 @@ import (
 
 const (
 	exportPage = 200
-	// exportStall is how long a reader may take for one page before the export is cut.
+	// exportStall is the time limit for reading a page.
 	exportStall = time.Minute
-	// exportSearch is how long one page is searched for; the next one goes on from there.
+	// exportSearch is the time limit of the search for a page. The next page continues the search.
 	exportSearch = 2 * time.Second
 )
 
@@ -61,11 +61,11 @@ func (a *handlers) exportRequests(ctx context.Context, c *api.Call, in *exportIn
 		return nil, err
 	}
 	if f.To.IsZero() {
-		f.To = a.Now() // what arrives meanwhile is not part of it
+		f.To = a.Now() // exclude requests that arrive during the export
 	}
 	first, next, err := a.exportPage(ctx, f, "")
 	if err != nil {
-		return nil, err // while the status can still say so
+		return nil, err // the status has not been sent yet
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
@@ -73,13 +73,13 @@ func (a *handlers) exportRequests(ctx context.Context, c *api.Call, in *exportIn
 		out.SetStatus(http.StatusOK)
 		if err := a.export(ctx, c.Actor, f, first, next, inZone(zone, newSheet(in.Format, out.BodyWriter(), chosen))); err != nil {
 			a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
-			panic(http.ErrAbortHandler) // cut, so that a part is not taken for the whole
+			panic(http.ErrAbortHandler) // abort the connection, so that the partial export is not mistaken for a complete one
 		}
 	}}, nil
 }
 
-// exportPage reads a page and says where the next one begins; empty when there is none. A search that takes long is no
-// end of it: what it has found goes out, and the next page goes on searching.
+// exportPage returns a page and the start of the next one, which is empty on the last page. A search that reaches its
+// time limit returns a partial page, and the next page continues the search.
 func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before string) (page []requestlog.Entry, next string, err error) {
 	page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: before, Limit: exportPage, Within: exportSearch})
 	if unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err); partial {
@@ -91,7 +91,7 @@ func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before s
 	return page, next, err
 }
 
-// export writes page after page; each is read only when the one before has gone out.
+// export writes all pages. A page is loaded after the previous one was sent.
 func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, next string, out sheet) error {
 	if err := out.begin(); err != nil {
 		return err
@@ -116,11 +116,11 @@ func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Fi
 	}
 }
 
-// sheet is a form that rows can be written in.
+// sheet is an export format.
 type sheet interface {
 	begin() error
 	row(r *RequestRow) error
-	flush() error // sends what was written
+	flush() error // sends buffered rows
 }
 
 func newSheet(format string, w io.Writer, columns []column) sheet {
@@ -130,13 +130,13 @@ func newSheet(format string, w io.Writer, columns []column) sheet {
 	return &csvSheet{out: w, w: csv.NewWriter(w), columns: columns}
 }
 
-// zonedSheet writes times as they are in a zone.
+// zonedSheet writes times in a time zone.
 type zonedSheet struct {
 	sheet
 	zone *time.Location
 }
 
-// inZone makes a sheet write its times in a zone; nil is UTC, which they are in.
+// inZone returns a sheet that writes times in a zone. nil is UTC.
 func inZone(zone *time.Location, s sheet) sheet {
 	if zone == nil {
 		return s
@@ -149,7 +149,7 @@ func (s zonedSheet) row(r *RequestRow) error {
 	return s.sheet.row(r)
 }
 
-// csvSheet writes CSV with a line of names on top.
+// csvSheet writes CSV with a header.
 type csvSheet struct {
 	out     io.Writer
 	w       *csv.Writer
@@ -180,8 +180,8 @@ func (s *csvSheet) flush() error {
 	return api.Flush(s.out, exportStall)
 }
 
-// neutral returns text that no spreadsheet runs as a formula. Spreadsheets in many locales split a comma-separated file at
-// semicolons, even within quotes, so a formula is also neutralised behind a semicolon. Control characters are escaped:
+// neutral returns text that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a comma-separated file at
+// semicolons, even within quotes, so formulas after a semicolon are neutralized as well. Control characters are escaped:
 // they could end a row, or control a terminal.
 func neutral(s string) string {
 	var b strings.Builder
@@ -211,7 +211,7 @@ func writePrintable(b *strings.Builder, r rune) {
 	}
 }
 
-// isControl reports whether a character controls a terminal or breaks a line instead of being shown.
+// isControl reports whether a character is a control character or a line separator.
 func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
 
 // escapeControls escapes the control characters that encoding/json leaves in a string: DEL and those above it.
@@ -226,7 +226,7 @@ func escapeControls(encoded []byte) []byte {
 	return []byte(b.String())
 }
 
-// lineSheet writes one JSON object a line, its members in the order of the columns.
+// lineSheet writes one JSON object per line, with fields in column order.
 type lineSheet struct {
 	w       io.Writer
 	columns []column

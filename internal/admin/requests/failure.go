@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// did says of a provider what a class of failure means, to be read after its name.
-var did = map[llm.Kind]string{
+// failureTexts describes failure classes. The text follows the name of a provider.
+var failureTexts = map[llm.Kind]string{
 	llm.UpstreamConnect:       "could not be reached",
 	llm.UpstreamTimeout:       "timed out",
 	llm.UpstreamRateLimited:   "is rate limiting",
@@ -27,15 +27,15 @@ var did = map[llm.Kind]string{
 	llm.HedgeLost:             "was slower than the hedged attempt",
 }
 
-// words is what a class of failure means; what is no class is said as it is.
+// FailureText returns the description of a failure class, or class itself if it is unknown.
 func FailureText(class string) string {
-	if text, ok := did[llm.Kind(class)]; ok {
+	if text, ok := failureTexts[llm.Kind(class)]; ok {
 		return text
 	}
 	return class
 }
 
-// fallbackReason says why another target served than the first choice; empty when it was the first choice.
+// fallbackReason returns why the first choice did not serve the request, or an empty string if it did.
 func fallbackReason(e *requestlog.Entry) string {
 	if e.DecisionKind != route.Fallback {
 		return ""
@@ -54,7 +54,7 @@ func fallbackReason(e *requestlog.Entry) string {
 	return "the first choice was backing off or at its limit and was not tried"
 }
 
-// The ways in which a price is known.
+// Kinds of prices.
 const (
 	priceList     = "list"
 	PriceOverride = "override"
@@ -62,8 +62,8 @@ const (
 	priceLocal    = "local"
 )
 
-// priceSource puts the source of a price card in one word. What is no override and no word of the provider itself is a
-// list price, whichever lists it was read from.
+// PriceSource returns the kind of a price source. Any source other than an override, the provider or a local server is a
+// list price.
 func PriceSource(source string) string {
 	switch source {
 	case PriceOverride, priceLocal:

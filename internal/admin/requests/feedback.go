@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/feedback"
 )
 
-// RatingView is what somebody, or the answer itself, says about one answer.
+// RatingView is a rating or signal of a response.
 type RatingView struct {
 	ID        string    `json:"id"`
 	RequestID string    `json:"request_id"`
@@ -29,7 +29,7 @@ type RatingView struct {
 	Task      string    `json:"task" doc:"Task of the prompt according to the predictor. Empty if it was not classified."`
 }
 
-// RatingList holds what was said about a request.
+// RatingList holds the ratings of a request.
 type RatingList struct {
 	Ratings []RatingView `json:"ratings" doc:"Oldest first."`
 }
@@ -78,13 +78,13 @@ func (a *handlers) rateRequest(ctx context.Context, c *api.Call, in *rateRequest
 	return api.Respond(ratingView(&saved, c.Actor)), nil
 }
 
-// notedRating is a rating as the audit log shows it; the comment stays with the request.
+// notedRating is a rating in the audit log, without the comment.
 type notedRating struct {
 	Score float64 `json:"score"`
 	Label string  `json:"label,omitempty"`
 }
 
-// earlierRating is what the same rater said before; nil when nothing.
+// earlierRating returns the previous rating by the same rater, or nil.
 func (a *handlers) earlierRating(ctx context.Context, r *feedback.Rating) (any, error) {
 	ratings, err := a.Ratings.Of(ctx, r.WorkspaceID, r.RequestID)
 	if err != nil {
@@ -121,7 +121,7 @@ func ratingView(r *feedback.Rating, by account.Actor) RatingView {
 		Model: r.Model, Task: string(r.Task),
 	}
 	if !by.May(account.ReadBodies) {
-		v.Comment = nil // it may quote the answer
+		v.Comment = nil // it can quote the response
 	}
 	return v
 }

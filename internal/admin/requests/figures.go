@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// FigureFilters are the query parameters that figures can be narrowed by: those that roll-ups know.
+// FigureFilters are the filters that roll-ups support.
 type FigureFilters struct {
 	From      string `query:"from" default:"now-24h" doc:"Inclusive start: RFC 3339 or relative, such as now-24h."`
 	To        string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
@@ -20,24 +20,24 @@ type FigureFilters struct {
 	Source    string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground."`
 }
 
-// ZoneChoice is the query parameter that says where days begin.
+// ZoneChoice is the parameter for the time zone of days.
 type ZoneChoice struct {
 	Zone string `query:"zone" maxLength:"100" doc:"IANA time zone for daily figures. Defaults to UTC." example:"Europe/Paris"`
 }
 
-// location reads the zone; nil is UTC.
+// Location returns the time zone. nil is UTC.
 func (z ZoneChoice) Location() (*time.Location, error) {
 	if z.Zone == "" || z.Zone == "UTC" {
 		return nil, nil
 	}
 	zone, err := time.LoadLocation(z.Zone)
-	if err != nil || z.Zone == "Local" { // the machine's own zone is nobody's choice
+	if err != nil || z.Zone == "Local" { // do not expose the zone of the server
 		return nil, api.Invalid("query", "zone", "must be an IANA time zone name, such as Europe/Paris")
 	}
 	return zone, nil
 }
 
-// FigureSet are sums over requests. Amounts cover only the requests whose cost is known.
+// FigureSet sums up requests. Amounts cover only requests with a known cost.
 type FigureSet struct {
 	Requests        int64        `json:"requests"`
 	Served          int64        `json:"served" doc:"Requests served by a target. Costs and latencies are known only for these."`
@@ -67,7 +67,7 @@ type FigureSet struct {
 	TTFTP50MS       *int64       `json:"ttft_p50_ms"`
 }
 
-// rollup reads the part of the filters that roll-ups can answer.
+// ParseRollup parses the filters that roll-ups support.
 func ParseRollup(c *api.Call, in *FigureFilters, now time.Time) (requestlog.RollupFilter, error) {
 	query := OnlyFilters(c.Params)
 	query.Set("from", in.From)
@@ -90,8 +90,8 @@ func RollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 	}
 }
 
-// triedSet are the figures of one model or provider: its errors are the attempts that failed there, also when another
-// served the request. Roll-ups of earlier versions have not counted attempts.
+// AttemptFigures returns the figures of one model or provider. Its errors are failed attempts, even if another target
+// served the request. Roll-ups of earlier versions do not count attempts.
 func AttemptFigures(f *requestlog.Figures) FigureSet {
 	v := FiguresOf(f)
 	if f.Attempts > 0 {

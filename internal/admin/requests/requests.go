@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// countLimit is where counting stops: beyond it a number helps nobody and costs time.
+// countLimit is the maximum count of matching requests.
 const countLimit = 100_000
 
-// searchTime is how long a search may keep somebody waiting before it shows what it has found.
+// searchTime is the time limit of a search. A search that reaches it returns a partial page.
 const searchTime = 600 * time.Millisecond
 
 // Filters marks the input of an operation that selects requests. The operation has the query parameters of
@@ -50,17 +50,17 @@ func (Filters) QueryParameters() []*huma.Param {
 type RequestPage struct {
 	Requests []RequestRow `json:"requests"`
 	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
-	// A search that took too long shows what it has found: going on from before goes on searching.
+	// Unfinished is true if the search reached its time limit. The next page continues the search.
 	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
 }
 
-// RequestCount is how many requests match.
+// RequestCount is the number of matching requests.
 type RequestCount struct {
 	Count int  `json:"count"`
 	More  bool `json:"more" doc:"Whether there are more requests than count."`
 }
 
-// RequestBody holds the texts of a request, or says why they are not there.
+// RequestBody holds the bodies of a request, or why they are not available.
 type RequestBody struct {
 	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
 	Reason   *string `json:"reason" doc:"Why the bodies are not available. null if they are."`
@@ -118,17 +118,17 @@ func (a *handlers) listRequests(ctx context.Context, c *api.Call, in *listReques
 	if err != nil && !partial {
 		return nil, err
 	}
-	answer := RequestPage{Requests: make([]RequestRow, 0, len(entries))}
+	result := RequestPage{Requests: make([]RequestRow, 0, len(entries))}
 	for i := range entries {
-		answer.Requests = append(answer.Requests, requestRow(&entries[i], c.Actor))
+		result.Requests = append(result.Requests, requestRow(&entries[i], c.Actor))
 	}
 	if len(entries) == in.Limit && (page.Sort == "" || page.Sort == "time") {
-		answer.Before = new(entries[len(entries)-1].ID)
+		result.Before = new(entries[len(entries)-1].ID)
 	}
 	if partial {
-		answer.Before, answer.Unfinished = &unfinished.Before, true
+		result.Before, result.Unfinished = &unfinished.Before, true
 	}
-	return api.Respond(answer), nil
+	return api.Respond(result), nil
 }
 
 func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (*api.Output[RequestCount], error) {
@@ -153,13 +153,13 @@ func (a *handlers) getRequest(ctx context.Context, c *api.Call, in *requestPath)
 }
 
 const (
-	freshEntry = time.Minute     // how old an id may be for its entry to be still on the way to the log
-	entryWait  = 2 * time.Second // how long to wait for it
+	freshEntry = time.Minute     // age of an ID up to which its entry may not be in the log yet
+	entryWait  = 2 * time.Second // time limit of the wait
 	entryPause = 50 * time.Millisecond
 )
 
-// entry reads one entry. That of a request which came in a moment ago is waited for: callers hear of a request before
-// the log has it.
+// entry loads an entry. It waits for the entry of a recent request, because clients receive a request ID before the log
+// has the entry.
 func (a *handlers) entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
 	received, ours := id.Time(requestID)
 	fresh := ours && strings.HasPrefix(requestID, "req_") && a.Now().Sub(received).Abs() < freshEntry
@@ -184,7 +184,7 @@ func (a *handlers) getRequestBody(ctx context.Context, c *api.Call, in *requestP
 	}
 	body, err := a.Requests.EntryBody(ctx, c.WorkspaceID, in.ID)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return absentBody(requestlog.BodyExpired), nil // it was stored, so retention has taken it
+		return absentBody(requestlog.BodyExpired), nil // it was stored and has been deleted by retention
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
 	return api.Respond(RequestBody{State: string(state), Reason: new(reasons[state])})
 }
 
-// bodyText makes stored bytes safe to be shown as JSON text.
+// bodyText converts a stored body to valid UTF-8.
 func bodyText(b []byte) *string {
 	if len(b) == 0 {
 		return nil
@@ -221,12 +221,12 @@ func bodyText(b []byte) *string {
 	return new(strings.ToValidUTF8(string(b), "\uFFFD"))
 }
 
-// filter reads the query's filters for the caller's workspace. A preset may also name an order.
+// ParseFilter parses the filters for the caller's workspace. A preset can set the sort order.
 func ParseFilter(c *api.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	f, page, err := requestlog.ParseFilter(OnlyFilters(c.Params), now)
 	f.WorkspaceID = c.WorkspaceID
 	if f.Q != "" && !c.Actor.May(account.ReadBodies) {
-		return f, page, api.Denied(c.Actor, account.ReadBodies) // a search would tell what the texts say
+		return f, page, api.Denied(c.Actor, account.ReadBodies) // a search would reveal the bodies
 	}
 	return f, page, err
 }
@@ -242,8 +242,8 @@ func OnlyFilters(query url.Values) url.Values {
 	return filters
 }
 
-// Eraser deletes entries with their texts.
+// Eraser deletes entries and their bodies.
 type Eraser interface {
-	// DeleteEntries deletes what the filter selects and returns how many they were; a dry run only counts them.
+	// DeleteEntries deletes matching entries and returns their number. A dry run only counts them.
 	DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error)
 }

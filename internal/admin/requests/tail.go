@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	tailBatch     = 250 * time.Millisecond // between two batches, so that a page repaints at most four times a second
+	tailBatch     = 250 * time.Millisecond // between two batches: at most four updates per second
 	tailCounts    = 5 * time.Second        // between two batches that only count
 	tailHeartbeat = 15 * time.Second
-	tailCheck     = time.Second // how long somebody who may no longer watch is still told
-	tailStall     = time.Minute // a reader that takes longer is cut
-	tailBacklog   = 500         // requests told to somebody who comes back
-	maxTails      = 256         // at a time
-	maxTailsEach  = 64          // of one workspace, so that none keeps the others from watching
+	tailCheck     = time.Second // interval of permission checks
+	tailStall     = time.Minute // time limit for reading an event
+	tailBacklog   = 500         // maximum number of requests after a reconnect
+	maxTails      = 256         // concurrent streams
+	maxTailsEach  = 64          // concurrent streams of a workspace
 )
 
-// TailBatch is what is new since the batch before.
+// TailBatch holds the updates since the previous batch.
 type TailBatch struct {
 	Requests []RequestRow `json:"requests" doc:"Requests in the order in which they started or ended. A running request is sent again when it ends."`
 	Ended    int          `json:"ended" doc:"Number of requests that ended since the previous batch."`
@@ -59,7 +59,7 @@ func (a *handlers) tailRequests(ctx context.Context, c *api.Call, in *tailInput)
 	if err != nil {
 		return nil, err
 	}
-	f.To = time.Time{} // a tail has no end
+	f.To = time.Time{} // a live view has no end
 	if c.Method() == http.MethodHead {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (a *handlers) tailRequests(ctx context.Context, c *api.Call, in *tailInput)
 		in.After = in.LastEventID
 	}
 	if in.Rows == "none" {
-		in.After = "" // what was missed is told by whatever the count makes the reader load again
+		in.After = "" // the client reloads its data after each count
 	}
 	if !a.tails.enter(c.WorkspaceID) {
 		return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
@@ -80,11 +80,11 @@ func (a *handlers) tailRequests(ctx context.Context, c *api.Call, in *tailInput)
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		defer a.tails.leave(c.WorkspaceID)
 		out.SetHeader("Content-Type", "text/event-stream")
-		out.SetHeader("X-Accel-Buffering", "no") // proxies must not hold events back
+		out.SetHeader("X-Accel-Buffering", "no") // disable buffering in proxies
 		out.SetStatus(http.StatusOK)
 		watch, cancel := context.WithCancel(ctx)
 		defer cancel()
-		t := &tail{api: a, call: c, out: out, told: map[string]bool{}, every: tailBatch}
+		t := &tail{api: a, call: c, out: out, sent: map[string]bool{}, every: tailBatch}
 		if in.Rows == "none" {
 			t.counting, t.every = true, tailCounts
 		}
@@ -101,7 +101,7 @@ type tails struct {
 	each map[string]int
 }
 
-// enter takes a place, if there is one.
+// enter counts a new stream. It returns false at the maximum.
 func (t *tails) enter(workspaceID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *tails) leave(workspaceID string) {
 	}
 }
 
-// backlog lists what was stored after the id, oldest first.
+// backlog lists the entries after an ID, oldest first.
 func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
 	if after == "" {
 		return nil, nil
@@ -149,21 +149,21 @@ type tail struct {
 	api  *handlers
 	call *api.Call
 	out  huma.Context
-	told map[string]bool // ended requests of the backlog: the feed may tell of them again
+	sent map[string]bool // requests of the backlog, which the feed can repeat
 
-	counting bool          // no rows, only how many ended
+	counting bool          // only counts, no rows
 	every    time.Duration // between two batches
 }
 
 func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {
-	if err := t.write(": hello\n\n"); err != nil { // lets the browser know that it is connected
+	if err := t.write(": connected\n\n"); err != nil { // opens the stream in the browser
 		return err
 	}
 	if err := t.batch(backlog, 0); err != nil {
 		return err
 	}
 	for i := range backlog {
-		t.told[backlog[i].Entry.ID] = true
+		t.sent[backlog[i].Entry.ID] = true
 	}
 	checked := t.api.Now()
 	for {
@@ -186,7 +186,7 @@ func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []re
 	}
 }
 
-// next waits for news; no news within a heartbeat's time is none.
+// next waits for updates. Without updates it sends a heartbeat.
 func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestlog.Update, int, error) {
 	soon, cancel := context.WithTimeout(ctx, tailHeartbeat)
 	defer cancel()
@@ -197,11 +197,10 @@ func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestl
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
-	return nil, 0, t.write(": still here\n\n")
+	return nil, 0, t.write(": heartbeat\n\n")
 }
 
-// recheck asks again whether the caller may watch, and what: sessions end, keys are revoked, members removed or given another role
-// meanwhile.
+// recheck checks the permissions of the caller again, because sessions end, keys are revoked and roles change.
 func (t *tail) recheck() error {
 	again, err := t.api.Readmit(t.call, account.ReadRequests)
 	if err != nil {
@@ -212,18 +211,18 @@ func (t *tail) recheck() error {
 	return err
 }
 
-// end tells why there is nothing more to come.
+// end sends the error that ends the stream.
 func (t *tail) end(ctx context.Context, cause error) error {
 	e := t.api.ClientError(ctx, t.call, cause)
 	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", e.Body(t.call.RequestID)))
 }
 
-// batch writes updates as one event; what the backlog has told already is left out.
+// batch writes updates as one event, without requests that were sent in the backlog.
 func (t *tail) batch(updates []requestlog.Update, lost int) error {
 	b, last := TailBatch{Lost: lost}, ""
 	for i := range updates {
 		u := &updates[i]
-		if t.told[u.Entry.ID] {
+		if t.sent[u.Entry.ID] {
 			continue
 		}
 		row := requestRow(&u.Entry, t.call.Actor)
@@ -258,7 +257,7 @@ func (t *tail) write(s string) error {
 	return api.Flush(t.out.BodyWriter(), tailStall)
 }
 
-// pause waits, unless ctx ends before.
+// pause waits for d or the end of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// Verification says whether a logged decision comes out the same when it is computed again.
+// Verification is the result of recomputing a logged decision.
 type Verification struct {
 	Same        bool         `json:"same" doc:"Whether the recomputed decision equals the logged one."`
 	Recomputed  bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
@@ -19,7 +19,7 @@ type Verification struct {
 	Missing     []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
 }
 
-// Difference is one thing that comes out otherwise.
+// Difference is a difference between the logged and the recomputed decision.
 type Difference struct {
 	What       string `json:"what"`
 	Logged     string `json:"logged"`

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// RequestRow is one request as lists and tails show it.
+// RequestRow is a request in a list.
 type RequestRow struct {
 	ID        string    `json:"id" doc:"Request ID, as returned in x-request-id."`
 	Time      time.Time `json:"time"`
@@ -56,7 +56,7 @@ type RequestRow struct {
 	IP        string            `json:"ip"`
 }
 
-// Tokens are the token counts of a request, in classes that exclude each other; reasoning is a part of output.
+// Tokens are the token counts of a request in disjoint classes. Reasoning is part of output.
 type Tokens struct {
 	Input      int64 `json:"input" doc:"Uncached input tokens."`
 	CacheRead  int64 `json:"cache_read"`
@@ -66,14 +66,14 @@ type Tokens struct {
 	Estimated  bool  `json:"estimated" doc:"Whether the gateway counted the tokens because the provider reported no usage or implausible usage."`
 }
 
-// Failure is the error that a client was given.
+// Failure is the error returned to a client.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message" doc:"Error message. Replaced by a fixed text for callers without read_bodies if it can quote the request."`
 	Origin  string `json:"origin" enum:"client,gateway,policy,provider"`
 }
 
-// RequestDetail is one request with its trace, attempts and bills.
+// RequestDetail is a request with its trace, attempts and cost breakdown.
 type RequestDetail struct {
 	RequestRow
 	Trace          *route.Decision   `json:"trace,omitempty" doc:"Trace of the decision. Absent if no decision was made."`
@@ -93,7 +93,7 @@ type RequestDetail struct {
 	BodyState      string            `json:"body_state" doc:"stored, or why the bodies are not available."`
 }
 
-// AttemptView is one try at one target. Times run from the start of the attempt, start_ms from that of the request.
+// AttemptView is an attempt. Times are relative to the start of the attempt, start_ms to the start of the request.
 type AttemptView struct {
 	Provider     string        `json:"provider"`
 	Model        string        `json:"model"`
@@ -116,7 +116,7 @@ type AttemptView struct {
 	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
 }
 
-// BillView prices a request row by row; the rows sum to the total exactly.
+// BillView is the cost breakdown of a request. The rows sum to the total exactly.
 type BillView struct {
 	Rows   []BillRow    `json:"rows"`
 	Total  money.Amount `json:"total_usd"`
@@ -126,7 +126,7 @@ type BillView struct {
 	Card   string       `json:"card" doc:"Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price."`
 }
 
-// BillRow is one line of a bill.
+// BillRow is one row of a cost breakdown.
 type BillRow struct {
 	Class   string        `json:"class" doc:"input, cache_read, cache_write, output or request."`
 	Tokens  *int64        `json:"tokens"`
@@ -134,7 +134,7 @@ type BillRow struct {
 	Amount  money.Amount  `json:"amount_usd"`
 }
 
-// requestRow leaves out the beginning of the prompt for those who may not read texts.
+// requestRow omits the preview for callers without read_bodies.
 func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	row := RequestRow{
 		ID: e.ID, Time: e.Time.UTC(), State: "done",
@@ -166,8 +166,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	return row
 }
 
-// withoutText returns the message of a failure without text of the request. Providers quote prompts in their errors, and
-// so do the messages about malformed requests.
+// withoutText hides messages that can quote the request: errors of providers and of malformed requests.
 func withoutText(f *Failure) string {
 	switch llm.Origin(f.Origin) {
 	case llm.FromGateway, llm.FromPolicy:
@@ -193,7 +192,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	return d
 }
 
-// attemptView leaves out what concerns only the operator, and text of the request that the actor may not read.
+// attemptView omits data for operators and bodies that the actor cannot read.
 func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// BudgetView bounds spending per period.
+// BudgetView is a budget.
 type BudgetView struct {
 	Amount      money.Amount `json:"amount_usd"`
 	Period      string       `json:"period" enum:"day,week,month,total"`
@@ -19,7 +19,7 @@ type BudgetView struct {
 	WarnOnly    bool         `json:"warn_only,omitempty" doc:"Warn instead of rejecting requests when the budget is used up."`
 }
 
-// BudgetUseView is how much of a budget is used up in its current period.
+// BudgetUseView is the use of a budget in the current period.
 type BudgetUseView struct {
 	Spent    money.Amount `json:"spent_usd"`
 	Held     money.Amount `json:"held_usd" doc:"Reserved for requests in progress."`
@@ -27,6 +27,7 @@ type BudgetUseView struct {
 	ResetsAt *time.Time   `json:"resets_at"`
 }
 
+// Change converts an update of a budget.
 func Change(f api.Field[BudgetView]) **account.Budget {
 	if !f.Given {
 		return nil
@@ -43,6 +44,7 @@ func (v *BudgetView) Budget() *account.Budget {
 	}
 }
 
+// ViewOf returns the view of a budget, or nil.
 func ViewOf(b *account.Budget) *BudgetView {
 	if b == nil {
 		return nil
@@ -50,6 +52,7 @@ func ViewOf(b *account.Budget) *BudgetView {
 	return &BudgetView{Amount: b.Amount, Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly}
 }
 
+// UseViewOf returns the view of the use of the budget of owner, or nil.
 func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *BudgetUseView {
 	use, ok := all[owner]
 	if !ok || b == nil {
@@ -60,14 +63,14 @@ func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *Budge
 
 // Reader reads the use of budgets.
 type Reader interface {
-	// BudgetUse returns the use of the current period by key id, with the workspace's own under its id. Keys and
-	// workspaces without a budget are left out.
+	// BudgetUse returns the use in the current period by key ID, and of the workspace by its ID. Keys and workspaces
+	// without a budget are omitted.
 	BudgetUse(ctx context.Context, workspaceID string) (map[string]BudgetUse, error)
 }
 
-// BudgetUse is how much of a budget is used up in its current period.
+// BudgetUse is the use of a budget in the current period.
 type BudgetUse struct {
 	Spent    money.Amount
-	Held     money.Amount // reserved for requests under way
-	ResetsAt time.Time    // zero for never
+	Held     money.Amount // reserved for requests in progress
+	ResetsAt time.Time    // zero if the budget never resets
 }

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// AuditEntry says who changed what.
+// AuditEntry is an event of the audit log.
 type AuditEntry struct {
 	ID     string          `json:"id"`
 	At     time.Time       `json:"at"`
@@ -71,7 +71,7 @@ func (a *handlers) listAudit(ctx context.Context, c *api.Call, in *auditInput) (
 	return api.Respond(page), nil
 }
 
-// invitationLabel is what to call an invitation that nobody has accepted; empty for anything else.
+// invitationLabel returns the label of an open invitation, or an empty string for other objects.
 func invitationLabel(e *account.AuditEvent) string {
 	if !strings.HasPrefix(e.Object, "inv_") {
 		return ""
@@ -85,15 +85,15 @@ func invitationLabel(e *account.AuditEvent) string {
 	return "Invitation as " + facts.Role
 }
 
-// AuditLog says who changed what; account.Service does it.
+// AuditLog reads audit events.
 type AuditLog interface {
-	// Audit returns a page, newest first, older than the event before (empty for the newest).
+	// Audit returns a page of events, newest first, older than the event before. Empty before selects the newest events.
 	Audit(ctx context.Context, workspaceID, before string, limit int) ([]account.AuditEvent, error)
 }
 
-// Names knows what to call those whom the audit log speaks of, also when they left.
+// Names looks up the names of accounts, including former members.
 type Names interface {
-	// Names maps ids of accounts to their last known addresses, and ids of the workspace's invitations to the addresses
-	// of whoever accepted them. What is not known is left out.
+	// Names maps account IDs to their last known email addresses, and invitation IDs of the workspace to the addresses
+	// of the accounts that accepted them. Unknown IDs are omitted.
 	Names(ctx context.Context, workspaceID string, ids []string) (map[string]string, error)
 }

@@ -31,7 +31,7 @@ type InvitationList struct {
 	Invitations []InvitationView `json:"invitations"`
 }
 
-// Joined says which workspace was joined.
+// Joined is the workspace of an accepted invitation.
 type Joined struct {
 	WorkspaceID string `json:"workspace_id"`
 	Role        string `json:"role"`

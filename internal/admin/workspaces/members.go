@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/admin/api"
 )
 
-// MemberView is a person in the workspace.
+// MemberView is a member of the workspace.
 type MemberView struct {
 	AccountID string    `json:"account_id"`
 	Email     string    `json:"email"`
@@ -25,7 +25,7 @@ type MemberList struct {
 	Members []MemberView `json:"members"`
 }
 
-// MemberPath names a member. It is exported because huma reads embedded fields only then.
+// MemberPath names a member. It is exported because huma requires it for embedded fields.
 type MemberPath struct {
 	AccountID string `path:"account_id" maxLength:"64" doc:"Account ID of the member."`
 }
@@ -86,8 +86,8 @@ type RevokedKey struct {
 	Name string `json:"name"`
 }
 
-// KeepKeys is the choice to keep the keys of a removed member. It is exported because huma reads embedded fields only
-// then.
+// KeepKeys is the parameter to keep the keys of a removed member. It is exported because huma requires it for embedded
+// fields.
 type KeepKeys struct {
 	KeepKeys bool `query:"keep_keys" doc:"Keep the keys that the member created instead of revoking them."`
 }

@@ -13,13 +13,13 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// RedactionView says what is taken out of texts before they are stored.
+// RedactionView is a set of redaction rules.
 type RedactionView struct {
 	Builtin []string              `json:"builtin" maxItems:"50" doc:"Names of built-in rules, as listed by get-settings."`
 	Custom  []RedactionCustomRule `json:"custom" maxItems:"100" doc:"Custom rules, at most 20."`
 }
 
-// RedactionCustomRule is a rule of one's own.
+// RedactionCustomRule is a rule of the workspace.
 type RedactionCustomRule struct {
 	Name    string `json:"name" maxLength:"200" doc:"Name used in the replacement: [redacted: name]. Letters, digits, spaces, dashes and underscores."`
 	Pattern string `json:"pattern" maxLength:"2000" doc:"Text to redact, as a regular expression in RE2 syntax. At most 300 bytes."`
@@ -46,7 +46,7 @@ type testRedactionInput struct {
 	}
 }
 
-// redactionTestTime bounds what trying rules may cost.
+// redactionTestTime is the time limit of a test.
 const redactionTestTime = 500 * time.Millisecond
 
 func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedactionInput) (*api.Output[RedactionResult], error) {
@@ -56,7 +56,7 @@ func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedac
 	}
 	if in.Body.Rules != nil {
 		rules = *in.Body.Rules.rules()
-		if err := checkRedaction("rules", &rules); err != nil {
+		if err := validateRedaction("rules", &rules); err != nil {
 			return nil, err
 		}
 	}
@@ -84,20 +84,20 @@ func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact
 	return redact.Rules{Builtin: a.DefaultRedaction()}, nil
 }
 
-// redactionChange reads a change of the rules; null takes the instance's.
+// redactionChange validates a change of the rules. null selects the instance's rules.
 func redactionChange(f api.Field[RedactionView]) (**redact.Rules, error) {
 	if !f.Given {
 		return nil, nil
 	}
 	rules := f.Value.rules()
-	if err := checkRedaction("redaction", rules); err != nil {
+	if err := validateRedaction("redaction", rules); err != nil {
 		return nil, err
 	}
 	return &rules, nil
 }
 
-// checkRedaction tells all problems at once, each with the name of its rule.
-func checkRedaction(param string, rules *redact.Rules) error {
+// validateRedaction returns all problems of the rules in one error.
+func validateRedaction(param string, rules *redact.Rules) error {
 	if rules == nil {
 		return nil
 	}

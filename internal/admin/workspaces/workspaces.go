@@ -105,7 +105,7 @@ func (a *handlers) updateWorkspace(ctx context.Context, c *api.Call, in *updateW
 	change := account.WorkspaceChange{
 		Name: b.Name, DefaultModel: b.DefaultModel.OrZero(), LogBodies: b.LogBodies, Budget: spending.Change(b.Budget),
 	}
-	if err := a.checkModel("default_model", b.DefaultModel.Value); err != nil {
+	if err := a.validateModel("default_model", b.DefaultModel.Value); err != nil {
 		return nil, err
 	}
 	var err error
@@ -125,8 +125,8 @@ func (a *handlers) updateWorkspace(ctx context.Context, c *api.Call, in *updateW
 	return a.workspaceAnswer(ctx, changed)
 }
 
-// checkModel refuses a name that means no model, and says which ones it may mean.
-func (a *handlers) checkModel(param string, name *string) error {
+// validateModel rejects an unknown model name and suggests similar names.
+func (a *handlers) validateModel(param string, name *string) error {
 	if name == nil || *name == "" {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (a *handlers) checkModel(param string, name *string) error {
 	return api.InvalidAll([]api.Problem{p}).With("suggestions", near)
 }
 
-// maxRetention keeps a number of milliseconds within what a duration can hold.
+// maxRetention prevents an overflow of time.Duration.
 const maxRetention = 100 * 365 * 24 * time.Hour
 
 func retention(param string, f api.Field[int64]) (*time.Duration, error) {
