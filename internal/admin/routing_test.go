@@ -17,8 +17,8 @@ import (
 )
 
 // namesOfAcme are what policies can name here.
-func namesOfAcme() policy.World {
-	return policy.World{
+func namesOfAcme() policy.Inventory {
+	return policy.Inventory{
 		Models: []string{"odd", "gpt"}, Providers: []string{"acme"}, Targets: []string{"acme/odd", "acme/gpt"}, Tags: []string{"eu"},
 	}
 }

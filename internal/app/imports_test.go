@@ -214,7 +214,7 @@ var testOnly = []string{
 	"internal/store/pgtest",
 	"internal/provider/providertest",
 	"internal/limit/limittest",
-	"internal/promptcache/prefixtest",
+	"internal/promptcache/cachetest",
 	"internal/cluster/redistest",
 	"internal/cli/clitest",
 }

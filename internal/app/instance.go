@@ -175,4 +175,4 @@ func (f *Fleet) Test(ctx context.Context, name string) (providers.ProbeResult, e
 }
 
 // World says what policies may name.
-func (f *Fleet) World() policy.World { return f.fleet.World() }
+func (f *Fleet) World() policy.Inventory { return f.fleet.World() }

@@ -81,7 +81,7 @@ func (b bridge) SetPrice(ctx context.Context, providerName, model string, price 
 			book.Set(known, catalog.Listing{Provider: providerName, Model: model, Upstream: t.Upstream, Op: t.Model.Op, Price: price}, now)
 			return nil
 		}
-		if set := book.Find(providerName, model); set == nil || !set.ByHand() || !book.Remove(providerName, model, now) {
+		if set := book.Find(providerName, model); set == nil || !set.Manual() || !book.Remove(providerName, model, now) {
 			return account.ErrNotFound
 		}
 		return nil

@@ -116,12 +116,12 @@ func TestWrongInstancePoliciesAreProblemsOfTheConfiguration(t *testing.T) {
      |                                  ^^^
   fix: correct the condition: write &&        [E2040]
 
-error: FILE line 9: policy "stay-inside": no provider is called "opnai"
+error: FILE line 9: policy "stay-inside": unknown provider "opnai"
    9 |     allow: {tags: [inside], providers: [opnai]}
      |                                         ^^^^^ did you mean "openai"?
   fix: correct the name        [E2035]
 
-error: FILE line 10: policy "ours": no model is called "house/our-modle"
+error: FILE line 10: policy "ours": unknown model "house/our-modle"
   10 |   - {name: ours, pin: house/our-modle}
      |                       ^^^^^^^^^^^^^^^ did you mean "house/our-model"?
   fix: correct the name        [E2035]

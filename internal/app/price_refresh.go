@@ -67,12 +67,12 @@ func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time)
 		return err
 	}
 	for _, change := range diff.Changes {
-		if change.State == importer.Refused {
+		if change.State == importer.Rejected {
 			a.log.Warn("price rejected", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
 		}
 	}
 	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
-		"rejected", diff.Count(importer.Refused), "unchanged", diff.Unchanged)
+		"rejected", diff.Count(importer.Rejected), "unchanged", diff.Unchanged)
 	return nil
 }
 

@@ -179,7 +179,7 @@ func (k *keeper) keep(ctx context.Context, e *requestlog.Entry) error {
 // into force: what they name may be gone since, switched off or without a credential, and is no reason to refuse a fleet.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.World()
-	w.Open = a.fleet.Load() != nil && loaded == a.loaded()
+	w.AllowUnknown = a.fleet.Load() != nil && loaded == a.loaded()
 	return providerset.ReadPolicies(loaded, w)
 }
 

@@ -18,7 +18,7 @@ func priced(req llm.Request) (Terms, *provider.Target) {
 		Input: money.PerMillion(2), Output: money.PerMillion(8), CacheWriteLong: &long, AudioInput: &audio, AudioOutput: &spoken, Source: "test",
 		Services: []catalog.Service{{Name: "flex", Factor: 500}, {Name: "priority", Factor: 2000}},
 	}
-	price = price.Followed(&catalog.Price{Input: money.PerMillion(100), Output: money.PerMillion(100), Source: "later"}, until)
+	price = price.FollowedBy(&catalog.Price{Input: money.PerMillion(100), Output: money.PerMillion(100), Source: "later"}, until)
 	t := &provider.Target{Provider: "p", Model: &catalog.Model{Name: "m", Op: llm.Chat, MaxOutput: 1000}, Upstream: "m", Price: price}
 	req.Op = llm.Chat
 	return Terms{Request: &req, At: until.Add(-time.Second)}, t

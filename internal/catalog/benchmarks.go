@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// familySource begins the source of a quality that was taken over from a predecessor.
+// familySource starts the source of a quality inherited from a predecessor.
 const familySource = "family: "
 
-// readBenchmarks gives the models their published scores. A model newer than the boards has those of the predecessor that
-// its quality comes from, too.
+// readBenchmarks loads the published scores of the models. A model newer than the benchmarks also gets the scores of
+// the predecessor that its quality comes from.
 func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error {
 	err := eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
 		b := row.benchmark()
@@ -36,7 +36,7 @@ func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error 
 	return nil
 }
 
-// inherited are the predecessor's scores.
+// inherited returns the predecessor's scores.
 func inherited(models map[string]*Model, m *Model) []Benchmark {
 	name, ok := strings.CutPrefix(m.QualitySource, familySource)
 	if kin := models[name]; ok && kin != nil && !strings.HasPrefix(kin.QualitySource, familySource) {
@@ -48,7 +48,7 @@ func inherited(models map[string]*Model, m *Model) []Benchmark {
 func (r record) benchmark() Benchmark {
 	b := Benchmark{Name: r.text("benchmark"), Source: r.text("source"), AsOf: r.text("as_of")}
 	if b.Name == "" || b.Source == "" || b.AsOf == "" {
-		r.fail("a benchmark has a name, a source and a date")
+		r.fail("a benchmark needs a name, a source and a date")
 	}
 	value, err := strconv.ParseFloat(r.text("value"), 64)
 	if err != nil || !(value >= 0 && value <= 1) {

@@ -15,7 +15,7 @@ func TestBenchmarksArePlausible(t *testing.T) {
 	for _, m := range defaults(t).Models() {
 		if m.Op != llm.Chat {
 			if len(m.Benchmarks) > 0 {
-				t.Errorf("%s is no chat model and has scores of one", m.Name)
+				t.Errorf("%s is not a chat model but has scores", m.Name)
 			}
 			continue
 		}
@@ -37,7 +37,7 @@ func TestBenchmarksArePlausible(t *testing.T) {
 	}
 }
 
-func TestANewModelHasTheScoresOfItsPredecessor(t *testing.T) {
+func TestNewModelInheritsScores(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	young, _ := c.Model("gpt-6-sol")
@@ -50,7 +50,7 @@ func TestANewModelHasTheScoresOfItsPredecessor(t *testing.T) {
 	}
 }
 
-func TestAQualitySetByHandGoesBeforeTheBoards(t *testing.T) {
+func TestManualQualityTakesPrecedenceOverBenchmarks(t *testing.T) {
 	t.Parallel()
 	quality := 0.3
 	c := defaults(t).With(Overrides{{Model: "gpt-5", Quality: &quality}})

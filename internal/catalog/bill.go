@@ -17,20 +17,19 @@ type Row struct {
 	Amount money.Amount `json:"amount"`
 }
 
-// Bill prices usage row by row: the rows exclude each other, and Total is their exact sum.
+// Bill is usage priced row by row. The rows do not overlap, and Total is their exact sum.
 type Bill struct {
 	Rows   []Row        `json:"rows"`
 	Total  money.Amount `json:"total"`
 	Source string       `json:"source"`
 	AsOf   string       `json:"as_of,omitempty"`
-	Card   string       `json:"card,omitempty"` // which of the price's cards: "base", ">272k", "flex", "promotion until 2026-12-31"
+	Card   string       `json:"card,omitempty"` // the card applied: "base", ">272k", "flex", "promotion until 2026-12-31"
 }
 
-// Bill prices the usage with the card as it stands. Tokens of a class without a rate of its own cost what the ordinary
-// ones of their kind cost. Usage of a service tier that the price does not know is priced as ordinary, and the card
-// says so.
+// Bill prices the usage with the current card. A class of tokens without its own rate costs the standard rate of its
+// kind. Usage of an unknown service tier is priced at the standard rate, and Card says so.
 func (p *Price) Bill(u llm.Usage) Bill {
-	const usual = 4 // rows
+	const usual = 4 // rows of an ordinary bill
 	bill := Bill{Rows: make([]Row, 0, usual), Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
 	for _, row := range p.rows(u) {
 		if row.Tokens == 0 && optional(row.Class) {
@@ -46,32 +45,32 @@ func (p *Price) Bill(u llm.Usage) Bill {
 	return bill
 }
 
-// Cost is the total of Bill.
+// Cost returns the total of Bill.
 func (p *Price) Cost(u llm.Usage) money.Amount {
 	rates := p.Rates(u.Prompt(), u.ServiceTier)
 	return rates.Cost(&u)
 }
 
-// Rates are those of one card, with one for every class of tokens. Routing prices several usages at each candidate of each
-// request: it takes the rates once, and needs no rows.
+// Rates are the rates of one card, with a rate for every class of tokens. Routing prices several usages per candidate
+// and request, so it computes the rates once and needs no rows.
 type Rates struct {
 	Input, AudioInput, CacheRead, CacheWrite, CacheWriteLong, Output, AudioOutput money.Rate
 	PerRequest                                                                    money.Amount
 }
 
-// Rates are what holds for prompts of this length in a service tier. Classes without a rate of their own have that of the
-// ordinary tokens of their kind.
+// Rates returns the rates for prompts of this length in a service tier. Classes without their own rate have the
+// standard rate of their kind.
 func (p *Price) Rates(prompt int64, service string) Rates {
 	card := p.card(prompt, service)
-	write := or(card.CacheWrite, card.Input)
+	write := rateOr(card.CacheWrite, card.Input)
 	return Rates{
-		Input: card.Input, AudioInput: or(card.AudioInput, card.Input), CacheRead: or(card.CacheRead, card.Input),
-		CacheWrite: write, CacheWriteLong: or(card.CacheWriteLong, write),
-		Output: card.Output, AudioOutput: or(card.AudioOutput, card.Output), PerRequest: p.PerRequest,
+		Input: card.Input, AudioInput: rateOr(card.AudioInput, card.Input), CacheRead: rateOr(card.CacheRead, card.Input),
+		CacheWrite: write, CacheWriteLong: rateOr(card.CacheWriteLong, write),
+		Output: card.Output, AudioOutput: rateOr(card.AudioOutput, card.Output), PerRequest: p.PerRequest,
 	}
 }
 
-// Cost is what the usage comes to at these rates.
+// Cost returns the cost of the usage at these rates.
 func (r *Rates) Cost(u *llm.Usage) money.Amount {
 	audioIn, audioOut, long := parts(u)
 	total := r.Input.Cost(u.Input - audioIn).Add(r.AudioInput.Cost(audioIn))
@@ -80,12 +79,12 @@ func (r *Rates) Cost(u *llm.Usage) money.Amount {
 	return total.Add(r.PerRequest)
 }
 
-// optional classes are left out of a bill where there is nothing of them.
+// optional reports whether a class without tokens is omitted from a bill.
 func optional(class string) bool {
 	return class == "input_audio" || class == "cache_write_1h" || class == "output_audio"
 }
 
-// rows splits the usage into classes that exclude each other.
+// rows splits the usage into classes that do not overlap.
 func (p *Price) rows(u llm.Usage) [7]Row {
 	rates := p.Rates(u.Prompt(), u.ServiceTier)
 	audioIn, audioOut, long := parts(&u)
@@ -100,26 +99,26 @@ func (p *Price) rows(u llm.Usage) [7]Row {
 	}
 }
 
-// parts are the counts that belong to another one. Never more of them are taken than the whole has: a provider that reports
-// more audio than input is wrong about the audio.
+// parts returns the counts that are part of another count, limited to the whole: a provider that reports more audio
+// than input is wrong about the audio.
 func parts(u *llm.Usage) (audioIn, audioOut, long int64) {
-	return part(u.AudioInput, u.Input), part(u.AudioOutput, u.Output), part(u.CacheWriteLong, u.CacheWrite)
+	return clampPart(u.AudioInput, u.Input), clampPart(u.AudioOutput, u.Output), clampPart(u.CacheWriteLong, u.CacheWrite)
 }
 
 func row(class string, tokens int64, rate money.Rate) Row {
 	return Row{Class: class, Tokens: tokens, Rate: rate, Amount: rate.Cost(tokens)}
 }
 
-func part(n, whole int64) int64 { return min(max(n, 0), max(whole, 0)) }
+func clampPart(n, whole int64) int64 { return min(max(n, 0), max(whole, 0)) }
 
-// card chooses the rates by the length of the prompt, and then by the service tier.
+// card selects the rates by prompt length and then by service tier.
 func (p *Price) card(prompt int64, service string) Tier {
 	card := p.Base()
 	if tier := p.tier(prompt); tier != nil {
 		card = *tier
 	}
 	if s := p.service(service); s != nil {
-		card = card.times(s.Factor)
+		card = card.scale(s.Factor)
 	}
 	return card
 }
@@ -143,8 +142,8 @@ func (p *Price) service(name string) *Service {
 	return nil
 }
 
-// ordinary are the names by which providers report the service tier that the list price is for.
-func ordinary(service string) bool {
+// isStandardTier reports whether a service tier is charged at the list price.
+func isStandardTier(service string) bool {
 	switch service {
 	case "", "auto", "default", "standard", "standard_only", "on_demand", "unspecified":
 		return true
@@ -152,10 +151,10 @@ func ordinary(service string) bool {
 	return false
 }
 
-// base is the name of the card that nothing makes another one of.
+// base is the name of the card without adjustments.
 const base = "base"
 
-// shortened bounds a name that comes from a caller.
+// shortened truncates a name given by a caller.
 func shortened(name string) string {
 	const most = 32
 	return strings.ToValidUTF8(name[:min(most, len(name))], "")
@@ -169,8 +168,8 @@ func (p *Price) cardName(u llm.Usage) string {
 	switch {
 	case p.service(u.ServiceTier) != nil:
 		name = join(name, u.ServiceTier)
-	case !ordinary(u.ServiceTier):
-		name = join(cmp.Or(name, base), "no rate known for service tier "+shortened(u.ServiceTier))
+	case !isStandardTier(u.ServiceTier):
+		name = join(cmp.Or(name, base), "unknown service tier "+shortened(u.ServiceTier))
 	}
 	return cmp.Or(name, base)
 }
@@ -182,7 +181,7 @@ func thousands(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func or(rate *money.Rate, otherwise money.Rate) money.Rate {
+func rateOr(rate *money.Rate, otherwise money.Rate) money.Rate {
 	if rate == nil {
 		return otherwise
 	}

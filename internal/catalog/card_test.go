@@ -20,7 +20,7 @@ func day(text string) time.Time {
 	return t
 }
 
-// full is a price with everything a price can have.
+// full is a price with every field set.
 func full() *Price {
 	return &Price{
 		Input: *rate(10), Output: *rate(50), CacheRead: rate(1), CacheWrite: rate(12.5), CacheWriteLong: rate(20), AudioInput: rate(32), AudioOutput: rate(64),
@@ -30,7 +30,7 @@ func full() *Price {
 	}
 }
 
-func TestBillHasARowForEveryClass(t *testing.T) {
+func TestBillHasRowForEveryClass(t *testing.T) {
 	t.Parallel()
 	u := llm.Usage{
 		Input: 1_000_000, AudioInput: 400_000, CacheRead: 100_000, CacheWrite: 200_000, CacheWriteLong: 50_000,
@@ -64,22 +64,22 @@ func TestBillHasARowForEveryClass(t *testing.T) {
 	}
 }
 
-func TestTheCardFollowsPromptAndServiceTier(t *testing.T) {
+func TestCardDependsOnPromptAndServiceTier(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		usage  llm.Usage
 		card   string
 		amount money.Amount // without the fee
 	}{
-		"short":                       {llm.Usage{Input: 1000}, "base", 10_000_000},
-		"long":                        {llm.Usage{Input: 300_000}, ">200k", 6_000_000_000},
-		"long by what the cache read": {llm.Usage{Input: 1000, CacheRead: 200_000}, ">200k", 20_000_000 + 400_000_000},
-		"flex":                        {llm.Usage{Input: 1000, ServiceTier: "flex"}, "flex", 5_000_000},
-		"long and urgent":             {llm.Usage{Input: 300_000, ServiceTier: "priority"}, ">200k, priority", 12_000_000_000},
-		"an hour's write at priority": {llm.Usage{CacheWrite: 1000, CacheWriteLong: 1000, ServiceTier: "priority"}, "priority", 40_000_000},
-		"the usual tier has names":    {llm.Usage{Input: 1000, ServiceTier: "default"}, "base", 10_000_000},
-		"and more names":              {llm.Usage{Input: 1000, ServiceTier: "on_demand"}, "base", 10_000_000},
-		"an unknown tier says so":     {llm.Usage{Input: 1000, ServiceTier: "scale"}, "base, no rate known for service tier scale", 10_000_000},
+		"short":                            {llm.Usage{Input: 1000}, "base", 10_000_000},
+		"long":                             {llm.Usage{Input: 300_000}, ">200k", 6_000_000_000},
+		"long because of cached input":     {llm.Usage{Input: 1000, CacheRead: 200_000}, ">200k", 20_000_000 + 400_000_000},
+		"flex":                             {llm.Usage{Input: 1000, ServiceTier: "flex"}, "flex", 5_000_000},
+		"long and urgent":                  {llm.Usage{Input: 300_000, ServiceTier: "priority"}, ">200k, priority", 12_000_000_000},
+		"one-hour cache write at priority": {llm.Usage{CacheWrite: 1000, CacheWriteLong: 1000, ServiceTier: "priority"}, "priority", 40_000_000},
+		"names of the standard tier":       {llm.Usage{Input: 1000, ServiceTier: "default"}, "base", 10_000_000},
+		"more names of the standard tier":  {llm.Usage{Input: 1000, ServiceTier: "on_demand"}, "base", 10_000_000},
+		"an unknown tier says so":          {llm.Usage{Input: 1000, ServiceTier: "scale"}, "base, unknown service tier scale", 10_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +92,7 @@ func TestTheCardFollowsPromptAndServiceTier(t *testing.T) {
 	}
 }
 
-// Whatever a provider reports, the parts never make tokens appear or vanish, and nothing is a refund.
+// Parts never change the total number of tokens, and no usage is a refund.
 func TestPartsNeverExceedTheirWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestPartsNeverExceedTheirWhole(t *testing.T) {
 	})
 }
 
-func TestAtChoosesThePeriodAndTheHours(t *testing.T) {
+func TestAtSelectsPeriodAndHours(t *testing.T) {
 	t.Parallel()
 	p := &Price{
 		Input: *rate(4), Output: *rate(8), CacheRead: rate(1), Tiers: []Tier{{Above: 10, Input: *rate(6), Output: *rate(12)}}, Source: "x",
@@ -163,28 +163,28 @@ func TestAtChoosesThePeriodAndTheHours(t *testing.T) {
 	}
 	plain := full()
 	if plain.At(day("2026-05-02")) != plain {
-		t.Error("a price that never changes is copied")
+		t.Error("a constant price is copied")
 	}
 }
 
-func TestWindowsMayWrapAroundTheWeek(t *testing.T) {
+func TestWindowWrapsAroundTheWeek(t *testing.T) {
 	t.Parallel()
 	w := Window{First: time.Saturday, Last: time.Monday}
 	for d := time.Sunday; d <= time.Saturday; d++ {
-		if got, want := w.on(d), d == time.Saturday || d == time.Sunday || d == time.Monday; got != want {
+		if got, want := w.covers(d), d == time.Saturday || d == time.Sunday || d == time.Monday; got != want {
 			t.Errorf("%s: %t", d, got)
 		}
 	}
 }
 
-func TestFollowedKeepsWhatWasAsked(t *testing.T) {
+func TestFollowedByKeepsHistory(t *testing.T) {
 	t.Parallel()
 	first := &Price{Input: *rate(1), Output: *rate(1), Source: "a", Periods: []Period{{Name: "promotion", Until: day("2026-06-01"), Price: Price{Input: *rate(0.5), Source: "p"}}}}
-	second := first.Followed(&Price{Input: *rate(2), Output: *rate(2), Source: "b"}, day("2026-03-01"))
-	third := second.Followed(&Price{Input: *rate(3), Output: *rate(3), Source: "c"}, day("2026-09-01"))
+	second := first.FollowedBy(&Price{Input: *rate(2), Output: *rate(2), Source: "b"}, day("2026-03-01"))
+	third := second.FollowedBy(&Price{Input: *rate(3), Output: *rate(3), Source: "c"}, day("2026-09-01"))
 	for at, want := range map[string]string{"2026-01-01": "p", "2026-02-28": "p", "2026-03-01": "b", "2026-05-01": "b", "2026-08-31": "b", "2026-09-01": "c"} {
 		if got := third.At(day(at)).Source; got != want {
-			t.Errorf("on %s the price of %q holds, want %q", at, got, want)
+			t.Errorf("on %s the price of %q applies, want %q", at, got, want)
 		}
 	}
 	var sources []string
@@ -199,17 +199,17 @@ func TestFollowedKeepsWhatWasAsked(t *testing.T) {
 	}
 }
 
-func TestAPlannedPriceThatNeverHeldLeavesNoTrace(t *testing.T) {
+func TestUnusedPlannedPriceIsDropped(t *testing.T) {
 	t.Parallel()
 	now, then := day("2026-11-15"), day("2027-01-01")
 	p := &Price{Input: *rate(1), Source: "a"}
-	planned := p.Followed(&Price{Input: *rate(2), Source: "b"}, then)
+	planned := p.FollowedBy(&Price{Input: *rate(2), Source: "b"}, then)
 	if planned.At(now).Source != "a" || planned.At(then).Source != "b" {
-		t.Error("the plan does not begin when it should")
+		t.Error("the planned price does not start in time")
 	}
-	instead := planned.Followed(&Price{Input: *rate(3), Source: "c"}, now)
+	instead := planned.FollowedBy(&Price{Input: *rate(3), Source: "c"}, now)
 	if got := instead.At(now).Source; got != "c" || len(instead.Periods) != 1 || instead.At(then).Source != "c" {
-		t.Errorf("%s holds, history %+v", got, instead.Periods)
+		t.Errorf("%s applies, history %+v", got, instead.Periods)
 	}
 }
 
@@ -217,11 +217,11 @@ func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	p := &Price{Source: "a"}
 	at := day("2026-01-01")
-	for range 3 * mostPeriods {
+	for range 3 * maxPeriods {
 		at = at.Add(time.Hour)
-		p = p.Followed(&Price{Source: "a"}, at)
+		p = p.FollowedBy(&Price{Source: "a"}, at)
 	}
-	if len(p.Periods) != mostPeriods {
+	if len(p.Periods) != maxPeriods {
 		t.Errorf("%d periods", len(p.Periods))
 	}
 }
@@ -236,24 +236,24 @@ func TestKnownCards(t *testing.T) {
 		target      string
 		at          time.Time
 		usage       llm.Usage
-		thousandths money.Amount // of a dollar; 0 where only the card matters
+		thousandths money.Amount // thousandths of a dollar; 0 if only the card matters
 		card        string
 	}{
-		"DeepSeek at its peak":              {"deepseek/deepseek-v4-pro", peak, million, 528, "base"},
-		"DeepSeek at the weekend":           {"deepseek/deepseek-v4-pro", weekend, million, 264, "off-peak"},
-		"DeepSeek before the peak prices":   {"deepseek/deepseek-v4-pro", day("2026-08-15"), million, 0, "price until 2026-08-15"},
-		"Gemini Flash in its promotion":     {"gemini/gemini-3.8-flash", day("2026-12-31"), million, 450, "promotion until 2026-12-31"},
-		"Gemini Flash after it":             {"gemini/gemini-3.8-flash", day("2027-01-01"), million, 900, "base"},
-		"GPT-5.6 Sol in its promotion":      {"openai/gpt-5.6-sol", day("2026-11-21"), million, 2400, "promotion until 2026-11-21"},
-		"the same with flex":                {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 100_000, Output: 100_000, ServiceTier: "flex"}, 1200, "promotion until 2026-11-21, flex"},
-		"the same, long":                    {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 300_000}, 2400, "promotion until 2026-11-21, >272k"},
-		"GPT-5.6 Sol after it":              {"openai/gpt-5.6-sol", day("2026-11-22"), million, 3500, "base"},
-		"Claude keeps a cache for an hour":  {"anthropic/claude-sonnet-4-5", peak, llm.Usage{CacheWrite: 100_000, CacheWriteLong: 100_000}, 600, "base"},
-		"and longer ones at the tier":       {"anthropic/claude-sonnet-4-5", peak, llm.Usage{Input: 200_000, CacheWrite: 100_000, CacheWriteLong: 100_000}, 2400, ">200k"},
-		"Claude in a hurry":                 {"anthropic/claude-opus-5-5", peak, llm.Usage{Input: 100_000, ServiceTier: "fast"}, 800, "fast"},
-		"sound":                             {"openai/gpt-audio", peak, llm.Usage{Input: 100_000, AudioInput: 100_000, Output: 100_000, AudioOutput: 100_000}, 9600, "base"},
-		"Gemini hears at a rate of its own": {"gemini/gemini-2.5-flash", peak, llm.Usage{Input: 100_000, AudioInput: 50_000}, 65, "base"},
-		"a search has a fee":                {"perplexity/sonar", peak, llm.Usage{Input: 100_000}, 105, "base"},
+		"DeepSeek at its peak":             {"deepseek/deepseek-v4-pro", peak, million, 528, "base"},
+		"DeepSeek at the weekend":          {"deepseek/deepseek-v4-pro", weekend, million, 264, "off-peak"},
+		"DeepSeek before the peak prices":  {"deepseek/deepseek-v4-pro", day("2026-08-15"), million, 0, "price until 2026-08-15"},
+		"Gemini Flash in its promotion":    {"gemini/gemini-3.8-flash", day("2026-12-31"), million, 450, "promotion until 2026-12-31"},
+		"Gemini Flash after it":            {"gemini/gemini-3.8-flash", day("2027-01-01"), million, 900, "base"},
+		"GPT-5.6 Sol in its promotion":     {"openai/gpt-5.6-sol", day("2026-11-21"), million, 2400, "promotion until 2026-11-21"},
+		"the same with flex":               {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 100_000, Output: 100_000, ServiceTier: "flex"}, 1200, "promotion until 2026-11-21, flex"},
+		"the same, long":                   {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 300_000}, 2400, "promotion until 2026-11-21, >272k"},
+		"GPT-5.6 Sol after it":             {"openai/gpt-5.6-sol", day("2026-11-22"), million, 3500, "base"},
+		"Claude keeps a cache for an hour": {"anthropic/claude-sonnet-4-5", peak, llm.Usage{CacheWrite: 100_000, CacheWriteLong: 100_000}, 600, "base"},
+		"and longer ones at the tier":      {"anthropic/claude-sonnet-4-5", peak, llm.Usage{Input: 200_000, CacheWrite: 100_000, CacheWriteLong: 100_000}, 2400, ">200k"},
+		"Claude with the fast tier":        {"anthropic/claude-opus-5-5", peak, llm.Usage{Input: 100_000, ServiceTier: "fast"}, 800, "fast"},
+		"sound":                            {"openai/gpt-audio", peak, llm.Usage{Input: 100_000, AudioInput: 100_000, Output: 100_000, AudioOutput: 100_000}, 9600, "base"},
+		"Gemini has an audio rate":         {"gemini/gemini-2.5-flash", peak, llm.Usage{Input: 100_000, AudioInput: 50_000}, 65, "base"},
+		"a search has a fee":               {"perplexity/sonar", peak, llm.Usage{Input: 100_000}, 105, "base"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,43 +1,43 @@
-// Package catalog knows models: their names and aliases, abilities, sizes, a prior of their quality, and what each
-// provider asks for them. A Catalog is a value that nobody changes: overrides make a new one.
+// Package catalog owns the facts about models: names and aliases, abilities, sizes, a prior of their quality, and the
+// price at each provider. A Catalog is immutable: overrides create a new one.
 package catalog
 
 import "fairlead/internal/llm"
 
-// Model is what is known about a model wherever it runs.
+// Model describes a model independent of the provider.
 type Model struct {
-	Name   string // canonical
+	Name   string // canonical name
 	Vendor string
 	Family string
 	Op     llm.Op
-	Home   string // the vendor's own provider, where it has one
+	Home   string // the vendor's own provider, if any
 
-	Context   int64 // whole window in tokens; 0 when unknown
-	MaxInput  int64 // a separate cap on the prompt, where there is one
-	MaxOutput int64 // 0 when unknown
+	Context   int64 // context window in tokens; 0 if unknown
+	MaxInput  int64 // separate limit of the prompt, if any
+	MaxOutput int64 // 0 if unknown
 	Abilities llm.Abilities
-	Assumed   bool // Abilities are a guess: nothing is known about the model
+	Assumed   bool // Abilities are assumed because the model is unknown
 
-	// FixedSampling models refuse temperature, top_p, penalties, logprobs and logit_bias.
+	// FixedSampling models reject temperature, top_p, penalties, logprobs and logit_bias.
 	FixedSampling bool
-	// CompletionTokens models take max_completion_tokens and refuse max_tokens.
+	// CompletionTokens models take max_completion_tokens and reject max_tokens.
 	CompletionTokens bool
 
-	Quality       float64 // prior chance of a good answer, 0 to 1; 0 when unknown
+	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
 	QualitySource string
-	Benchmarks    []Benchmark // published scores, by name of the benchmark
-	Dimensions    []int64     // embeddings: the vector sizes on offer, the default first
+	Benchmarks    []Benchmark // published scores, sorted by benchmark
+	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string
-	Released      string // date as far as known
+	Released      string // date, as precise as known
 	Deprecated    bool
 	OpenWeights   bool
 }
 
-// Benchmark is what a model reached on a published benchmark.
+// Benchmark is a model's score on a published benchmark.
 type Benchmark struct {
 	Name   string
-	Value  float64 // a share, 0 to 1
-	Source string  // who published it
+	Value  float64 // share, 0 to 1
+	Source string  // publisher
 	AsOf   string
 }
 
@@ -45,14 +45,14 @@ type Benchmark struct {
 type Offer struct {
 	Model    string // canonical name
 	Provider string
-	Upstream string // the name that the provider knows
-	Price    *Price // nil when unknown: never free
-	Unpriced string // why the price is not known, where that is
+	Upstream string // name of the model at the provider
+	Price    *Price // nil if unknown, never free
+	Unpriced string // why the price is unknown
 
-	// Needs is empty when a key and the provider's usual API are enough. Else it says what more it takes: "responses"
-	// (another API), "invitation", "contributor" (training on what is sent). Such an offer has a price but is not
-	// listed until an override names it.
-	Needs   string
-	Context int64         // the provider's own window, where it is narrower than the model's; else 0
-	Lacks   llm.Abilities // what the model can do, but not at this provider
+	// Needs is empty if an API key and the provider's standard API are enough. Otherwise it names the requirement:
+	// "responses" (another API), "invitation", "contributor" (consent to training on requests). Such an offer has a
+	// price but is not listed until an override names it.
+	Needs       string
+	Context     int64         // the provider's context window if smaller than the model's, otherwise 0
+	Unsupported llm.Abilities // abilities of the model that the provider does not support
 }

@@ -20,7 +20,7 @@ import (
 //go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv
 var embedded embed.FS
 
-// errColumn says that a table has not the columns it should have.
+// errColumn is returned for a table with unexpected columns.
 var errColumn = errors.New("unexpected columns")
 
 const (
@@ -31,12 +31,12 @@ const (
 	scoreColumns  = "model,benchmark,value,source,as_of"
 )
 
-// Default reads the tables inside the binary.
+// Default loads the embedded tables.
 func Default() (*Catalog, error) {
 	return read(embedded)
 }
 
-// read parses the tables and checks that they fit together.
+// read parses the tables and checks their consistency.
 func read(files fs.FS) (*Catalog, error) {
 	sum := sha256.New()
 	models := map[string]*Model{}
@@ -71,7 +71,7 @@ func read(files fs.FS) (*Catalog, error) {
 		case m == nil:
 			row.fail("alias %q of unknown model %q", alias, name)
 		case models[alias] != nil:
-			row.fail("alias %q is a model's own name", alias)
+			row.fail("alias %q is the name of a model", alias)
 		default:
 			m.Aliases = append(m.Aliases, alias)
 		}
@@ -85,7 +85,7 @@ func read(files fs.FS) (*Catalog, error) {
 	return index(models, offers, hex.EncodeToString(sum.Sum(nil))[:versionLength]), nil
 }
 
-// record is one line of a table. The first problem in it is kept in err.
+// record is one row of a table. err holds its first error.
 type record struct {
 	columns map[string]int
 	cells   []string
@@ -134,7 +134,7 @@ func (r record) model() *Model {
 		Name: r.text("name"), Vendor: r.text("vendor"), Family: r.text("family"), Op: llm.Op(r.text("op")), Home: r.text("home"),
 		Context: r.number("context"), MaxInput: r.number("max_input"), MaxOutput: r.number("max_output"),
 		Abilities: r.abilities("abilities"), QualitySource: r.text("quality_source"),
-		Released: r.text("released"), Deprecated: r.yes("deprecated"), OpenWeights: r.yes("open_weights"),
+		Released: r.text("released"), Deprecated: r.boolean("deprecated"), OpenWeights: r.boolean("open_weights"),
 	}
 	if m.Op != llm.Chat && m.Op != llm.Embed && m.Op != llm.Moderate {
 		r.fail("unknown operation %q", m.Op)
@@ -165,7 +165,7 @@ func (r record) model() *Model {
 func (r record) offer() Offer {
 	o := Offer{
 		Model: r.text("model"), Provider: r.text("provider"), Upstream: r.text("upstream"), Needs: r.text("needs"),
-		Context: r.number("context"), Lacks: r.abilities("lacks"),
+		Context: r.number("context"), Unsupported: r.abilities("lacks"),
 	}
 	if r.text("input") == "" {
 		o.Unpriced = r.text("source")
@@ -190,7 +190,7 @@ func (r record) list(column string) []string {
 	return nil
 }
 
-func (r record) yes(column string) bool {
+func (r record) boolean(column string) bool {
 	text := r.text(column)
 	if text != "" && text != "yes" {
 		r.fail("%s is %q, not yes or empty", column, text)

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// price reads the card of an offer.
+// price reads the price of an offer.
 func (r record) price() *Price {
 	p := &Price{
 		Input: r.rate(r.text("input")), Output: r.rate(r.text("output")),
@@ -21,7 +21,7 @@ func (r record) price() *Price {
 		Tiers: r.tiers(), Source: r.text("source"), AsOf: r.text("as_of"),
 	}
 	if fee := r.optionalRate("per_request"); fee != nil {
-		p.PerRequest = money.Amount(*fee) // both count nano-dollars
+		p.PerRequest = money.Amount(*fee) // both are in nano-dollars
 	}
 	for one := range r.parts("services") {
 		name, factor, _ := strings.Cut(one, " ")
@@ -33,7 +33,7 @@ func (r record) price() *Price {
 	return p
 }
 
-// readPeriods adds the promotions and former prices to the offers. A promotion has the service tiers of its list price.
+// readPeriods adds promotions and former prices to the offers. A promotion has the service tiers of its list price.
 func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	byName := map[string]*Price{}
 	for _, o := range offers {
@@ -44,7 +44,7 @@ func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	return eachRow(files, "data/periods.csv", periodColumns, sum, func(r record) {
 		list := byName[r.text("provider")+"/"+r.text("model")]
 		if list == nil {
-			r.fail("period of %s at %s, which has no price", r.text("model"), r.text("provider"))
+			r.fail("period of %s at %s without a price", r.text("model"), r.text("provider"))
 			return
 		}
 		period := Period{Name: r.text("name"), From: r.day("from"), Until: r.day("until"), Price: Price{
@@ -53,7 +53,7 @@ func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 			Source: r.text("source"), AsOf: r.text("as_of"),
 		}}
 		if period.Until.IsZero() || !period.From.Before(period.Until) {
-			r.fail("a period ends after it begins")
+			r.fail("a period must end after it starts")
 		}
 		list.Periods = append(list.Periods, period)
 	})
@@ -67,7 +67,7 @@ func (r record) tiers() []Tier {
 	return list
 }
 
-// tier reads ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where - is a rate that is not known.
+// tier parses ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where - is an unknown rate.
 func (r record) tier(text string) Tier {
 	parts := strings.Fields(text)
 	if len(parts) < 5 || len(parts) > 6 || !strings.HasPrefix(parts[0], ">") {
@@ -90,7 +90,7 @@ func (r record) tier(text string) Tier {
 	return t
 }
 
-// hours reads "NAME FACTOR Mon-Fri 00:00-01:00 04:00-06:00; Sat-Sun 00:00-24:00".
+// hours parses "NAME FACTOR Mon-Fri 00:00-01:00 04:00-06:00; Sat-Sun 00:00-24:00".
 func (r record) hours(text string) Hours {
 	name, rest, _ := strings.Cut(text, " ")
 	factor, rest, _ := strings.Cut(rest, " ")
@@ -106,7 +106,7 @@ func (r record) hours(text string) Hours {
 			start, end, _ := strings.Cut(span, "-")
 			w := Window{First: r.weekday(first), Last: r.weekday(last), Start: r.minute(start), End: r.minute(end)}
 			if w.Start >= w.End {
-				r.fail("hours %q end before they begin", span)
+				r.fail("hours %q end before they start", span)
 			}
 			h.Windows = append(h.Windows, w)
 		}
@@ -119,7 +119,7 @@ var weekdays = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 func (r record) weekday(text string) time.Weekday {
 	i := slices.Index(weekdays, text)
 	if i < 0 {
-		r.fail("%q is no day of the week", text)
+		r.fail("%q is not a day of the week", text)
 	}
 	return time.Weekday(max(i, 0))
 }
@@ -127,16 +127,16 @@ func (r record) weekday(text string) time.Weekday {
 func (r record) minute(text string) int {
 	var hour, minute int
 	if n, err := fmt.Sscanf(text, "%2d:%2d", &hour, &minute); n != 2 || err != nil || hour < 0 || minute < 0 || minute > 59 || hour*60+minute > 24*60 {
-		r.fail("%q is no time of the day", text)
+		r.fail("%q is not a time of day", text)
 	}
 	return hour*60 + minute
 }
 
-// factor reads a multiplier with at most three digits behind the point, as thousandths.
+// factor parses a multiplier with at most three decimals and returns thousandths.
 func (r record) factor(text string) int64 {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f > 0 && f <= 100) {
-		r.fail("%q is no factor above 0 and up to 100", text)
+		r.fail("%q is not a factor above 0 and up to 100", text)
 		return 1000
 	}
 	return int64(f*1000 + 0.5)
@@ -154,7 +154,7 @@ func (r record) day(column string) time.Time {
 	return day
 }
 
-// parts splits a cell of several values.
+// parts iterates over the values of a cell.
 func (r record) parts(column string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if text := r.text(column); text != "" {
@@ -169,9 +169,9 @@ func (r record) rate(text string) money.Rate {
 		r.fail("rate: %w", err)
 	}
 	if amount < 0 {
-		r.fail("rate %s is below zero", text)
+		r.fail("rate %s is negative", text)
 	}
-	return money.Rate(amount) // a rate of one dollar per million tokens is a dollar's nano-dollars
+	return money.Rate(amount) // dollars per million tokens in nano-dollars
 }
 
 func (r record) optionalRate(column string) *money.Rate {

@@ -9,20 +9,20 @@ import (
 
 const versionLength = 12
 
-// Catalog is everything known about models and offers at one moment. Nobody changes one: the models and prices it hands
-// out are shared.
+// Catalog is an immutable set of models and offers. The models and prices it returns are shared and must not be
+// changed.
 type Catalog struct {
 	models   map[string]*Model // by canonical name
 	sorted   []*Model
-	aliases  map[string]*Model // exact
+	aliases  map[string]*Model // exact spelling
 	folded   map[string]*Model // names and aliases in lower case
-	upstream map[string]*Model // providers' names in lower case; nil where two models share one
-	orgs     map[string]bool   // "Vendor\x00prefix": what people write before the slash of a vendor's models
-	offers   []Offer           // by provider, then model
+	upstream map[string]*Model // provider names in lower case; nil if ambiguous
+	orgs     map[string]bool   // "Vendor\x00prefix": accepted prefixes before the slash
+	offers   []Offer           // sorted by provider, then model
 	version  string
 }
 
-// index makes the catalog of models and offers.
+// index builds a catalog from models and offers.
 func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 	c := &Catalog{
 		models: models, offers: offers, version: version,
@@ -48,7 +48,7 @@ func (c *Catalog) indexNames() {
 	for _, m := range c.sorted {
 		for _, alias := range m.Aliases {
 			if c.models[alias] != nil {
-				continue // a model's own name is never another's alias
+				continue // a model's own name takes precedence over aliases
 			}
 			c.aliases[alias] = m
 			if c.folded[strings.ToLower(alias)] == nil {
@@ -58,7 +58,7 @@ func (c *Catalog) indexNames() {
 	}
 }
 
-// indexUpstreams lets people go on using the names they know from a provider, as long as these mean one model.
+// indexUpstreams indexes the names used by providers, if they are unambiguous.
 func (c *Catalog) indexUpstreams() {
 	claim := func(name string, m *Model) {
 		if other, taken := c.upstream[name]; taken && other != m {
@@ -80,8 +80,8 @@ func (c *Catalog) indexUpstreams() {
 
 func org(m *Model, prefix string) string { return m.Vendor + "\x00" + strings.ToLower(prefix) }
 
-// Model finds a model by its canonical name, an alias, a dated id, a provider's name for it or vendor/model.
-// Exact spelling goes before spelling in another case, and a model's own name before every alias.
+// Model finds a model by canonical name, alias, dated ID, provider name or vendor/model. Exact spelling takes
+// precedence over other case, and a model's own name over aliases.
 func (c *Catalog) Model(name string) (*Model, bool) {
 	if m := c.models[name]; m != nil {
 		return m, true
@@ -104,7 +104,7 @@ func (c *Catalog) Model(name string) (*Model, bool) {
 	return m, true
 }
 
-// find looks up a name in lower case, with its date and then without.
+// find looks up a lower-case name, first with and then without its date.
 func (c *Catalog) find(name string) *Model {
 	if m := cmp.Or(c.folded[name], c.upstream[name]); m != nil {
 		return m
@@ -116,13 +116,13 @@ func (c *Catalog) find(name string) *Model {
 	return cmp.Or(c.folded[undated], c.upstream[undated])
 }
 
-// dateSuffix is how vendors date a snapshot: -2025-04-14, -20250514, @20250805.
+// dateSuffix matches the date of a snapshot: -2025-04-14, -20250514, @20250805.
 var dateSuffix = regexp.MustCompile(`[-@](20\d\d-\d\d-\d\d|20\d{6})$`)
 
-// Models lists all models by name.
+// Models lists all models sorted by name.
 func (c *Catalog) Models() []*Model { return slices.Clone(c.sorted) }
 
-// Offers lists what a provider offers to anybody with a key, by model.
+// Offers lists the offers of a provider that need only an API key, sorted by model.
 func (c *Catalog) Offers(provider string) []Offer {
 	var offers []Offer
 	for _, o := range c.offers {
@@ -133,7 +133,7 @@ func (c *Catalog) Offers(provider string) []Offer {
 	return offers
 }
 
-// Offer returns a model's offer at a provider, whatever it needs.
+// Offer returns the offer of a model at a provider, including restricted offers.
 func (c *Catalog) Offer(provider, model string) (Offer, bool) {
 	for _, o := range c.offers {
 		if o.Provider == provider && o.Model == model {
@@ -143,7 +143,7 @@ func (c *Catalog) Offer(provider, model string) (Offer, bool) {
 	return Offer{}, false
 }
 
-// AllOffers lists every offer by provider and model, also those that need more than a key.
+// AllOffers lists all offers, including restricted ones, sorted by provider and model.
 func (c *Catalog) AllOffers() []Offer { return slices.Clone(c.offers) }
 
 // Providers lists the providers that have offers.
@@ -157,14 +157,15 @@ func (c *Catalog) Providers() []string {
 	return names
 }
 
-// At returns the offer's model as it is at that provider: with the provider's own window and without what it lacks.
+// At returns the offer's model as available at the provider: with the provider's context window and without
+// unsupported abilities.
 func (c *Catalog) At(o Offer) *Model {
 	m := c.models[o.Model]
-	if m == nil || (o.Context == 0 && o.Lacks == 0) {
+	if m == nil || (o.Context == 0 && o.Unsupported == 0) {
 		return m
 	}
 	narrowed := *m
-	narrowed.Abilities &^= o.Lacks
+	narrowed.Abilities &^= o.Unsupported
 	if o.Context > 0 {
 		narrowed.Context = o.Context
 		narrowed.MaxOutput = min(m.MaxOutput, o.Context)
@@ -172,8 +173,8 @@ func (c *Catalog) At(o Offer) *Model {
 	return &narrowed
 }
 
-// ListPrice is what a model usually costs, for comparisons: the price of its vendor where that is known, else the middle
-// one of the known offers. It is nil when nobody's price is known.
+// ListPrice returns the usual price of a model for comparisons: the vendor's price if known, otherwise the median of
+// the known offers. It returns nil if no price is known.
 func (c *Catalog) ListPrice(model string) *Price {
 	m, ok := c.Model(model)
 	if !ok {
@@ -192,19 +193,19 @@ func (c *Catalog) ListPrice(model string) *Price {
 		}
 	}
 	if len(known) == 0 {
-		known = local // a model that only runs at home costs what it costs there
+		known = local // a self-hosted model has only a local price
 	}
 	if len(known) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(known, func(a, b *Price) int { return cmp.Compare(typical(a), typical(b)) })
+	slices.SortStableFunc(known, func(a, b *Price) int { return cmp.Compare(typicalCost(a), typicalCost(b)) })
 	return known[(len(known)-1)/2]
 }
 
 const localSource = "local"
 
-// typical weighs a price card as a usual request does: about three tokens read for one written.
-func typical(p *Price) int64 { return 3*int64(p.Input) + int64(p.Output) }
+// typicalCost weights a price for a typical request: three input tokens per output token.
+func typicalCost(p *Price) int64 { return 3*int64(p.Input) + int64(p.Output) }
 
-// Version identifies the content: two catalogs of one version answer alike.
+// Version identifies the content: catalogs of equal version are equal.
 func (c *Catalog) Version() string { return c.version }

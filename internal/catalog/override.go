@@ -12,22 +12,22 @@ import (
 	"fairlead/internal/money"
 )
 
-// Common is what a model is assumed to do when nothing is known about it.
+// Common is the set of abilities assumed for an unknown model.
 const Common = llm.Tools | llm.ParallelTools | llm.Vision | llm.JSONMode | llm.JSONSchema | llm.Logprobs | llm.ManyChoices
 
-// Overrides are applied in order: a later one wins.
+// Overrides are applied in order: later overrides win.
 type Overrides []Override
 
-// Override sets what is known about a model. Zero and nil fields leave what the catalog says.
-// With a Provider, price and upstream name hold for the offer of that provider, which is added when it is new; without
-// one, the price holds for every offer. The other fields always describe the model, wherever it runs.
+// Override sets facts about a model. Zero and nil fields keep the catalog's values. With a Provider, price and
+// upstream name apply to the offer of that provider, which is added if missing; without one, the price applies to
+// every offer. The other fields always describe the model at all providers.
 type Override struct {
-	Model    string // canonical name; a name the catalog does not know makes a new model
+	Model    string // canonical name; an unknown name adds a model
 	Provider string
-	Upstream string // the name the provider knows; the model's own when empty
+	Upstream string // name at the provider; defaults to Model
 
 	Op         llm.Op
-	Aliases    []string // added to those it has
+	Aliases    []string // added to the existing ones
 	Context    int64
 	MaxOutput  int64
 	Abilities  *llm.Abilities
@@ -43,35 +43,35 @@ type Override struct {
 	AudioOutput    *money.Rate
 	PerRequest     *money.Amount
 
-	// Price is a whole card with its own source, as a book has it: it replaces the known one, and single rates above
-	// apply to it. It does not make an offer callable that needs more than a key.
+	// Price is a complete price with its source, as in a PriceHistory. It replaces the known price, and the rates
+	// above apply to it. It does not make a restricted offer callable.
 	Price *Price
-	Needs string // of an offer that is new
+	Needs string // for a new offer
 }
 
-// With returns a catalog with the overrides applied. The receiver stays as it is.
+// With returns a catalog with the overrides applied. The receiver is unchanged.
 func (c *Catalog) With(o Overrides) *Catalog {
 	if len(o) == 0 {
 		return c
 	}
 	models, list := maps.Clone(c.models), newOfferList(c.offers)
 	for _, one := range o {
-		models[one.Model] = c.described(models[one.Model], one)
+		models[one.Model] = c.describe(models[one.Model], one)
 		list.apply(models[one.Model], one)
 	}
 	return index(models, list.offers, c.versionWith(o))
 }
 
 func (c *Catalog) versionWith(o Overrides) string {
-	// Overrides hold numbers and texts only, which always marshal.
+	// Overrides hold only numbers and strings, which always encode.
 	text, _ := json.Marshal(o)
 	sum := sha256.Sum256(append([]byte(c.version), text...))
 	return hex.EncodeToString(sum[:])[:versionLength]
 }
 
-// described returns the model with the override's facts.
-func (c *Catalog) described(known *Model, o Override) *Model {
-	m := c.blank(o)
+// describe returns the model with the override's facts.
+func (c *Catalog) describe(known *Model, o Override) *Model {
+	m := c.newModel(o)
 	if known != nil {
 		*m = *known
 	}
@@ -80,7 +80,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 	}
 	if o.Context > 0 {
 		m.Context = o.Context
-		m.MaxInput = 0 // it belonged to the window that no longer holds
+		m.MaxInput = 0 // belongs to the replaced window
 	}
 	if o.MaxOutput > 0 {
 		m.MaxOutput = o.MaxOutput
@@ -90,7 +90,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 	}
 	if o.Quality != nil {
 		m.Quality, m.QualitySource = *o.Quality, OverrideSource
-		m.Benchmarks = nil // whoever sets the quality knows better than the boards
+		m.Benchmarks = nil // a quality set manually takes precedence over benchmarks
 	}
 	if len(o.Dimensions) > 0 {
 		m.Dimensions = o.Dimensions
@@ -99,9 +99,9 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 	return m
 }
 
-// blank is a model of which only the name is known. A name that means a catalog model, such as a dated id, brings the
-// facts of that one.
-func (c *Catalog) blank(o Override) *Model {
+// newModel returns a model known only by name. A name that resolves to a catalog model, such as a dated ID, inherits
+// its facts.
+func (c *Catalog) newModel(o Override) *Model {
 	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common, Assumed: true}
 	if kin, ok := c.Model(o.Model); ok {
 		*m = *kin
@@ -113,11 +113,11 @@ func (c *Catalog) blank(o Override) *Model {
 	return m
 }
 
-// offerList is offers that overrides are applied to.
+// offerList is a list of offers that overrides are applied to.
 type offerList struct {
 	offers     []Offer
 	byModel    map[string][]int
-	everywhere map[string]Overrides // by model: those without a provider, which hold for offers that come later too
+	everywhere map[string]Overrides // by model: overrides without a provider, which also apply to offers added later
 }
 
 func newOfferList(offers []Offer) *offerList {
@@ -128,7 +128,7 @@ func newOfferList(offers []Offer) *offerList {
 	return l
 }
 
-// apply gives the offers of the model the override's price and upstream name, and adds the offer when it is new.
+// apply applies the override's price and upstream name to the offers of the model and adds a missing offer.
 func (l *offerList) apply(m *Model, o Override) {
 	found := false
 	for _, i := range l.byModel[o.Model] {
@@ -154,7 +154,7 @@ func (l *offerList) apply(m *Model, o Override) {
 	})
 }
 
-// change makes the known offer what the override says.
+// change applies the override to an offer.
 func (o Override) change(m *Model, at *Offer) {
 	if at.Price = o.price(m, at.Price); at.Price != nil {
 		at.Unpriced = ""
@@ -162,7 +162,7 @@ func (o Override) change(m *Model, at *Offer) {
 	if o.Provider != "" {
 		at.Upstream = cmp.Or(o.Upstream, at.Upstream)
 		if o.Price == nil {
-			at.Needs = "" // whoever names an offer has what it takes
+			at.Needs = "" // an explicit override means that the requirement is met
 		}
 	}
 	if o.Context > 0 {
@@ -170,12 +170,12 @@ func (o Override) change(m *Model, at *Offer) {
 	}
 }
 
-// OverrideSource is the source of a price that somebody set by hand.
+// OverrideSource is the source of a price that was set manually.
 const OverrideSource = "override"
 
-// price is the card that the override makes of the known one. A new input or output rate makes a new card: cache and
-// audio rates, tiers, hours and history of the old one do not outlive it. A chat model needs both rates, from the override
-// or from the old card; half a price is no price.
+// price returns the known price with the override applied. A new input or output rate replaces the whole price: cache
+// and audio rates, tiers, hours and history of the old one are dropped. A chat model needs both rates, from the
+// override or from the known price; otherwise it has no price.
 func (o Override) price(m *Model, known *Price) *Price {
 	if o.Price != nil {
 		known = o.Price
@@ -190,8 +190,8 @@ func (o Override) price(m *Model, known *Price) *Price {
 	if o.Input != nil || o.Output != nil {
 		p = Price{Input: p.Input, Output: p.Output, PerRequest: p.PerRequest}
 	}
-	haveInput := set(&p.Input, o.Input) || known != nil
-	haveOutput := set(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate
+	haveInput := copyRate(&p.Input, o.Input) || known != nil
+	haveOutput := copyRate(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate
 	if !haveInput || !haveOutput {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (o Override) price(m *Model, known *Price) *Price {
 	return &p
 }
 
-// during lets the single rates hold in every period of the price too.
+// during applies the override's rates to every period of the price.
 func (o Override) during(m *Model, periods []Period) []Period {
 	o.Price = nil
 	changed := slices.Clone(periods)
@@ -224,12 +224,12 @@ func (o Override) during(m *Model, periods []Period) []Period {
 	return changed
 }
 
-// partial reports whether a rate of a part of the tokens is set.
+// partial reports whether the override sets a cache or audio rate.
 func (o Override) partial() bool {
 	return o.CacheRead != nil || o.CacheWrite != nil || o.CacheWriteLong != nil || o.AudioInput != nil || o.AudioOutput != nil
 }
 
-func set(to, from *money.Rate) bool {
+func copyRate(to, from *money.Rate) bool {
 	if from == nil {
 		return false
 	}

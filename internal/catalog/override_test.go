@@ -25,7 +25,7 @@ func offerOf(t *testing.T, c *Catalog, provider, model string) Offer {
 	return Offer{}
 }
 
-func TestOverrideAddsAModelWithItsOffer(t *testing.T) {
+func TestOverrideAddsModelAndOffer(t *testing.T) {
 	t.Parallel()
 	quality := 0.7
 	c := defaults(t).With(Overrides{{
@@ -34,7 +34,7 @@ func TestOverrideAddsAModelWithItsOffer(t *testing.T) {
 	}})
 	m, ok := c.Model("mm")
 	if !ok {
-		t.Fatal("the alias is not known")
+		t.Fatal("the alias was not found")
 	}
 	want := &Model{
 		Name: "my-model", Op: llm.Chat, Context: 128000, Abilities: Common, Assumed: true, Quality: 0.7, QualitySource: "override",
@@ -52,7 +52,7 @@ func TestOverrideAddsAModelWithItsOffer(t *testing.T) {
 	}
 }
 
-func TestOverrideOfAnEmbeddingModelNeedsNoOutputRate(t *testing.T) {
+func TestEmbeddingOverrideNeedsNoOutputRate(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{
 		Model: "my-embed", Provider: "mine", Op: llm.Embed, Input: rate(0.02), Dimensions: []int64{1536},
@@ -67,7 +67,7 @@ func TestOverrideOfAnEmbeddingModelNeedsNoOutputRate(t *testing.T) {
 	}
 }
 
-func TestOverrideOfAModerationModelNeedsNoOutputRate(t *testing.T) {
+func TestModerationOverrideNeedsNoOutputRate(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "my-judge", Provider: "mine", Op: llm.Moderate, Input: rate(0)}})
 	m, _ := c.Model("my-judge")
@@ -76,15 +76,15 @@ func TestOverrideOfAModerationModelNeedsNoOutputRate(t *testing.T) {
 	}
 }
 
-func TestOverrideOfAPrice(t *testing.T) {
+func TestOverridePrice(t *testing.T) {
 	t.Parallel()
 	base := defaults(t)
 	fee := money.Dollar / 100
 	for name, tc := range map[string]struct {
 		o    Override
-		want *Price // of gpt-5.5 at openai, whose card has a cache rate and a tier
+		want *Price // gpt-5.5 at openai, whose price has a cache rate and a tier
 	}{
-		"a new card leaves tiers and cache rates behind": {
+		"a new price drops tiers and cache rates": {
 			Override{Model: "gpt-5.5", Provider: "openai", Input: rate(4), Output: rate(20)},
 			&Price{Input: *rate(4), Output: *rate(20), Source: "override"},
 		},
@@ -92,7 +92,7 @@ func TestOverrideOfAPrice(t *testing.T) {
 			Override{Model: "gpt-5.5", Provider: "openai", Input: rate(4), CacheRead: rate(1)},
 			&Price{Input: *rate(4), Output: *rate(30), CacheRead: rate(1), Source: "override"},
 		},
-		"zero is free when somebody says so": {
+		"an explicit zero is free": {
 			Override{Model: "gpt-5.5", Provider: "openai", Input: rate(0), Output: rate(0)},
 			&Price{Source: "override"},
 		},
@@ -122,7 +122,7 @@ func TestOverrideOfAPrice(t *testing.T) {
 	}
 }
 
-func TestOverrideAtOneProviderLeavesOthersAlone(t *testing.T) {
+func TestOverrideAffectsOneProvider(t *testing.T) {
 	t.Parallel()
 	base := defaults(t)
 	c := base.With(Overrides{{Model: "gpt-5.5", Provider: "openai", Input: rate(4), Output: rate(20), Upstream: "gpt-5.5-eu"}})
@@ -138,7 +138,7 @@ func TestOverrideAtOneProviderLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-func TestHalfAPriceIsNoPrice(t *testing.T) {
+func TestIncompletePriceIsIgnored(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "my-model", Provider: "mine", Input: rate(1)}})
 	if got := offerOf(t, c, "mine", "my-model").Price; got != nil {
@@ -146,7 +146,7 @@ func TestHalfAPriceIsNoPrice(t *testing.T) {
 	}
 }
 
-func TestOverrideOfADatedNameBringsTheFactsOfTheModel(t *testing.T) {
+func TestOverrideOfDatedNameInheritsFacts(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "gpt-4.1-2025-04-14", Provider: "mine"}})
 	m, _ := c.Model("gpt-4.1-2025-04-14")
@@ -156,7 +156,7 @@ func TestOverrideOfADatedNameBringsTheFactsOfTheModel(t *testing.T) {
 	}
 }
 
-func TestNamedOfferBecomesCallable(t *testing.T) {
+func TestOverrideMakesOfferCallable(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "gpt-5-codex", Provider: "openai"}})
 	if o := offerOf(t, c, "openai", "gpt-5-codex"); o.Price == nil || o.Upstream != "gpt-5-codex" {
@@ -164,7 +164,7 @@ func TestNamedOfferBecomesCallable(t *testing.T) {
 	}
 }
 
-func TestOverrideOfFacts(t *testing.T) {
+func TestOverrideFacts(t *testing.T) {
 	t.Parallel()
 	abilities := llm.Tools
 	c := defaults(t).With(Overrides{

@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// apart are offers that cost five times more or less than the middle one of their model, each looked at and found to be so.
+// apart lists offers that cost five times more or less than the median of their model, with the reason.
 var apart = map[string]string{
 	"cerebras/gemma-4-31b-it":         "sells speed, at several times the price of others",
-	"azure/llama-3.1-70b-instruct":    "the list price of 2024, never lowered",
+	"azure/llama-3.1-70b-instruct":    "the list price of 2024, not reduced",
 	"azure/llama-3.1-8b-instruct":     "the list price of 2024, never lowered",
 	"deepinfra/llama-3.2-3b-instruct": "the host is that cheap with small models",
 	"azure/mistral-nemo":              "the vendor's list price, which hosts of the open weights undercut",
@@ -23,7 +23,7 @@ var apart = map[string]string{
 	"alibaba/qwen3.7-flash":           "one catalogue only; the router resells a cheaper host",
 }
 
-func TestProvidersOfAModelAskAboutTheSame(t *testing.T) {
+func TestProviderPricesAreSimilar(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	middle := map[string]int64{}
@@ -36,10 +36,10 @@ func TestProvidersOfAModelAskAboutTheSame(t *testing.T) {
 			continue
 		}
 		name := o.Provider + "/" + o.Model
-		own, usual := typical(o.Price), middle[o.Model]
+		own, usual := typicalCost(o.Price), middle[o.Model]
 		far := own != usual && (own >= 5*usual || usual >= 5*own)
 		if far && apart[name] == "" {
-			t.Errorf("%s asks %d where the middle offer of the model asks %d: a slip, or a case for the list", name, own, usual)
+			t.Errorf("%s costs %d, the median offer of the model %d: an error, or an exception for the list", name, own, usual)
 		}
 		seen[name] = far
 	}
@@ -50,7 +50,7 @@ func TestProvidersOfAModelAskAboutTheSame(t *testing.T) {
 	}
 }
 
-// middlePrice is the middle one of what providers ask.
+// middlePrice returns the median of the providers' prices.
 func middlePrice(c *Catalog, model string) int64 {
 	var others []Offer
 	for _, o := range c.offers {
@@ -61,9 +61,9 @@ func middlePrice(c *Catalog, model string) int64 {
 	if len(others) == 0 {
 		return 0
 	}
-	// Without a home the list price is the middle one.
+	// Without a home the list price is the median.
 	p := index(map[string]*Model{model: {Name: model}}, others, "v").ListPrice(model)
-	return typical(p)
+	return typicalCost(p)
 }
 
 func TestEveryCardOfAPriceIsPlausible(t *testing.T) {
@@ -88,33 +88,33 @@ func plausibleCard(t *testing.T, name string, m *Model, p *Price) {
 		}
 	}
 	atLeast := func(r *money.Rate, least money.Rate) bool { return r == nil || *r >= least }
-	check(p.CacheWriteLong == nil || p.CacheWrite != nil, "keeping for an hour is dearer than a rate that is known")
-	check(atLeast(p.CacheWriteLong, or(p.CacheWrite, 0)), "keeping for an hour is no cheaper than for minutes")
-	check(p.CacheWriteLong == nil || *p.CacheWriteLong <= 4*p.Input, "keeping for an hour costs at most four times the input")
-	check(atLeast(p.AudioInput, p.Input) && atLeast(p.AudioOutput, p.Output), "sound is no cheaper than text")
-	check(p.AudioInput == nil || m.Abilities.Has(llm.AudioIn), "only models that hear have a rate for sound")
-	check(p.PerRequest >= 0 && p.PerRequest <= money.Dollar/10, "a fee per request is of this world")
+	check(p.CacheWriteLong == nil || p.CacheWrite != nil, "a one-hour rate needs a cache write rate")
+	check(atLeast(p.CacheWriteLong, rateOr(p.CacheWrite, 0)), "one-hour writes cost at least as much as short ones")
+	check(p.CacheWriteLong == nil || *p.CacheWriteLong <= 4*p.Input, "one-hour writes cost at most four times the input")
+	check(atLeast(p.AudioInput, p.Input) && atLeast(p.AudioOutput, p.Output), "audio costs at least as much as text")
+	check(p.AudioInput == nil || m.Abilities.Has(llm.AudioIn), "only models with audio input have an audio rate")
+	check(p.PerRequest >= 0 && p.PerRequest <= money.Dollar/10, "a fee per request is plausible")
 	below := p.Base()
 	for _, tier := range p.Tiers {
 		check(tier.Above > below.Above && tier.Input > below.Input && tier.Output >= below.Output, "tiers rise")
-		check(atLeast(tier.CacheRead, or(below.CacheRead, 0)), "reading a cache is dearer in a higher tier")
-		check((tier.CacheWriteLong == nil) == (p.CacheWriteLong == nil), "all tiers know the hour's rate, or none does")
+		check(atLeast(tier.CacheRead, rateOr(below.CacheRead, 0)), "cached input costs more in a higher tier")
+		check((tier.CacheWriteLong == nil) == (p.CacheWriteLong == nil), "all tiers have the one-hour rate, or none does")
 		below = tier
 	}
 	names := map[string]bool{}
 	for _, s := range p.Services {
-		check(!names[s.Name] && !ordinary(s.Name), "a service tier has a name of its own")
+		check(!names[s.Name] && !isStandardTier(s.Name), "service tiers have unique names")
 		check(s.Factor != 1000 && s.Factor >= 250 && s.Factor <= 6000, "a service tier costs a quarter to six times")
 		check(s.Name != "flex" || s.Factor < 1000, "flex is cheaper")
-		check(s.Name != "priority" || s.Factor > 1000, "priority is dearer")
+		check(s.Name != "priority" || s.Factor > 1000, "priority costs more")
 		names[s.Name] = true
 	}
 	for _, h := range p.Hours {
-		check(h.Factor < 1000, "the list price is that of the dearest hours")
+		check(h.Factor < 1000, "the list price is that of the most expensive hours")
 	}
 }
 
-func TestVendorsOwnModelsHavePrices(t *testing.T) {
+func TestVendorModelsHavePrices(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	for _, m := range c.Models() {
@@ -123,21 +123,21 @@ func TestVendorsOwnModelsHavePrices(t *testing.T) {
 		}
 		o, ok := c.Offer(m.Home, m.Name)
 		if !ok || (o.Price == nil) == (o.Unpriced == "") {
-			t.Errorf("%s at its home %s has neither a price nor a reason for having none", m.Name, m.Home)
+			t.Errorf("%s at its home %s has neither a price nor a reason", m.Name, m.Home)
 		}
 	}
 }
 
-// A floating alias means another model tomorrow, at another price.
+// A floating alias may mean another model with another price tomorrow.
 func TestAliasesAreNeverPriced(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
-	oneVersionOnly := map[string]bool{ // what the vendor calls this very version
+	oneVersionOnly := map[string]bool{ // the vendor's name for this exact version
 		"claude-3-5-haiku": true, "claude-3-7-sonnet": true, "gpt-5-chat": true, "gpt-5.1-chat": true, "gpt-5.2-chat": true, "gpt-5.3-chat": true,
 	}
 	for _, o := range c.offers {
 		if c.models[o.Model].Op == llm.Moderate {
-			continue // people call it by its alias, and it costs the same whichever version answers
+			continue // the alias is the usual name, and all versions cost the same
 		}
 		if strings.HasSuffix(o.Upstream, "latest") && !oneVersionOnly[o.Model] && o.Price != nil {
 			t.Errorf("%s at %s is priced under the alias %s", o.Model, o.Provider, o.Upstream)
@@ -145,7 +145,7 @@ func TestAliasesAreNeverPriced(t *testing.T) {
 	}
 }
 
-func TestNarrowedModelsCanWriteWhatTheyHold(t *testing.T) {
+func TestOutputLimitFitsContextWindow(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	for _, o := range c.offers {

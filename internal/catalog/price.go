@@ -7,28 +7,29 @@ import (
 	"fairlead/internal/money"
 )
 
-// Price is what a provider asks for a model: a card of rates, and what makes another card of it. The zero rate is free;
-// a nil cache or audio rate means that such tokens cost as ordinary ones. Bill prices usage with the card as it stands;
-// At first chooses the card of a moment.
+// Price is the price of a model at a provider: base rates and the conditions that change them. A zero rate is free; a
+// nil cache or audio rate means the standard rate. Bill uses the price as it is; At first selects the price at a
+// time.
 type Price struct {
 	Input          money.Rate   `json:"input"`
 	Output         money.Rate   `json:"output"`
 	CacheRead      *money.Rate  `json:"cache_read,omitempty"`
 	CacheWrite     *money.Rate  `json:"cache_write,omitempty"`
-	CacheWriteLong *money.Rate  `json:"cache_write_1h,omitempty"` // kept for an hour; as CacheWrite when nil
+	CacheWriteLong *money.Rate  `json:"cache_write_1h,omitempty"` // cached for an hour; defaults to CacheWrite
 	AudioInput     *money.Rate  `json:"audio_input,omitempty"`
 	AudioOutput    *money.Rate  `json:"audio_output,omitempty"`
 	PerRequest     money.Amount `json:"per_request,omitzero"`
-	Tiers          []Tier       `json:"tiers,omitempty"`    // in rising order of Above
+	Tiers          []Tier       `json:"tiers,omitempty"`    // in ascending order of Above
 	Services       []Service    `json:"services,omitempty"` // service tiers with another price
 	Hours          []Hours      `json:"hours,omitempty"`    // times of the week with another price
-	Periods        []Period     `json:"periods,omitempty"`  // promotions and former prices: the first that holds wins
-	Source         string       `json:"source"`             // where the figures come from: "vendor page", "models.dev", "override", "local"
-	AsOf           string       `json:"as_of,omitempty"`    // the day they were read
-	Card           string       `json:"card,omitempty"`     // what At has chosen: "off-peak"; empty for the list price
+	Periods        []Period     `json:"periods,omitempty"`  // promotions and former prices; the first match applies
+	Source         string       `json:"source"`             // origin of the figures: "vendor page", "models.dev", "override", "local"
+	AsOf           string       `json:"as_of,omitempty"`    // date the figures were read
+	Card           string       `json:"card,omitempty"`     // variant selected by At, such as "off-peak"; empty for the list price
 }
 
-// Tier is a dearer card for long prompts: it prices the whole request once the prompt has more than Above tokens.
+// Tier is a more expensive price for long prompts. It applies to the whole request if the prompt has more than Above
+// tokens.
 type Tier struct {
 	Above          int64       `json:"above"`
 	Input          money.Rate  `json:"input"`
@@ -40,8 +41,8 @@ type Tier struct {
 	AudioOutput    *money.Rate `json:"audio_output,omitempty"`
 }
 
-// Service is a service tier under the name that the provider reports it by. Its factor, in thousandths, multiplies
-// every rate, those of tiers for long prompts too, but no fee per request.
+// Service is a service tier under the name that the provider reports. Its factor, in thousandths, multiplies every
+// rate, including those of tiers, but not the fee per request.
 type Service struct {
 	Name   string `json:"name"`
 	Factor int64  `json:"factor"`
@@ -54,15 +55,15 @@ type Hours struct {
 	Windows []Window `json:"windows"`
 }
 
-// Window is a part of each of some days: from Start until before End, in minutes since midnight.
+// Window is a time range on some days of the week: from Start until before End, in minutes since midnight.
 type Window struct {
 	First time.Weekday `json:"first"`
-	Last  time.Weekday `json:"last"` // with First > Last the days wrap around the end of the week
+	Last  time.Weekday `json:"last"` // if First > Last the range wraps around the end of the week
 	Start int          `json:"start"`
 	End   int          `json:"end"`
 }
 
-// Period is a time with a price of its own: from From until before Until, where zero leaves that side open. A period
+// Period is a time range with its own price: from From until before Until, where zero leaves that side open. A period
 // without a name is a former price.
 type Period struct {
 	Name  string    `json:"name,omitempty"`
@@ -71,8 +72,8 @@ type Period struct {
 	Price Price     `json:"price"`
 }
 
-// At returns the card in force at a moment, of the period and hours that it falls into. A price that does not change
-// with time is returned as it is.
+// At returns the price at time t, considering periods and hours. A price that does not depend on time is returned
+// unchanged.
 func (p *Price) At(t time.Time) *Price {
 	if len(p.Periods) == 0 && len(p.Hours) == 0 {
 		return p
@@ -81,8 +82,8 @@ func (p *Price) At(t time.Time) *Price {
 	hours := card.Hours
 	card.Hours = nil
 	for _, one := range hours {
-		if one.holds(t) {
-			card = card.times(one.Factor)
+		if one.contains(t) {
+			card = card.scale(one.Factor)
 			card.Card = join(card.Card, one.Name)
 			break
 		}
@@ -90,11 +91,11 @@ func (p *Price) At(t time.Time) *Price {
 	return &card
 }
 
-// During returns the card of the period that a moment falls into, whatever the hour.
+// During returns the price of the period that contains t, regardless of the hour.
 func (p *Price) During(t time.Time) *Price {
 	card, name := *p, p.Card
 	for i := range p.Periods {
-		if one := &p.Periods[i]; one.Holds(t) {
+		if one := &p.Periods[i]; one.Contains(t) {
 			card, name = one.Price, one.label()
 			break
 		}
@@ -103,12 +104,12 @@ func (p *Price) During(t time.Time) *Price {
 	return &card
 }
 
-// Holds reports whether a moment falls into the period.
-func (p Period) Holds(t time.Time) bool {
+// Contains reports whether t is in the period.
+func (p Period) Contains(t time.Time) bool {
 	return (p.From.IsZero() || !t.Before(p.From)) && (p.Until.IsZero() || t.Before(p.Until))
 }
 
-// label names a period as a bill shows it, with its last day.
+// label names a period for a bill, with its last day.
 func (p Period) label() string {
 	name := cmp.Or(p.Name, "price")
 	if p.Until.IsZero() {
@@ -117,38 +118,38 @@ func (p Period) label() string {
 	return name + " until " + p.Until.UTC().Add(-time.Nanosecond).Format(time.DateOnly)
 }
 
-func (h Hours) holds(t time.Time) bool {
+func (h Hours) contains(t time.Time) bool {
 	t = t.UTC()
 	minute := t.Hour()*60 + t.Minute()
 	for _, w := range h.Windows {
-		if w.on(t.Weekday()) && minute >= w.Start && minute < w.End {
+		if w.covers(t.Weekday()) && minute >= w.Start && minute < w.End {
 			return true
 		}
 	}
 	return false
 }
 
-func (w Window) on(day time.Weekday) bool {
+func (w Window) covers(day time.Weekday) bool {
 	if w.First <= w.Last {
 		return day >= w.First && day <= w.Last
 	}
 	return day >= w.First || day <= w.Last
 }
 
-// times multiplies every rate by a factor in thousandths.
-func (p Price) times(factor int64) Price {
-	base := p.Base().times(factor)
+// scale multiplies every rate by a factor in thousandths.
+func (p Price) scale(factor int64) Price {
+	base := p.Base().scale(factor)
 	p.Input, p.Output, p.CacheRead, p.CacheWrite = base.Input, base.Output, base.CacheRead, base.CacheWrite
 	p.CacheWriteLong, p.AudioInput, p.AudioOutput = base.CacheWriteLong, base.AudioInput, base.AudioOutput
 	tiers := make([]Tier, 0, len(p.Tiers))
 	for _, t := range p.Tiers {
-		tiers = append(tiers, t.times(factor))
+		tiers = append(tiers, t.scale(factor))
 	}
 	p.Tiers = tiers
 	return p
 }
 
-// Base is the card for prompts of ordinary length.
+// Base returns the rates for prompts of ordinary length.
 func (p *Price) Base() Tier {
 	return Tier{
 		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteLong: p.CacheWriteLong,
@@ -156,7 +157,7 @@ func (p *Price) Base() Tier {
 	}
 }
 
-func (t Tier) times(factor int64) Tier {
+func (t Tier) scale(factor int64) Tier {
 	each := func(r *money.Rate) *money.Rate {
 		if r == nil {
 			return nil
@@ -169,9 +170,9 @@ func (t Tier) times(factor int64) Tier {
 	return t
 }
 
-// Followed returns the next price with this one as its history: from at on the next one holds, before that this one
-// and what it already had. What this one had planned for later is dropped.
-func (p *Price) Followed(next *Price, at time.Time) *Price {
+// FollowedBy returns next with p as its history: next applies from at on, and p with its own history before. Future
+// periods of p are dropped.
+func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	after := *next
 	after.Periods = nil
 	for _, one := range p.Periods {
@@ -183,12 +184,12 @@ func (p *Price) Followed(next *Price, at time.Time) *Price {
 		}
 		after.Periods = append(after.Periods, one)
 	}
-	if since := p.since(); since.Before(at) { // else it was planned and never held
+	if since := p.since(); since.Before(at) { // otherwise it was planned and never active
 		old := *p
 		old.Periods, old.Card = nil, ""
 		after.Periods = append(after.Periods, Period{From: since, Until: at, Price: old})
 	}
-	for _, one := range next.Periods { // what the next one plans itself
+	for _, one := range next.Periods { // periods that next plans itself
 		if one.Until.IsZero() || one.Until.After(at) {
 			if one.From.Before(at) {
 				one.From = at
@@ -196,14 +197,14 @@ func (p *Price) Followed(next *Price, at time.Time) *Price {
 			after.Periods = append(after.Periods, one)
 		}
 	}
-	after.Periods = after.Periods[max(0, len(after.Periods)-mostPeriods):]
+	after.Periods = after.Periods[max(0, len(after.Periods)-maxPeriods):]
 	return &after
 }
 
-// mostPeriods bounds how much history a price keeps.
-const mostPeriods = 100
+// maxPeriods bounds the history of a price.
+const maxPeriods = 100
 
-// since is when the list price began to hold: when the last of the earlier prices ended.
+// since returns when the list price became active: the end of the last former price.
 func (p *Price) since() time.Time {
 	var last time.Time
 	for _, one := range p.Periods {
@@ -214,8 +215,8 @@ func (p *Price) since() time.Time {
 	return last
 }
 
-// History lists the prices in the order of time, the list price as a period without an end at the end. Promotions stand
-// where they begin.
+// History lists the prices in chronological order, ending with the list price as a period without an end. Promotions
+// are sorted by their start.
 func (p *Price) History() []Period {
 	list := make([]Period, 0, len(p.Periods)+1)
 	list = append(list, p.Periods...)

@@ -51,7 +51,7 @@ func drawUsage(t *rapid.T, most int64) llm.Usage {
 	}
 }
 
-func TestBillRowsSumToItsTotalWhichIsTheCost(t *testing.T) {
+func TestBillRowsSumToCost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPrice(t)
@@ -60,7 +60,7 @@ func TestBillRowsSumToItsTotalWhichIsTheCost(t *testing.T) {
 		var sum money.Amount
 		for _, row := range bill.Rows {
 			if row.Amount < 0 {
-				t.Fatalf("row %s is below zero", row.Class)
+				t.Fatalf("row %s is negative", row.Class)
 			}
 			sum = sum.Add(row.Amount)
 		}
@@ -74,7 +74,7 @@ func TestCostRisesWithTokens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPrice(t)
-		p.Tiers = nil // a card's own tiers may be cheaper here: the tables' may not, see TestPricesArePlausible
+		p.Tiers = nil // drawn tiers may be cheaper; for the tables see TestPricesArePlausible
 		u := drawUsage(t, 1_000_000)
 		more := u
 		add := rapid.Int64Range(1, 1_000_000).Draw(t, "more")
@@ -94,7 +94,7 @@ func TestCostRisesWithTokens(t *testing.T) {
 	})
 }
 
-func TestTierMovesTheWholeRequest(t *testing.T) {
+func TestTierAppliesToWholeRequest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPriceWithTiers(t, 1)
@@ -108,7 +108,7 @@ func TestTierMovesTheWholeRequest(t *testing.T) {
 	})
 }
 
-func TestTierBeginsAboveItsThreshold(t *testing.T) {
+func TestTierStartsAboveThreshold(t *testing.T) {
 	t.Parallel()
 	p := &Price{Input: money.PerMillion(1), Output: money.PerMillion(2), Tiers: []Tier{{Above: 100, Input: money.PerMillion(10), Output: money.PerMillion(20)}}}
 	for prompt, want := range map[int64]money.Amount{100: 100*1000 + 10*2000, 101: 101*10000 + 10*20000} {
@@ -118,7 +118,7 @@ func TestTierBeginsAboveItsThreshold(t *testing.T) {
 	}
 }
 
-func TestCachedTokensWithoutARateCostAsFreshOnes(t *testing.T) {
+func TestCachedTokensDefaultToInputRate(t *testing.T) {
 	t.Parallel()
 	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8)}
 	if got, want := p.Cost(llm.Usage{CacheRead: 10, CacheWrite: 5}), p.Cost(llm.Usage{Input: 15}); got != want {
@@ -126,7 +126,7 @@ func TestCachedTokensWithoutARateCostAsFreshOnes(t *testing.T) {
 	}
 }
 
-func TestBillNamesWhatItIsMadeOf(t *testing.T) {
+func TestBillNamesSourceAndCard(t *testing.T) {
 	t.Parallel()
 	read := money.PerMillion(0.5)
 	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8), CacheRead: &read, PerRequest: money.Dollar / 100, Source: "vendor page", AsOf: "2026-10-08"}
@@ -146,7 +146,7 @@ func TestBillNamesWhatItIsMadeOf(t *testing.T) {
 	}
 }
 
-func TestAbsurdUsageNeverCostsLessThanNothing(t *testing.T) {
+func TestInvalidUsageNeverLowersCost(t *testing.T) {
 	t.Parallel()
 	extremes := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64/2 + 1, math.MaxInt64}
 	for _, p := range []*Price{

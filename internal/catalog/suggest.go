@@ -9,11 +9,11 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// maxName bounds how much of a caller's text is compared, so that a long one costs no more than a short one.
+// maxName bounds how much of a name is compared, so that long input is cheap.
 const maxName = 64
 
-// Suggest returns the n canonical names nearest to a name that is not known: those that begin alike, share its words or
-// differ by few letters. Names that have nothing in common with it are left out, and so are deprecated models.
+// Suggest returns up to n canonical names similar to an unknown name: with a common prefix, common words or few
+// different letters. It excludes unrelated names and deprecated models.
 func (c *Catalog) Suggest(name string, n int) []string {
 	name = bare(strings.ToLower(name))
 	if name == "" || n <= 0 {
@@ -35,7 +35,7 @@ func (c *Catalog) Suggest(name string, n int) []string {
 	return nearest(all, n)
 }
 
-// Nearest returns the n of the given names that are nearest to a name, by the measure of Suggest.
+// Nearest returns the n names most similar to name, by the measure of Suggest.
 func Nearest(name string, names []string, n int) []string {
 	name = bare(strings.ToLower(name))
 	var all []near
@@ -63,7 +63,7 @@ func nearest(all []near, n int) []string {
 	return names
 }
 
-// bare is the part behind the last slash, within bounds and as whole letters.
+// bare returns the part after the last slash, truncated between runes.
 func bare(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if len(name) <= maxName {
@@ -76,7 +76,7 @@ func bare(name string) string {
 	return name
 }
 
-// distance is 0 for equal names and 1 for names with nothing in common.
+// distance returns 0 for equal names and 1 for unrelated ones.
 func distance(a, b string) float64 {
 	letters := float64(spelling.Edits(a, b)) / float64(max(len(a), len(b)))
 	words := 1 - overlap(a, b)
@@ -87,7 +87,7 @@ func distance(a, b string) float64 {
 	return d
 }
 
-// overlap is the share of words that both names have.
+// overlap returns the share of words that both names have.
 func overlap(a, b string) float64 {
 	split := func(r rune) bool { return r == '-' || r == '_' || r == ':' || r == ' ' || r == '@' }
 	wordsA, wordsB := strings.FieldsFunc(a, split), strings.FieldsFunc(b, split)

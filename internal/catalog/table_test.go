@@ -47,8 +47,8 @@ func TestModelsArePlausible(t *testing.T) {
 		check(m.Name == strings.ToLower(m.Name) && !strings.ContainsAny(m.Name, "/ "), "a canonical name is lower case without slashes")
 		check(m.MaxOutput == 0 || m.Context >= m.MaxOutput, "the window holds the longest output")
 		check(m.Context >= m.MaxInput, "the window holds the longest input")
-		check(m.Context <= 16_000_000, "the window is of this world")
-		check(m.Released == "" || m.Released >= "2020" && m.Released < "2027", "was released in a year of this kind of model")
+		check(m.Context <= 16_000_000, "the window is plausible")
+		check(m.Released == "" || m.Released >= "2020" && m.Released < "2027", "the release year is plausible")
 		switch m.Op {
 		case llm.Chat:
 			check(m.Quality >= 0.35 && m.Quality <= 0.97, "quality is within the range of priors")
@@ -57,10 +57,10 @@ func TestModelsArePlausible(t *testing.T) {
 			check(m.Abilities.Has(llm.Tools) || !m.Abilities.Has(llm.ParallelTools), "parallel tools need tools")
 			check(m.Abilities.Has(llm.JSONMode) || !m.Abilities.Has(llm.JSONSchema), "a model with schemas has JSON mode")
 		case llm.Moderate:
-			check(m.Abilities&^llm.Vision == 0 && m.Quality == 0 && m.MaxOutput == 0 && !m.FixedSampling && !m.CompletionTokens, "moderation models have nothing of chat but sight")
+			check(m.Abilities&^llm.Vision == 0 && m.Quality == 0 && m.MaxOutput == 0 && !m.FixedSampling && !m.CompletionTokens, "moderation models have no chat abilities except vision")
 			check(len(m.Dimensions) == 0, "moderation models have no dimensions")
 		default:
-			check(m.Abilities == 0 && m.Quality == 0 && !m.FixedSampling && !m.CompletionTokens, "embedding models have nothing of chat")
+			check(m.Abilities == 0 && m.Quality == 0 && !m.FixedSampling && !m.CompletionTokens, "embedding models have no chat abilities")
 			check(len(m.Dimensions) > 0, "embedding models have dimensions")
 		}
 	}
@@ -85,38 +85,38 @@ func TestPricesArePlausible(t *testing.T) {
 		check(p.Source != "", "has a source")
 		check(local || len(p.AsOf) == len("2026-01-01"), "has a date")
 		check(local == (p.Input == 0) || m.Op == llm.Moderate, "only local models and moderation are free")
-		check(p.Input <= dearest && p.Output <= dearest, "is of this world")
+		check(p.Input <= dearest && p.Output <= dearest, "is plausible")
 		check(m.Op != llm.Chat || local || p.Output >= p.Input/2, "output is not much cheaper than input")
-		check(m.Op != llm.Chat || p.Output <= 15*p.Input, "output is not much dearer than input")
+		check(m.Op != llm.Chat || p.Output <= 15*p.Input, "output does not cost much more than input")
 		check(m.Op == llm.Chat || p.Output == 0, "embeddings and moderations have no output")
-		check(p.CacheRead == nil || *p.CacheRead <= p.Input, "reading a cache is no dearer than reading anew")
-		check(p.CacheWrite == nil || *p.CacheWrite >= p.Input && *p.CacheWrite <= 2*p.Input, "writing a cache costs one to two times the input")
+		check(p.CacheRead == nil || *p.CacheRead <= p.Input, "cached input costs at most as much as input")
+		check(p.CacheWrite == nil || *p.CacheWrite >= p.Input && *p.CacheWrite <= 2*p.Input, "cache writes cost one to two times the input")
 		below := Tier{Input: p.Input, Output: p.Output}
 		for _, tier := range p.Tiers {
 			check(tier.Above > below.Above && tier.Above >= 32_000, "tiers rise")
-			check(tier.Input > below.Input && tier.Output >= below.Output, "a higher tier is dearer")
-			check(tier.Above <= m.Context, "a tier begins inside the window, or where a wider one would begin")
-			check(tier.CacheRead == nil || *tier.CacheRead <= tier.Input, "reading a cache is no dearer than reading anew, in tiers too")
+			check(tier.Input > below.Input && tier.Output >= below.Output, "a higher tier costs more")
+			check(tier.Above <= m.Context, "a tier starts inside the window")
+			check(tier.CacheRead == nil || *tier.CacheRead <= tier.Input, "cached input costs at most as much as input in tiers")
 			below = tier
 		}
 	}
 }
 
-func TestOffersFitTheirModels(t *testing.T) {
+func TestOffersMatchModels(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	seen := map[string]bool{}
 	for _, o := range c.offers {
 		m := c.models[o.Model]
 		if m == nil {
-			t.Errorf("%s at %s is no model", o.Model, o.Provider)
+			t.Errorf("%s at %s is not a model", o.Model, o.Provider)
 			continue
 		}
 		if o.Upstream == "" || o.Provider == "" {
-			t.Errorf("%s at %s lacks a name", o.Model, o.Provider)
+			t.Errorf("%s at %s has no name", o.Model, o.Provider)
 		}
-		if !m.Abilities.Has(o.Lacks) || o.Context >= m.Context && o.Context > 0 {
-			t.Errorf("%s at %s is not narrower than the model: lacks %v, window %d", o.Model, o.Provider, o.Lacks, o.Context)
+		if !m.Abilities.Has(o.Unsupported) || o.Context >= m.Context && o.Context > 0 {
+			t.Errorf("%s at %s has no limits of its own: unsupported %v, window %d", o.Model, o.Provider, o.Unsupported, o.Context)
 		}
 		if key := o.Provider + " " + o.Model; seen[key] {
 			t.Errorf("%s is offered twice", key)
@@ -131,33 +131,33 @@ func TestOffersFitTheirModels(t *testing.T) {
 	}
 }
 
-func TestAliasesNeverHideAModel(t *testing.T) {
+func TestAliasesDoNotShadowModels(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	owner := map[string]string{}
 	for _, m := range c.Models() {
 		for _, alias := range m.Aliases {
 			if c.models[alias] != nil {
-				t.Errorf("alias %s of %s is a model's own name", alias, m.Name)
+				t.Errorf("alias %s of %s is the name of a model", alias, m.Name)
 			}
 			if other := owner[alias]; other != "" {
 				t.Errorf("alias %s belongs to %s and %s", alias, other, m.Name)
 			}
 			owner[alias] = m.Name
 			if got, ok := c.Model(alias); !ok || got != m {
-				t.Errorf("alias %s does not lead to %s", alias, m.Name)
+				t.Errorf("alias %s does not resolve to %s", alias, m.Name)
 			}
 		}
 	}
 }
 
-func TestEveryNameLeadsToItsModel(t *testing.T) {
+func TestEveryNameResolves(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	for _, m := range c.Models() {
 		for _, name := range []string{m.Name, strings.ToUpper(m.Name), strings.ToLower(m.Vendor) + "/" + m.Name} {
 			if got, ok := c.Model(name); !ok || got != m {
-				t.Errorf("%s does not lead to %s", name, m.Name)
+				t.Errorf("%s does not resolve to %s", name, m.Name)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func TestSixVendorsArePresent(t *testing.T) {
 	}
 }
 
-// The figures are list prices as published, in dollars per million tokens.
+// List prices as published, in dollars per million tokens.
 func TestKnownPrices(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
@@ -269,10 +269,10 @@ func TestKnownTraits(t *testing.T) {
 	}
 }
 
-func TestQualityOrdersTheClasses(t *testing.T) {
+func TestQualityOrdersModelClasses(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
-	for _, order := range [][]string{ // from best to least
+	for _, order := range [][]string{ // best first
 		{"gpt-6-astra", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.4-mini", "gpt-5.4-nano"},
 		{"gpt-5", "gpt-5-mini", "gpt-5-nano"},
 		{"gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"},
@@ -299,7 +299,7 @@ func TestQualityOrdersTheClasses(t *testing.T) {
 	}
 }
 
-func TestBrokenTablesAreRefused(t *testing.T) {
+func TestInvalidTablesAreRejected(t *testing.T) {
 	t.Parallel()
 	const model = "m,V,f,chat,,,,,,,,,,,,"
 	for name, tc := range map[string]struct{ models, offers, periods, aliases, scores, want string }{
@@ -309,19 +309,19 @@ func TestBrokenTablesAreRefused(t *testing.T) {
 		"negative window":         {models: "m,V,f,chat,,-1,,,,,,,,,,", want: `"-1" is not a number above zero`},
 		"model twice":             {models: model + "\n" + model, want: `line 3: model "m" is listed twice`},
 		"offer of nothing":        {models: model, offers: offerRow("n", ""), want: `offer of unknown model "n"`},
-		"negative rate":           {models: model, offers: offerRow("m", "-1,1,,,,,,,,,"), want: "rate -1 is below zero"},
+		"negative rate":           {models: model, offers: offerRow("m", "-1,1,,,,,,,,,"), want: "rate -1 is negative"},
 		"rate that is a word":     {models: model, offers: offerRow("m", "cheap,1,,,,,,,,,"), want: "not an amount in dollars"},
 		"tier in another form":    {models: model, offers: offerRow("m", "1,1,,,,,,,272k,,"), want: "tier \"272k\""},
-		"service without factor":  {models: model, offers: offerRow("m", "1,1,,,,,,,,flex,"), want: `"" is no factor`},
+		"service without factor":  {models: model, offers: offerRow("m", "1,1,,,,,,,,flex,"), want: `"" is not a factor`},
 		"hours without days":      {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 00:00-01:00"), want: "are not DAYS TIMES"},
-		"hours of no day":         {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Day 00:00-01:00"), want: `"Day" is no day`},
-		"hours that end early":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-01:00"), want: "end before they begin"},
-		"hours after midnight":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-24:01"), want: `"24:01" is no time`},
-		"period of no price":      {models: model, offers: offerRow("m", ""), periods: "m,p,,,2026-01-01,1,1,,,,list,", want: "which has no price"},
-		"period without an end":   {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,,,1,1,,,,list,", want: "ends after it begins"},
+		"hours of no day":         {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Day 00:00-01:00"), want: `"Day" is not a day`},
+		"hours that end early":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-01:00"), want: "end before they start"},
+		"hours after midnight":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-24:01"), want: `"24:01" is not a time`},
+		"period of no price":      {models: model, offers: offerRow("m", ""), periods: "m,p,,,2026-01-01,1,1,,,,list,", want: "without a price"},
+		"period without an end":   {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,,,1,1,,,,list,", want: "must end after it starts"},
 		"period of another time":  {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,soon,2026-01-01,1,1,,,,list,", want: `"soon" is not a date`},
 		"alias of nothing":        {models: model, aliases: "a,n", want: `alias "a" of unknown model "n"`},
-		"alias that hides":        {models: model, aliases: "m,m", want: `alias "m" is a model's own name`},
+		"alias that hides":        {models: model, aliases: "m,m", want: `alias "m" is the name of a model`},
 		"score of nothing":        {models: model, scores: "n,mmlu,0.5,x,2026-01-01", want: `benchmark of unknown model "n"`},
 		"score in per cent":       {models: model, scores: "m,mmlu,50,x,2026-01-01", want: `value "50" is not a share`},
 		"score that is a word":    {models: model, scores: "m,mmlu,NaN,x,2026-01-01", want: `value "NaN" is not a share`},
@@ -345,7 +345,7 @@ func TestBrokenTablesAreRefused(t *testing.T) {
 	}
 }
 
-// offerRow is a line of offers.csv with the cells from input to hours.
+// offerRow returns a line of offers.csv with the cells from input to hours.
 func offerRow(model, price string) string {
 	if price == "" {
 		price = strings.Repeat(",", 10)
@@ -370,7 +370,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, m := range c.Models() {
 			if got, ok := c.Model(m.Name); !ok || got != m {
-				t.Errorf("%q does not lead to its model", m.Name)
+				t.Errorf("%q does not resolve", m.Name)
 			}
 		}
 	})

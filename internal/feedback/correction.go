@@ -12,23 +12,22 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Corrections are what a workspace's ratings make of the abilities of models. They are never changed once made; nil stands
-// for none.
+// Corrections are the ability corrections derived from a workspace's ratings. They are immutable; nil means none.
 type Corrections struct {
-	Version   string            // hash of the rest; empty when there is nothing to correct
+	Version   string            // hash of Abilities; empty without corrections
 	Abilities map[string]*Shift // by model
 }
 
 // Shift is the correction of one model.
 type Shift struct {
-	Base      []float64       `json:"base"`    // the vector it was computed from
-	Corrected predict.Ability `json:"ability"` // what became of it
-	Ratings   int             `json:"ratings"` // that it was computed from
+	Base      []float64       `json:"base"`    // vector it was computed from
+	Corrected predict.Ability `json:"ability"` // corrected ability
+	Ratings   int             `json:"ratings"` // number of ratings it was computed from
 }
 
-// Ability is the model's ability with the correction, or base itself where there is none. The result is shared: it must
-// not be changed. The correction moves with the base: when the caller's base is not the one it was computed from, the
-// difference is added to it, unless the two do not speak of the same skills.
+// Ability returns the corrected ability of a model, or base itself without a correction. The result is shared
+// and must not be changed. If base differs from the vector that the correction was computed from, the difference
+// between the corrected and the original vector is added to base, provided that both have the same skills.
 func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Ability {
 	if c == nil || base == nil {
 		return base
@@ -48,34 +47,34 @@ func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Abil
 	return &moved
 }
 
-// Encode writes the corrections for keeping. Equal ones have equal bytes.
+// Encode returns the corrections as JSON for storage. Equal corrections have equal bytes.
 func (c *Corrections) Encode() ([]byte, error) {
 	if c == nil {
 		return []byte("{}"), nil
 	}
-	body, err := json.Marshal(c.Abilities) // keys come sorted
+	body, err := json.Marshal(c.Abilities) // keys are sorted
 	if err != nil {
-		return nil, fmt.Errorf("write corrections: %w", err)
+		return nil, fmt.Errorf("encode corrections: %w", err)
 	}
 	return body, nil
 }
 
-// Decode reads what Encode wrote.
+// Decode parses the output of Encode.
 func Decode(body []byte) (*Corrections, error) {
 	c := &Corrections{}
 	if err := json.Unmarshal(body, &c.Abilities); err != nil {
-		return nil, fmt.Errorf("read corrections: %w", err)
+		return nil, fmt.Errorf("decode corrections: %w", err)
 	}
 	for model, s := range c.Abilities {
 		if s == nil || len(s.Base) != len(s.Corrected.Vector) {
-			return nil, fmt.Errorf("read corrections: that of %s is not whole", model)
+			return nil, fmt.Errorf("decode corrections: incomplete correction of %s", model)
 		}
 	}
-	return c, c.seal()
+	return c, c.setVersion()
 }
 
-// seal gives the corrections their version.
-func (c *Corrections) seal() error {
+// setVersion computes the version of the corrections.
+func (c *Corrections) setVersion() error {
 	c.Version = ""
 	if len(c.Abilities) == 0 {
 		return nil
@@ -86,13 +85,13 @@ func (c *Corrections) seal() error {
 	return err
 }
 
-// decay weighs ratings by their age.
+// decay weights ratings by age.
 type decay struct {
 	halfLife time.Duration
-	today    time.Time // ages are counted to the beginning of the day, so that corrections stand still within one
+	today    time.Time // ages are counted to the start of the day, so that corrections are stable within a day
 }
 
-// dayOf is the beginning of the day, in UTC, wherever the process runs.
+// dayOf returns the start of the day in UTC.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (d decay) weight(at time.Time) float64 {
@@ -100,7 +99,7 @@ func (d decay) weight(at time.Time) float64 {
 	return math.Exp2(-float64(age) / float64(d.halfLife))
 }
 
-// labels are the ratings as the predictor learns from them.
+// labels converts ratings to training labels of the predictor.
 func (d decay) labels(ratings []Rating) []predict.Label {
 	all := make([]predict.Label, len(ratings))
 	for i := range ratings {

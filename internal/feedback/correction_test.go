@@ -30,7 +30,7 @@ func TestCorrectionIsAppliedToTheCallersBase(t *testing.T) {
 		{"no ability", twoShifts(), "small", nil, nil},
 		{"none for this model", twoShifts(), "medium", &small, &small},
 		{"the base it was computed from", twoShifts(), "small", &small, &twoShifts().Abilities["small"].Corrected},
-		{"another base moves by as much", twoShifts(), "large", &large, &predict.Ability{Vector: []float64{1, 0.5, 0.5}, Spread: 0.1, Source: "trained"}},
+		{"another base is shifted by the difference", twoShifts(), "large", &large, &predict.Ability{Vector: []float64{1, 0.5, 0.5}, Spread: 0.1, Source: "trained"}},
 		{"other skills", twoShifts(), "small", &other, &other},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,10 +45,10 @@ func TestCorrectionIsAppliedToTheCallersBase(t *testing.T) {
 	}
 }
 
-func TestCorrectionsAreKeptWhole(t *testing.T) {
+func TestCorrectionsRoundTrip(t *testing.T) {
 	t.Parallel()
 	made := twoShifts()
-	if err := made.seal(); err != nil {
+	if err := made.setVersion(); err != nil {
 		t.Fatal(err)
 	}
 	body, err := made.Encode()
@@ -60,7 +60,7 @@ func TestCorrectionsAreKeptWhole(t *testing.T) {
 		t.Error(err, diff)
 	}
 	made.Abilities["small"].Corrected.Vector[0] += 1e-9
-	if err := made.seal(); err != nil || made.Version == got.Version {
+	if err := made.setVersion(); err != nil || made.Version == got.Version {
 		t.Errorf("another correction has the same version %s, %v", made.Version, err)
 	}
 	var none *Corrections
@@ -78,7 +78,7 @@ func TestCorrectionsAreKeptWhole(t *testing.T) {
 	}
 }
 
-func TestRatingsWeighHalfAfterAHalfLife(t *testing.T) {
+func TestRatingWeightHalvesPerHalfLife(t *testing.T) {
 	t.Parallel()
 	d := decay{halfLife: 30 * 24 * time.Hour, today: dayOf(start)}
 	for days, want := range map[int]float64{0: 1, -1: 1, 30: 0.5, 60: 0.25, 15: math.Sqrt(0.5)} {
@@ -88,7 +88,7 @@ func TestRatingsWeighHalfAfterAHalfLife(t *testing.T) {
 	}
 }
 
-// Looking up a correction is on the way of every request.
+// Every request looks up a correction.
 func TestAbilityAllocatesNothing(t *testing.T) {
 	base := bases["small"]
 	corrections := twoShifts()

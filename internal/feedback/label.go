@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// words are the labels by their score, the best first. The first of each line is the one to recommend.
-var words = []struct {
+// labelScores lists the labels by score, best first. The first label of each line is the recommended one.
+var labelScores = []struct {
 	score  float64
 	labels []string
 }{
@@ -14,33 +14,32 @@ var words = []struct {
 	{0, []string{"bad", "down", "thumbs_down", "dislike", "negative", "wrong", "rejected", "👎"}},
 }
 
-// Labels lists the words that stand for a score, the best first.
+// Labels lists the words that stand for a score, best first.
 func Labels() []string {
 	var all []string
-	for _, w := range words {
+	for _, w := range labelScores {
 		all = append(all, w.labels...)
 	}
 	return all
 }
 
-// ScoreOf is the score that a rater gives by a number or by a word: one of both, and not neither. The word comes back as
-// it is kept.
+// ScoreOf returns the score and the normalised label of a rating given as either a number or a label.
 func ScoreOf(score *float64, label string) (float64, string, error) {
 	switch {
 	case score != nil && label != "":
-		return 0, "", invalid("label", "Give a score or a label, and not both: they may say different things.")
+		return 0, "", invalid("label", "Give either a score or a label, not both.")
 	case score != nil:
 		return *score, "", nil
 	case label == "":
-		return 0, "", invalid("score", "Say how good the answer was: a score from 0 to 1, or a label such as good or bad.")
+		return 0, "", invalid("score", "Give a score from 0 to 1, or a label such as good or bad.")
 	}
 	plain := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(label)))
-	for _, w := range words {
+	for _, w := range labelScores {
 		for _, known := range w.labels {
 			if plain == known {
 				return w.score, known, nil
 			}
 		}
 	}
-	return 0, "", invalid("label", "This label is not known. Use one of %s; or a score from 0 to 1.", strings.Join(Labels(), ", "))
+	return 0, "", invalid("label", "Unknown label. Use one of %s, or a score from 0 to 1.", strings.Join(Labels(), ", "))
 }

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// naive computes corrections from a plain list of ratings, the newest last.
+// naive computes corrections from a list of ratings, newest last.
 func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 	byModel := map[string][]predict.Label{}
 	for i := len(ratings) - 1; i >= 0; i-- {
@@ -30,8 +30,8 @@ func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 	return abilities
 }
 
-// TestBooksAgreeWithAPlainList lets two replicas rate, reset, erase and refresh in any order.
-func TestBooksAgreeWithAPlainList(t *testing.T) {
+// TestIndexAgreesWithPlainList lets two replicas rate, reset, erase and refresh in any order.
+func TestIndexAgreesWithPlainList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c, shelf := &clock{t: start}, newShelf()
@@ -47,7 +47,7 @@ func TestBooksAgreeWithAPlainList(t *testing.T) {
 			list = kept
 		}
 		book := func(rt *rapid.T) *Index { return books[rapid.IntRange(0, 1).Draw(rt, "replica")] }
-		tick := func() { c.move(time.Millisecond) } // so that no two changes have one time
+		tick := func() { c.move(time.Millisecond) } // so that no two changes have the same time
 		rt.Repeat(map[string]func(*rapid.T){
 			"rate": func(rt *rapid.T) {
 				tick()
@@ -91,8 +91,8 @@ func TestBooksAgreeWithAPlainList(t *testing.T) {
 	})
 }
 
-// TestReadingNeverMeetsWriting is for the race detector; at the end nothing may be lost.
-func TestReadingNeverMeetsWriting(t *testing.T) {
+// TestConcurrentReadsAndWrites is for the race detector. No rating may be lost.
+func TestConcurrentReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	b := newTestBook(shelf, c)
@@ -130,7 +130,7 @@ func TestReadingNeverMeetsWriting(t *testing.T) {
 	}
 }
 
-// BenchmarkCompute is what one workspace's new rating costs when it has as many as count.
+// BenchmarkCompute measures the cost of a new rating in a workspace with the maximum number of counted ratings.
 func BenchmarkCompute(b *testing.B) {
 	c, shelf := &clock{t: start}, newShelf()
 	book := newTestBook(shelf, c)

@@ -1,6 +1,6 @@
-// Package feedback owns what is said about answers: ratings by people and programs, signals that the answers give
-// themselves, and the corrections of models' abilities that a workspace's own ratings call for. Where ratings are kept is
-// the matter of store; what an ability is, of predict.
+// Package feedback owns the feedback on responses: ratings by people and programs, signals observed in the responses
+// themselves, and the ability corrections derived from a workspace's ratings. Package store stores the ratings;
+// package predict defines abilities.
 package feedback
 
 import (
@@ -15,54 +15,56 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Source says where a rating comes from.
+// Source is the origin of a rating.
 type Source string
 
 // The sources of ratings.
 const (
 	FromAPI       Source = "api"
 	FromDashboard Source = "dashboard"
-	FromSignal    Source = "signal" // nobody said so: the answer, or what the client did next, shows it
+	FromSignal    Source = "signal" // observed in the response or in the client's next request
 )
 
-// Signal is what an answer shows by itself.
+// Signal is a quality problem observed without a rating.
 type Signal string
 
-// The signals. They are recorded and counted, but never move a correction: each has other causes than a bad answer.
+// The signals. They are recorded and counted, but change no correction: each can have causes other than a bad
+// response.
 const (
-	SchemaViolation Signal = "schema_violation" // the answer is not of the form that was asked for
+	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
 	Refusal         Signal = "refusal"
 	Truncation      Signal = "truncation"
-	Retry           Signal = "retry" // the same prompt came again at once
+	Retry           Signal = "retry" // the same prompt was sent again immediately
 )
 
-// Bounds on what a rating may hold.
+// Limits of a rating.
 const (
 	maxComment = 500 // bytes
 	maxSkills  = 256
 )
 
-// Rating is what somebody, or the answer itself, says about one answer.
+// Rating is the feedback of one rater, or one signal, on one response.
 type Rating struct {
 	ID          string
 	RequestID   string
 	WorkspaceID string
-	KeyID       string // of the key that rated
-	AccountID   string // of the person who rated, instead of a key
+	KeyID       string // key that rated
+	AccountID   string // account that rated, instead of a key
 	Time        time.Time
-	Score       float64 // 0 useless, 1 good
-	Label       string  // the word that the score was given by, where there was one
+	Score       float64 // 0 (useless) to 1 (good)
+	Label       string  // label the score was given as, if any
 	Comment     string
 	Source      Source
-	Signal      Signal // for a rating by signal alone
+	Signal      Signal // set only for signals
 
-	Model     string       // that served the request
-	Task      predict.Task // as the predictor saw the prompt
-	Skills    []float64    // likewise
-	Predictor string       // version of the predictor that saw it
+	Model     string       // model that served the request
+	Task      predict.Task // task detected in the prompt
+	Skills    []float64    // skills of the prompt
+	Predictor string       // version of the predictor that read the prompt
 }
 
-// Rater names who rated: a later rating by the same rater replaces the earlier one. Each signal is a rater of its own.
+// Rater identifies the rater: a later rating by the same rater replaces the earlier one. Each signal is its own
+// rater.
 func (r *Rating) Rater() string {
 	switch {
 	case r.Source == FromSignal:
@@ -73,25 +75,25 @@ func (r *Rating) Rater() string {
 	return "key:" + r.KeyID
 }
 
-// check returns an error that the rater understands.
-func (r *Rating) check() error {
+// validate checks the fields given by the rater. It returns an *llm.Error.
+func (r *Rating) validate() error {
 	if !isRequestID(r.RequestID) {
-		return invalid("request_id", "This is no id of a request. It stands in the header x-request-id of the answer, and begins with req_.")
+		return invalid("request_id", "Invalid request ID. Use the value of the x-request-id response header, which starts with req_.")
 	}
-	if !(r.Score >= 0 && r.Score <= 1) { // so that NaN is refused as well
-		return invalid("score", "A score is a number from 0 (useless) to 1 (good).")
+	if !(r.Score >= 0 && r.Score <= 1) { // also rejects NaN
+		return invalid("score", "The score must be a number from 0 (useless) to 1 (good).")
 	}
 	if len(r.Comment) > maxComment {
-		return invalid("comment", "The comment has %d bytes; at most %d are kept.", len(r.Comment), maxComment)
+		return invalid("comment", "The comment has %d bytes. The maximum is %d.", len(r.Comment), maxComment)
 	}
 	if r.Model == "" {
-		return invalid("request_id", "No model answered this request, so that there is nothing to rate.")
+		return invalid("request_id", "No model responded to this request, so there is nothing to rate.")
 	}
-	return r.consistent()
+	return r.checkInvariants()
 }
 
-// consistent reports a defect of the caller, not of the rater.
-func (r *Rating) consistent() error {
+// checkInvariants checks the fields set by the caller. It returns an ordinary error.
+func (r *Rating) checkInvariants() error {
 	if r.WorkspaceID == "" {
 		return fmt.Errorf("rate %s: no workspace", r.RequestID)
 	}
@@ -106,24 +108,24 @@ func (r *Rating) consistent() error {
 		return fmt.Errorf("rate %s: needs a key or an account, and not both", r.RequestID)
 	}
 	if len(r.Skills) > maxSkills {
-		return fmt.Errorf("rate %s: %d skills", r.RequestID, len(r.Skills))
+		return fmt.Errorf("rate %s: too many skills: %d", r.RequestID, len(r.Skills))
 	}
 	for _, z := range r.Skills {
 		if math.IsNaN(z) || math.IsInf(z, 0) {
-			return fmt.Errorf("rate %s: a skill is %v", r.RequestID, z)
+			return fmt.Errorf("rate %s: skill is not finite: %v", r.RequestID, z)
 		}
 	}
 	return nil
 }
 
-// isRequestID holds length and alphabet to what we make, because ratings expire by the time in the id.
+// isRequestID requires the exact length and alphabet of our IDs, because ratings expire by the time in the ID.
 func isRequestID(text string) bool {
 	_, ok := id.Time(text)
 	return ok && strings.HasPrefix(text, "req_") && len(text) == len("req_")+26
 }
 
-// storable takes out what databases refuse in a text.
-func storable(text string) string {
+// sanitize removes characters that databases reject.
+func sanitize(text string) string {
 	if utf8.ValidString(text) && !strings.Contains(text, "\x00") {
 		return text
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestLabelsStandForScores(t *testing.T) {
+func TestScoreOfLabels(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	for _, c := range []struct {
@@ -19,16 +19,16 @@ func TestLabelsStandForScores(t *testing.T) {
 		label string
 		want  float64
 		kept  string
-		param string // of the refusal
+		param string // field named in the error
 	}{
 		{name: "a number", score: &half, want: 0.5},
 		{name: "good", label: "good", want: 1, kept: "good"},
 		{name: "thumbs in any spelling", label: " Thumbs-Down", want: 0, kept: "thumbs_down"},
-		{name: "a picture", label: "👍", want: 1, kept: "👍"},
+		{name: "an emoji", label: "👍", want: 1, kept: "👍"},
 		{name: "in between", label: "NEUTRAL", want: 0.5, kept: "neutral"},
 		{name: "both", score: &half, label: "good", param: "label"},
 		{name: "neither", param: "score"},
-		{name: "a word that is not known", label: "meh", param: "label"},
+		{name: "an unknown label", label: "meh", param: "label"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,12 +44,12 @@ func TestLabelsStandForScores(t *testing.T) {
 			t.Errorf("%s gives %v, %v", label, score, known)
 		}
 		if !strings.Contains(err.Error(), label) {
-			t.Errorf("the refusal does not name %s: %v", label, err)
+			t.Errorf("the error does not name %s: %v", label, err)
 		}
 	}
 }
 
-// paramOf is the field that an error blames, "defect" when it blames the caller's code.
+// paramOf returns the field named in an error, or "defect" for an ordinary error.
 func paramOf(err error) string {
 	if err == nil {
 		return ""
@@ -60,7 +60,7 @@ func paramOf(err error) string {
 	return "defect"
 }
 
-func TestWrongRatingsAreRefused(t *testing.T) {
+func TestInvalidRatingsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -76,16 +76,16 @@ func TestWrongRatingsAreRefused(t *testing.T) {
 		{"id with a long front", func(r *Rating) { r.RequestID = "req_" + r.RequestID }, "request_id"},
 		{"score above", func(r *Rating) { r.Score = 1.01 }, "score"},
 		{"score below", func(r *Rating) { r.Score = -0.01 }, "score"},
-		{"score is no number", func(r *Rating) { r.Score = math.NaN() }, "score"},
-		{"nobody served", func(r *Rating) { r.Model = "" }, "request_id"},
+		{"score is NaN", func(r *Rating) { r.Score = math.NaN() }, "score"},
+		{"no model", func(r *Rating) { r.Model = "" }, "request_id"},
 		{"no workspace", func(r *Rating) { r.WorkspaceID = "" }, "defect"},
 		{"unknown source", func(r *Rating) { r.Source = "rumour" }, "defect"},
 		{"signal from a person", func(r *Rating) { r.Signal = Refusal }, "defect"},
 		{"unknown signal", func(r *Rating) { r.Signal = "smell" }, "defect"},
 		{"source signal without one", func(r *Rating) { r.Source = FromSignal }, "defect"},
-		{"nobody rates", func(r *Rating) { r.KeyID = "" }, "defect"},
-		{"two rate", func(r *Rating) { r.AccountID = "acc_1" }, "defect"},
-		{"endless skill", func(r *Rating) { r.Skills = []float64{math.Inf(1)} }, "defect"},
+		{"no rater", func(r *Rating) { r.KeyID = "" }, "defect"},
+		{"two raters", func(r *Rating) { r.AccountID = "acc_1" }, "defect"},
+		{"infinite skill", func(r *Rating) { r.Skills = []float64{math.Inf(1)} }, "defect"},
 		{"too many skills", func(r *Rating) { r.Skills = make([]float64, 257) }, "defect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWrongRatingsAreRefused(t *testing.T) {
 			shelf := newShelf()
 			_, err := newTestBook(shelf, &clock{t: start}).Rate(t.Context(), r)
 			if got := paramOf(err); got != c.want {
-				t.Errorf("blames %q, want %q: %v", got, c.want, err)
+				t.Errorf("names %q, want %q: %v", got, c.want, err)
 			}
 			if saved := len(shelf.ratings); (saved == 1) != (c.want == "") {
 				t.Errorf("%d ratings are saved", saved)
@@ -104,7 +104,7 @@ func TestWrongRatingsAreRefused(t *testing.T) {
 	}
 }
 
-func TestRatersAreToldApart(t *testing.T) {
+func TestRaterIdentifiesKeysAccountsAndSignals(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, r := range []Rating{
@@ -119,7 +119,7 @@ func TestRatersAreToldApart(t *testing.T) {
 	}
 }
 
-func TestStrangeTextBecomesStorable(t *testing.T) {
+func TestCommentIsSanitized(t *testing.T) {
 	t.Parallel()
 	r := draft(1, "small", 1)
 	r.Comment = "nul\x00 and \xff"

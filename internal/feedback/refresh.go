@@ -8,94 +8,95 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Refresh takes over what changed: ratings that came in here or at another replica, deleted ones, resets; and once a day
-// what ages changed. Call it at the start and every few seconds.
+// Refresh applies changes: new and deleted ratings of any replica, resets, and once a day the ageing of ratings. Call
+// it at the start and every few seconds.
 func (b *Index) Refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	revisions, err := b.store.Revisions(ctx)
 	if err != nil {
-		return fmt.Errorf("look for changed ratings: %w", err)
+		return fmt.Errorf("load feedback revision: %w", err)
 	}
 	revision, today := revisions[Topic], dayOf(b.options.Now())
 	if today.Equal(b.day) && revision == b.revision {
 		return nil
 	}
-	if !today.Equal(b.day) || revision < b.revision { // a store whose revision went back is another one, or an older copy
-		return b.all(ctx, revision)
+	if !today.Equal(b.day) || revision < b.revision { // a revision that went back means another or an older database
+		return b.recomputeAll(ctx, revision)
 	}
-	return b.take(ctx, revision, b.revision)
+	return b.recomputeChanged(ctx, revision, b.revision)
 }
 
-// Recompute computes all corrections anew. Call it when the abilities that they are based on have changed.
+// Recompute computes all corrections again. Call it when base abilities have changed.
 func (b *Index) Recompute(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	revisions, err := b.store.Revisions(ctx)
 	if err != nil {
-		return fmt.Errorf("look for changed ratings: %w", err)
+		return fmt.Errorf("load feedback revision: %w", err)
 	}
-	return b.all(ctx, revisions[Topic])
+	return b.recomputeAll(ctx, revisions[Topic])
 }
 
-func (b *Index) all(ctx context.Context, revision int64) error {
+func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	b.day = dayOf(b.options.Now())
-	if err := b.take(ctx, revision, 0); err != nil {
-		b.revision = 0 // so that the next Refresh begins anew as well
+	if err := b.recomputeChanged(ctx, revision, 0); err != nil {
+		b.revision = 0 // so that the next Refresh also starts over
 		return err
 	}
 	return nil
 }
 
-// take computes the workspaces that changed after a revision.
-func (b *Index) take(ctx context.Context, revision, after int64) error {
+// recomputeChanged recomputes the workspaces that changed after a revision.
+func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
 	changed, err := b.store.ChangedFeedback(ctx, after)
 	if err != nil {
 		return err
 	}
-	fresh := make(map[string]*space, len(changed))
+	fresh := make(map[string]*workspaceState, len(changed))
 	for _, workspaceID := range changed {
 		if fresh[workspaceID], err = b.compute(ctx, workspaceID); err != nil {
 			return err
 		}
 	}
 	if after == 0 {
-		b.spaces.Store(&fresh) // without those that are gone
+		b.workspaces.Store(&fresh) // drops deleted workspaces
 	} else {
-		b.put(fresh)
+		b.replace(fresh)
 	}
 	b.revision = revision
 	return nil
 }
 
-// settled computes a workspace that was rated just now, unless another computing is under way or was a moment ago. The
-// next Refresh does it otherwise, and is also the one to report a store that is away: the rating itself is written.
-func (b *Index) settled(ctx context.Context, workspaceID string) {
+// recomputeSoon recomputes a workspace that was just rated, unless another computation is running or was recent; then
+// the next Refresh includes the rating. It ignores errors because the rating is stored and Refresh reports a failing
+// store.
+func (b *Index) recomputeSoon(ctx context.Context, workspaceID string) {
 	if !b.mu.TryLock() {
 		return
 	}
 	defer b.mu.Unlock()
-	last := (*b.spaces.Load())[workspaceID]
+	last := (*b.workspaces.Load())[workspaceID]
 	if last == nil || b.options.Now().Sub(last.at) >= max(settle, settleTimes*last.took) {
-		_ = b.renew(ctx, workspaceID)
+		_ = b.recomputeWorkspace(ctx, workspaceID)
 	}
 }
 
-// renew computes one workspace. Whoever calls it holds the lock.
-func (b *Index) renew(ctx context.Context, workspaceID string) error {
+// recomputeWorkspace recomputes one workspace. The caller holds the lock.
+func (b *Index) recomputeWorkspace(ctx context.Context, workspaceID string) error {
 	if b.day.IsZero() {
 		b.day = dayOf(b.options.Now())
 	}
 	s, err := b.compute(ctx, workspaceID)
 	if err == nil {
-		b.put(map[string]*space{workspaceID: s})
+		b.replace(map[string]*workspaceState{workspaceID: s})
 	}
 	return err
 }
 
-// compute reads the ratings of a workspace and corrects the abilities of the models that they speak of.
-func (b *Index) compute(ctx context.Context, workspaceID string) (*space, error) {
-	s := &space{corrections: &Corrections{Abilities: map[string]*Shift{}}, at: b.options.Now()}
+// compute loads the ratings of a workspace and computes its corrections.
+func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceState, error) {
+	s := &workspaceState{corrections: &Corrections{Abilities: map[string]*Shift{}}, at: b.options.Now()}
 	err := b.store.CountedRatings(ctx, workspaceID, maxCounted, func(model string, ratings []Rating) error {
 		current := b.current(ratings)
 		shift := b.correct(model, current)
@@ -108,18 +109,19 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*space, error)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("correct abilities by feedback of %s: %w", workspaceID, err)
+		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
 	}
 	s.took = b.options.Now().Sub(s.at)
-	return s, s.corrections.seal()
+	return s, s.corrections.setVersion()
 }
 
-// current are the ratings of prompts that this predictor saw. What another one saw is not measured in the same skills.
+// current returns the ratings whose prompts the current predictor read. The skills of other predictors are not
+// comparable.
 func (b *Index) current(ratings []Rating) []Rating {
 	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
 }
 
-// correct returns nil without ratings, and for a model that is not to be had here.
+// correct returns nil without ratings or for an unknown model.
 func (b *Index) correct(model string, ratings []Rating) *Shift {
 	base, ok := b.options.Base(model)
 	if !ok || len(ratings) == 0 {

@@ -9,18 +9,18 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Summary is what a workspace's feedback comes to, for people to look at.
+// Summary summarises the feedback of a workspace for display.
 type Summary struct {
-	Version string         `json:"version"` // of the corrections
+	Version string         `json:"version"` // version of the corrections
 	Models  []ModelSummary `json:"models"`  // sorted by name
-	Signals []SignalCount  `json:"signals"` // of the last days; they correct nothing
+	Signals []SignalCount  `json:"signals"` // of recent days; they change no correction
 }
 
-// ModelSummary is what ratings say about one model.
+// ModelSummary summarises the ratings of one model.
 type ModelSummary struct {
 	Model     string        `json:"model"`
-	Corrected bool          `json:"corrected"` // false without ratings that count, and for a model that is not here any more
-	Outdated  int           `json:"outdated"`  // ratings that count no longer, because an earlier predictor saw their prompts
+	Corrected bool          `json:"corrected"` // false without ratings that count or for an unknown model
+	Outdated  int           `json:"outdated"`  // ratings that no longer count because an earlier predictor read their prompts
 	Total     Figures       `json:"total"`
 	Tasks     []TaskFigures `json:"tasks"` // sorted by name
 }
@@ -31,19 +31,19 @@ type TaskFigures struct {
 	Figures
 }
 
-// Figures sum up ratings that count.
+// Figures summarise the ratings that count.
 type Figures struct {
 	Ratings int       `json:"ratings"`
-	Score   float64   `json:"score"`  // their mean
-	Before  float64   `json:"before"` // mean of the predicted chances without the correction
-	After   float64   `json:"after"`  // and with it
+	Score   float64   `json:"score"`  // mean score
+	Before  float64   `json:"before"` // mean predicted quality without the correction
+	After   float64   `json:"after"`  // mean predicted quality with the correction
 	Newest  time.Time `json:"newest"`
 }
 
-// Shift is what the correction changes, in chances of a good answer.
+// Shift returns the change of the predicted quality by the correction.
 func (f Figures) Shift() float64 { return f.After - f.Before }
 
-// String tells it in words, such as "+0.06 on code, 214 ratings".
+// String returns a summary such as "+0.06 on code, 214 ratings".
 func (t TaskFigures) String() string {
 	what := "ratings"
 	if t.Ratings == 1 {
@@ -52,14 +52,14 @@ func (t TaskFigures) String() string {
 	return fmt.Sprintf("%+.2f on %s, %d %s", t.Shift(), t.Task, t.Ratings, what)
 }
 
-// tally adds up ratings for Figures.
-type tally struct {
+// figureSums sums ratings for Figures.
+type figureSums struct {
 	n                    int
 	score, before, after float64
 	newest               time.Time
 }
 
-func (t *tally) add(r *Rating, before, after float64) {
+func (t *figureSums) add(r *Rating, before, after float64) {
 	t.n++
 	t.score += r.Score
 	t.before += before
@@ -69,25 +69,26 @@ func (t *tally) add(r *Rating, before, after float64) {
 	}
 }
 
-func (t *tally) figures() Figures {
+func (t *figureSums) figures() Figures {
 	n := float64(max(t.n, 1))
 	return Figures{Ratings: t.n, Score: t.score / n, Before: t.before / n, After: t.after / n, Newest: t.newest}
 }
 
-// summarise compares what was rated with what was and is predicted. Without a shift nothing is predicted.
+// summarise compares ratings with predictions before and after the correction. Without a correction it has no
+// predictions.
 func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
-	var total tally
-	tasks := map[predict.Task]*tally{}
+	var total figureSums
+	tasks := map[predict.Task]*figureSums{}
 	for i := range ratings {
 		r := &ratings[i]
 		var before, after float64
 		if shift != nil {
-			sketch := predict.Features{Task: r.Task, Skills: r.Skills}
-			before = predict.Success(&sketch, &predict.Ability{Vector: shift.Base}).Chance
-			after = predict.Success(&sketch, &shift.Corrected).Chance
+			features := predict.Features{Task: r.Task, Skills: r.Skills}
+			before = predict.Success(&features, &predict.Ability{Vector: shift.Base}).Probability
+			after = predict.Success(&features, &shift.Corrected).Probability
 		}
 		if tasks[r.Task] == nil {
-			tasks[r.Task] = &tally{}
+			tasks[r.Task] = &figureSums{}
 		}
 		tasks[r.Task].add(r, before, after)
 		total.add(r, before, after)

@@ -11,14 +11,14 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
-	"fairlead/internal/promptcache/prefixtest"
+	"fairlead/internal/promptcache/cachetest"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 )
 
 // agentModels returns three models for an agent: the cheapest by list price without a prompt cache, one with a cache, and a
 // strong one with a cache.
-func agentModels(t *testing.T) (*route.Snapshot, map[string]*prefixtest.Cache) {
+func agentModels(t *testing.T) (*route.Snapshot, map[string]*cachetest.Cache) {
 	t.Helper()
 	cat, err := catalog.Default()
 	if err != nil {
@@ -36,9 +36,9 @@ func agentModels(t *testing.T) (*route.Snapshot, map[string]*prefixtest.Cache) {
 	p := &provider.Provider{Name: "p", Targets: []*provider.Target{
 		offer("plain", "other", 0.25, 1, 0), offer("keeps", "openai", 0.4, 1.6, 0.04), offer("strong", "openai", 0.6, 2.4, 0.06),
 	}}
-	automatic := prefixtest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}
-	caches := map[string]*prefixtest.Cache{
-		"p/plain": prefixtest.NewCache(prefixtest.Settings{}), "p/keeps": prefixtest.NewCache(automatic), "p/strong": prefixtest.NewCache(automatic),
+	automatic := cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}
+	caches := map[string]*cachetest.Cache{
+		"p/plain": cachetest.NewCache(cachetest.Settings{}), "p/keeps": cachetest.NewCache(automatic), "p/strong": cachetest.NewCache(automatic),
 	}
 	return route.NewSnapshot(cat, []*provider.Provider{p}, agentAbilities{}), caches
 }
@@ -65,7 +65,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 	began := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	var p play
 	last := ""
-	for i, turn := range prefixtest.Conversation(prefixtest.Agent(seed)) {
+	for i, turn := range cachetest.Conversation(cachetest.Agent(seed)) {
 		at := began.Add(turn.At)
 		in := route.Input{
 			Op: llm.Chat, Model: "auto", Choices: 1, InputTokens: turn.Tokens, Needs: llm.Tools, At: at,
@@ -84,7 +84,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		}
 		target := d.Plan[0]
 		used := caches[target.ID()].Read(at, turn.Messages)
-		used.Output = prefixtest.Tokens(turn.Answer)
+		used.Output = cachetest.Tokens(turn.Answer)
 		memory.Record("ws", digest, target.ID(), bill.CacheRules(target), used, at)
 		p.cost = p.cost.Add(target.Price.Cost(used))
 		if last != "" && last != target.ID() {

@@ -210,7 +210,7 @@ func cacheHits(view *promptcache.View) func(*provider.Target, int64) route.Cache
 		u := hit.Usage(prompt)
 		return route.CacheHit{
 			Read: u.CacheRead, Write: u.CacheWrite, Long: u.CacheWriteLong > 0,
-			Caches: hit.Prompt >= max(rules.Minimum, 1) && rules.Reach != promptcache.Nothing && (rules.Reach != promptcache.Marks || hit.Tokens+hit.Writes > 0),
+			Caches: hit.Prompt >= max(rules.Minimum, 1) && rules.Granularity != promptcache.NoCache && (rules.Granularity != promptcache.Marks || hit.Tokens+hit.Writes > 0),
 		}
 	}
 }

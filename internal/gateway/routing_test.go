@@ -17,7 +17,7 @@ import (
 // ruled returns a kit with policies.
 func ruled(t *testing.T, source string, adjust ...func(*kit)) *kit {
 	t.Helper()
-	set, problems := policy.Parse("workspace", []byte(source), policy.World{Open: true})
+	set, problems := policy.Parse("workspace", []byte(source), policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

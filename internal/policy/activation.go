@@ -7,14 +7,14 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// scope is what the variables take their values from.
+// scope is the input of an evaluation.
 type scope struct {
 	facts *Facts
 	zones map[string]*time.Location
 }
 
-// activation gives conditions the values of their variables. It makes each at most once in an evaluation, because a
-// value that CEL can compute with costs an allocation.
+// activation provides the values of variables to conditions. It converts each value at most once per evaluation,
+// because a CEL value costs an allocation.
 type activation struct {
 	scope
 	names  *names
@@ -25,7 +25,7 @@ func newActivation(n *names) *activation {
 	return &activation{names: n, values: make([]ref.Val, len(n.list))}
 }
 
-// reset prepares for an evaluation, or lets go of the facts of the last one.
+// reset prepares for an evaluation, or releases the facts of the last one.
 func (a *activation) reset(s scope) {
 	a.scope = s
 	clear(a.values)
@@ -40,7 +40,7 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	return a.value(slot), true
 }
 
-// Parent returns nil: there is no scope around it.
+// Parent returns nil, for no outer scope.
 func (a *activation) Parent() cel.Activation { return nil }
 
 func (a *activation) value(slot int) ref.Val {
@@ -50,7 +50,7 @@ func (a *activation) value(slot int) ref.Val {
 	return a.values[slot]
 }
 
-// names is the table of variables with their places in it.
+// names is the table of variables with their indexes.
 type names struct {
 	list  []variable
 	slots map[string]int

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchmarkSource is n policies as people write them: two conditions each, of which a few match.
+// benchmarkSource returns n typical policies: two conditions each, of which a few match.
 func benchmarkSource(n int) string {
 	conditions := []string{
 		`request.task == "code" && key.tags["team"] == "infra"`,

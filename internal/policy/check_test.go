@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestConditionsAreMarkedWhereTheyAreWrong(t *testing.T) {
+func TestConditionProblemsHavePositions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, condition string // begins at 5:7
+		name, condition string // starts at 5:7
 		want            []string
 	}{
 		{"ends too early", `request.task ==`, []string{`5:22+1 E2040 the condition ends too early | `}},
@@ -20,9 +20,9 @@ func TestConditionsAreMarkedWhereTheyAreWrong(t *testing.T) {
 		{"or in words", `request.stream OR request.tools`, []string{`5:22+2 E2040 unexpected "OR" | write ||`}},
 		{"a quotation mark is missing", `request.task == "code`, []string{`5:23+5 E2040 this text has no closing quotation mark | `}},
 		{"a bracket too many", `request.stream)`, []string{`5:21+1 E2040 unexpected ")" | `}},
-		{"unknown group", `reqest.task == "code"`, []string{`5:7+6 E2041 nothing is called "reqest" here | did you mean "request.task"?`}},
-		{"a field without its group", `task == "code"`, []string{`5:7+4 E2041 nothing is called "task" here | did you mean "request.task"?`}},
-		{"a text without quotation marks", `request.task == code`, []string{`5:23+4 E2041 nothing is called "code" here | texts are written in quotation marks; fields begin with request, key, workspace, time`}},
+		{"unknown group", `reqest.task == "code"`, []string{`5:7+6 E2041 unknown name "reqest" | did you mean "request.task"?`}},
+		{"a field without its group", `task == "code"`, []string{`5:7+4 E2041 unknown name "task" | did you mean "request.task"?`}},
+		{"a text without quotation marks", `request.task == code`, []string{`5:23+4 E2041 unknown name "code" | put text in quotation marks; fields start with request, key, workspace, time`}},
 		{"unknown field", `request.stream && request.tsak == "code"`, []string{`5:33+4 E2041 request has no field "tsak" | did you mean "task"?`}},
 		{"a field like no other", `key.zzzzzz == "code"`, []string{`5:11+6 E2041 key has no field "zzzzzz" | its fields are id, name, tags`}},
 		{"two of them", `key.nane == "a" || request.tolkens > 1`, []string{
@@ -30,22 +30,22 @@ func TestConditionsAreMarkedWhereTheyAreWrong(t *testing.T) {
 			`5:34+7 E2041 request has no field "tolkens" | did you mean "tokens"?`,
 		}},
 		{"a group", `workspace == "x"`, []string{`5:7+9 E2041 workspace is a group of fields, not a value | write one of id, name`}},
-		{"unknown function", `request.model.startswith("gpt")`, []string{`5:21+10 E2041 no function is called "startswith" | did you mean "startsWith"?`}},
-		{"unknown function of time", `time.hours("UTC") > 3`, []string{`5:12+5 E2041 no function is called "hours" | did you mean "hour"?`}},
-		{"a function that reads the disk", `time.at.getHours("UTC") > 3`, []string{`5:15+8 E2041 no function is called "getHours" | there are size, startsWith, endsWith, contains, matches, int, double, string, duration, timestamp, all, exists, exists_one, has`}},
-		{"unknown zone", `time.hour("Europe/Nowhere") > 3`, []string{`5:17+16 E2035 no time zone is called "Europe/Nowhere" | write a name such as Europe/Berlin, America/New_York or UTC`}},
-		{"a zone from elsewhere", `time.hour(key.name) > 3`, []string{`5:20+1 E2040 the time zone must be written out, such as "Europe/Berlin" | `}},
+		{"unknown function", `request.model.startswith("gpt")`, []string{`5:21+10 E2041 unknown function "startswith" | did you mean "startsWith"?`}},
+		{"unknown function of time", `time.hours("UTC") > 3`, []string{`5:12+5 E2041 unknown function "hours" | did you mean "hour"?`}},
+		{"a function that reads the disk", `time.at.getHours("UTC") > 3`, []string{`5:15+8 E2041 unknown function "getHours" | the functions are size, startsWith, endsWith, contains, matches, int, double, string, duration, timestamp, all, exists, exists_one, has`}},
+		{"unknown zone", `time.hour("Europe/Nowhere") > 3`, []string{`5:17+16 E2035 unknown time zone "Europe/Nowhere" | use a name such as Europe/Berlin, America/New_York or UTC`}},
+		{"a zone from elsewhere", `time.hour(key.name) > 3`, []string{`5:20+1 E2040 the time zone must be a literal, such as "Europe/Berlin" | `}},
 		{"a value that never comes", `request.task == "coed"`, []string{`5:23+6 E2035 request.task is never "coed" | did you mean "code"?`}},
 		{"a value in a list", `time.weekday in ["sunday", "sat"]`, []string{`5:34+5 E2035 time.weekday is never "sat" | did you mean "saturday"?`}},
-		{"a value on the left", `"mail" == request.op`, []string{`5:7+6 E2035 request.op is never "mail" | it is one of chat, embeddings, completions, moderations, count_tokens`}},
+		{"a value on the left", `"mail" == request.op`, []string{`5:7+6 E2035 request.op is never "mail" | use one of chat, embeddings, completions, moderations, count_tokens`}},
 		{"a value in a zone", `time.weekday("UTC") == "Monday"`, []string{`5:30+8 E2035 time.weekday is never "Monday" | did you mean "monday"?`}},
-		{"text against number", `request.task == 1`, []string{`5:20+2 E2042 "==" does not go with text and number | `}},
-		{"a tag against a number", `key.tags["cost"] > 5`, []string{`5:24+1 E2042 ">" does not go with text and number | `}},
-		{"a wrong argument", `request.model.startsWith(1)`, []string{`5:31+1 E2042 "startsWith" does not go with text and number | `}},
-		{"not a condition", `request.tokens`, []string{`5:7+14 E2042 the condition must be true or false, but this is a number | compare it with something: ==, <, in`}},
-		{"a map is no condition", `key.tags`, []string{`5:7+8 E2042 the condition must be true or false, but this is a texts by name | compare it with something: ==, <, in`}},
-		{"a presence of what is always there", `has(request.task)`, []string{`5:11+7 E2041 request is a group of fields, not a value | write one of `}},
-		{"a presence of no tag", `has(request)`, []string{`5:11+1 E2040 has() takes a tag, such as has(key.tags.team) | `}},
+		{"text against number", `request.task == 1`, []string{`5:20+2 E2042 "==" cannot be applied to text and number | `}},
+		{"a tag against a number", `key.tags["cost"] > 5`, []string{`5:24+1 E2042 ">" cannot be applied to text and number | `}},
+		{"a wrong argument", `request.model.startsWith(1)`, []string{`5:31+1 E2042 "startsWith" cannot be applied to text and number | `}},
+		{"not a condition", `request.tokens`, []string{`5:7+14 E2042 the condition must be true or false, but its type is number | compare the value: ==, <, in`}},
+		{"a map as a condition", `key.tags`, []string{`5:7+8 E2042 the condition must be true or false, but its type is map of text | compare the value: ==, <, in`}},
+		{"has() of a field", `has(request.task)`, []string{`5:11+7 E2041 request is a group of fields, not a value | write one of `}},
+		{"has() of a group", `has(request)`, []string{`5:11+1 E2040 has() takes a tag, such as has(key.tags.team) | `}},
 		{"too much work", `key.tags.all(a, request.tags.all(b, request.metadata.all(c, a == b || b == c)))`, []string{`5:7+79 E2043 the condition could take `}},
 		{"a long list within a long list", `request.metadata.exists(k, request.tags.exists(v, k.contains(v)))`, []string{`5:7+65 E2043 the condition could take `}},
 	} {
@@ -66,7 +66,7 @@ func TestConditionsAreMarkedWhereTheyAreWrong(t *testing.T) {
 	}
 }
 
-// However the text is laid out, the mark stands under the wrong word.
+// The problem is at the wrong word regardless of the YAML style.
 func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 	}
 }
 
-func TestCarriageReturnsMoveNoMark(t *testing.T) {
+func TestCarriageReturnsDoNotShiftPositions(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(one("pin: gpt-4.1\nwhen: |\n  request.stream &&\n  request.tsak", "a"), "\n", "\r\n")
 	_, problems := Parse("workspace", []byte(source), world())

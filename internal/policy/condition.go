@@ -14,36 +14,36 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
-// conjunct is a part of a condition: those that stand between &&. They are evaluated one by one, so that the one that
-// failed can be named.
+// conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that a reason can name the one
+// that failed.
 type conjunct struct {
-	text    string // as CEL lays it out
+	text    string // as formatted by CEL
 	program cel.Program
-	reads   []reading
+	reads   []variableRef
 }
 
-// reading is a value that a conjunct looks at.
-type reading struct {
+// variableRef is a variable that a conjunct reads.
+type variableRef struct {
 	text  string // such as key.tags["team"]
 	slot  int
 	key   string
 	keyed bool
-	whole bool // it is all of the conjunct
+	whole bool // the conjunct is only this variable
 }
 
-// plan makes the conjuncts of a condition that has been checked.
+// plan compiles the conjuncts of a checked condition.
 func (l *language) plan(checked *cel.Ast) ([]conjunct, error) {
 	tree := checked.NativeRep()
 	var all []conjunct
 	for _, e := range split(tree.Expr()) {
 		text, err := parser.Unparse(e, tree.SourceInfo())
 		if err != nil {
-			return nil, fmt.Errorf("write a condition: %w", err)
+			return nil, fmt.Errorf("format a condition: %w", err)
 		}
 		part := ast.NewCheckedAST(ast.NewAST(e, tree.SourceInfo()), tree.TypeMap(), tree.ReferenceMap())
 		cost, err := checker.Cost(part, sizes{})
 		if err != nil {
-			return nil, fmt.Errorf("estimate a condition: %w", err)
+			return nil, fmt.Errorf("estimate the cost of a condition: %w", err)
 		}
 		options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 		if cost.Max > trackedWork {
@@ -53,12 +53,12 @@ func (l *language) plan(checked *cel.Ast) ([]conjunct, error) {
 		if err != nil {
 			return nil, fmt.Errorf("plan a condition: %w", err)
 		}
-		all = append(all, conjunct{text: text, program: program, reads: l.readings(e)})
+		all = append(all, conjunct{text: text, program: program, reads: l.variableRefs(e)})
 	}
 	return all, nil
 }
 
-// split takes a condition apart at every && that is not within something else.
+// split splits a condition at its top-level && operators.
 func split(e ast.Expr) []ast.Expr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
 		return []ast.Expr{e}
@@ -70,13 +70,13 @@ func split(e ast.Expr) []ast.Expr {
 	return all
 }
 
-// readings lists the variables of an expression, each once, in the order of the text.
-func (l *language) readings(root ast.Expr) []reading {
-	var all []reading
+// variableRefs lists the variables of an expression, each once, in the order of the text.
+func (l *language) variableRefs(root ast.Expr) []variableRef {
+	var all []variableRef
 	seen := map[string]bool{}
 	var walk func(e ast.Expr)
 	walk = func(e ast.Expr) {
-		if r, ok := l.reading(e); ok {
+		if r, ok := l.variableRef(e); ok {
 			r.whole = e == root
 			if !seen[r.text] {
 				seen[r.text] = true
@@ -92,30 +92,30 @@ func (l *language) readings(root ast.Expr) []reading {
 	return all
 }
 
-// reading is the variable, or the entry of one, that an expression stands for.
-func (l *language) reading(e ast.Expr) (reading, bool) {
+// variableRef returns the variable, or the map entry, that an expression refers to.
+func (l *language) variableRef(e ast.Expr) (variableRef, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := strings.TrimPrefix(e.AsIdent(), ".")
 		slot, ok := l.slots[name]
-		return reading{text: name, slot: slot}, ok
+		return variableRef{text: name, slot: slot}, ok
 	case ast.SelectKind:
-		r, ok := l.reading(e.AsSelect().Operand())
+		r, ok := l.variableRef(e.AsSelect().Operand())
 		return entry(r, e.AsSelect().FieldName()), ok && !r.keyed
 	case ast.CallKind:
 		call := e.AsCall()
 		if call.FunctionName() != operators.Index || len(call.Args()) != 2 {
-			return reading{}, false
+			return variableRef{}, false
 		}
 		key, isText := textLiteral(call.Args()[1])
-		r, ok := l.reading(call.Args()[0])
+		r, ok := l.variableRef(call.Args()[0])
 		return entry(r, key), ok && isText && !r.keyed
 	default:
-		return reading{}, false
+		return variableRef{}, false
 	}
 }
 
-func entry(r reading, key string) reading {
+func entry(r variableRef, key string) variableRef {
 	r.key, r.keyed = key, true
 	if name, clock := strings.CutPrefix(r.text, "@"); clock {
 		r.text = fmt.Sprintf("time.%s(%q)", name, key)
@@ -125,7 +125,7 @@ func entry(r reading, key string) reading {
 	return r
 }
 
-// children are the expressions within an expression, in the order of the text.
+// children returns the operands of an expression in the order of the text.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -152,15 +152,15 @@ func children(e ast.Expr) []ast.Expr {
 	}
 }
 
-// reason says that a conjunct does not hold, or why it cannot be computed, and what it saw.
+// reason says that a conjunct is false, or why it cannot be evaluated, and shows the values it read.
 func (r *rule) reason(v Verdict, f *Facts) string {
 	c, from := &r.when[v.failed], scope{f, r.zones}
-	text := append(make([]byte, 0, len(c.text)+longestShown), c.text...)
+	text := append(make([]byte, 0, len(c.text)+maxShown), c.text...)
 	switch {
-	case v.overrun:
-		text = append(text, " was not computed: the policies exceeded the bound of their cost"...)
-	case v.broken:
-		text = append(text, " cannot be computed"+r.failure(c, from)...)
+	case v.costExceeded:
+		text = append(text, " was not evaluated: the policies exceeded their cost limit"...)
+	case v.errored:
+		text = append(text, " cannot be evaluated"+r.failure(c, from)...)
 	default:
 		text = append(text, " is false"...)
 	}
@@ -175,7 +175,7 @@ func (r *rule) reason(v Verdict, f *Facts) string {
 	return string(append(text, end...))
 }
 
-// failure says why a conjunct cannot be computed.
+// failure says why a conjunct cannot be evaluated.
 func (r *rule) failure(c *conjunct, from scope) string {
 	a := newActivation(r.names)
 	a.reset(from)
@@ -185,7 +185,7 @@ func (r *rule) failure(c *conjunct, from scope) string {
 	return ""
 }
 
-func (r reading) value(n *names, from scope) ref.Val {
+func (r variableRef) value(n *names, from scope) ref.Val {
 	value := n.list[r.slot].get(from)
 	if m, ok := value.(interface{ Get(ref.Val) ref.Val }); ok && r.keyed {
 		return m.Get(types.String(r.key))
@@ -193,10 +193,10 @@ func (r reading) value(n *names, from scope) ref.Val {
 	return value
 }
 
-// longestShown is how much of a value a reason quotes.
-const longestShown = 60
+// maxShown bounds how much of a value a reason quotes.
+const maxShown = 60
 
-// appendShown writes a value for people.
+// appendShown formats a value for people.
 func appendShown(to []byte, v ref.Val) []byte {
 	switch v := v.(type) {
 	case types.String:
@@ -225,12 +225,12 @@ func (l *labels) shown() string {
 }
 
 func shorten(text string) string {
-	if len(text) <= longestShown {
+	if len(text) <= maxShown {
 		return text
 	}
 	runes := []rune(text)
-	if len(runes) <= longestShown {
+	if len(runes) <= maxShown {
 		return text
 	}
-	return string(runes[:longestShown]) + "…"
+	return string(runes[:maxShown]) + "…"
 }

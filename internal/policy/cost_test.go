@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// largest are facts with the largest values that a request can have.
+// largest returns facts with the largest values that a request can have.
 func largest() *Facts {
 	f := facts()
 	labels := func(n, size int) map[string]string {
@@ -25,7 +25,7 @@ func largest() *Facts {
 	return f
 }
 
-// expensive are conditions that go through all of a request.
+// expensive are conditions that iterate over everything in a request.
 var expensive = []string{
 	`request.metadata.exists(k, request.metadata[k].contains("b"))`,
 	`request.metadata.all(k, k != "x" && request.metadata[k] != "y")`,
@@ -36,7 +36,7 @@ var expensive = []string{
 	`request.end_user.matches("(a|b)*c")`,
 }
 
-// workOf evaluates a condition and returns what it cost in CEL's unit, and what it was estimated to cost at most.
+// workOf evaluates a condition and returns its cost in CEL's unit and its estimated maximum.
 func workOf(t *testing.T, condition string, f *Facts) (actual, estimated uint64) {
 	t.Helper()
 	l, err := newLanguage()
@@ -64,7 +64,7 @@ func workOf(t *testing.T, condition string, f *Facts) (actual, estimated uint64)
 	return *details.ActualCost(), estimate.Max
 }
 
-func TestEstimatesCoverTheLargestRequest(t *testing.T) {
+func TestCostEstimateCoversLargestRequest(t *testing.T) {
 	t.Parallel()
 	for _, condition := range expensive {
 		if actual, estimated := workOf(t, condition, largest()); actual > estimated {
@@ -73,7 +73,7 @@ func TestEstimatesCoverTheLargestRequest(t *testing.T) {
 	}
 }
 
-// document is n policies with one condition.
+// document returns n policies with one condition.
 func document(n int, effect, condition string) string {
 	var b strings.Builder
 	b.WriteString("policies:\n")
@@ -83,12 +83,12 @@ func document(n int, effect, condition string) string {
 	return b.String()
 }
 
-func TestDocumentsAreBoundedInTheSumOfTheirCosts(t *testing.T) {
+func TestParseLimitsTotalCost(t *testing.T) {
 	t.Parallel()
 	for _, condition := range expensive {
 		_, estimated := workOf(t, condition, facts())
 		if estimated > maxWork {
-			continue // no document may have it
+			continue // exceeds the limit on its own
 		}
 		fits := int(maxDocumentWork / estimated)
 		if _, problems := Parse("workspace", []byte(document(min(fits, MaxPolicies), "objective: cost", condition)), world()); len(problems) > 0 {
@@ -104,11 +104,11 @@ func TestDocumentsAreBoundedInTheSumOfTheirCosts(t *testing.T) {
 	}
 }
 
-// The evaluation of whatever was saved stays within its bound, for every request.
+// The evaluation of saved policies stays within the cost limit for every request.
 func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	open := world()
-	open.Open = true
+	open.AllowUnknown = true
 	for _, condition := range expensive {
 		condition = strings.ReplaceAll(condition, `"b"`, `"`+strings.Repeat("b", 90)+`"`)
 		set, problems := Parse("workspace", []byte(document(MaxPolicies, "objective: cost", condition)), open)
@@ -118,7 +118,7 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 		f := largest()
 		run := set.start(f)
 		for _, r := range set.rules {
-			run.judge(r)
+			run.evaluate(r)
 		}
 		_, details, err := set.rules[0].when[0].program.Eval(run.frame)
 		if cost := *details.ActualCost(); cost > maxRunWork+maxWork || cost > maxRunWork && !exceeded(err) {
@@ -128,10 +128,10 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 	}
 }
 
-func TestRestrictionsApplyWhenTheBoundIsExceeded(t *testing.T) {
+func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 	t.Parallel()
 	open := world()
-	open.Open = true
+	open.AllowUnknown = true
 	heavy := `request.metadata.exists(k, request.metadata.exists(v, request.metadata[v].contains("b")))`
 	source := func(effect string) []byte { return []byte(document(1, effect, heavy)) }
 	for effect, check := range map[string]func(Outcome) bool{
@@ -152,7 +152,7 @@ func TestRestrictionsApplyWhenTheBoundIsExceeded(t *testing.T) {
 		}
 		o := set.Evaluate(largest())
 		hit := o.Hits[0]
-		if !check(o) || !strings.Contains(hit.Effect()+hit.Reason(largest()), "exceeded the bound") {
+		if !check(o) || !strings.Contains(hit.Effect()+hit.Reason(largest()), "exceeded their cost limit") {
 			t.Errorf("%s: effect %q, reason %q", effect, hit.Effect(), hit.Reason(largest()))
 		}
 		if o := set.Evaluate(facts()); o.Denies() || strings.Contains(o.Hits[0].Effect()+o.Hits[0].Reason(facts()), "exceeded") {

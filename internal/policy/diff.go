@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Diff shows what changed between two documents, line by line in the unified form, with three lines around each change.
-// It is empty when nothing did.
+// Diff returns the differences between two documents in the unified format with three lines of context. It is empty
+// if there are none.
 func Diff(before, after []byte) string {
 	edits := compare(lines(before), lines(after))
 	var b strings.Builder
@@ -18,19 +18,19 @@ func Diff(before, after []byte) string {
 			break
 		}
 		end := first + 1
-		for next := nextChange(edits, end); next < len(edits) && next-end <= 2*around; next = nextChange(edits, end) {
+		for next := nextChange(edits, end); next < len(edits) && next-end <= 2*contextLines; next = nextChange(edits, end) {
 			end = next + 1
 		}
-		writeHunk(&b, edits, max(start, first-around), min(len(edits), end+around))
-		start = min(len(edits), end+around)
+		writeHunk(&b, edits, max(start, first-contextLines), min(len(edits), end+contextLines))
+		start = min(len(edits), end+contextLines)
 	}
 	return b.String()
 }
 
-// around is how many unchanged lines are shown before and after a change.
-const around = 3
+// contextLines is the number of unchanged lines shown before and after a change.
+const contextLines = 3
 
-// edit is a line that stays (' '), goes ('-') or comes ('+').
+// edit is an unchanged (' '), removed ('-') or added ('+') line.
 type edit struct {
 	sign byte
 	text string
@@ -73,7 +73,7 @@ func writeHunk(b *strings.Builder, edits []edit, start, end int) {
 		oldCount, newCount = oldCount+o, newCount+n
 	}
 	if oldCount == 0 {
-		oldLine-- // an empty range stands after the line before it
+		oldLine-- // an empty range is placed after the preceding line
 	}
 	if newCount == 0 {
 		newLine--
@@ -85,10 +85,11 @@ func writeHunk(b *strings.Builder, edits []edit, start, end int) {
 	}
 }
 
-// maxCells bounds the table of compare. Beyond it all that lies between the first and the last change counts as changed.
+// maxCells bounds the table of compare. For larger input, everything between the first and the last change counts as
+// changed.
 const maxCells = 4 << 20
 
-// compare finds the fewest lines to take out and put in.
+// compare returns a minimal list of edits.
 func compare(before, after []string) []edit {
 	var head, tail []edit
 	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
@@ -105,7 +106,7 @@ func compare(before, after []string) []edit {
 
 func middle(before, after []string) []edit {
 	width := len(after) + 1
-	var common []uint16 // common[i*width+j] lines can stay of before[i:] and after[j:]; a document has less than 65,536
+	var common []uint16 // common[i*width+j] is the number of common lines of before[i:] and after[j:]; a document has fewer than 65,536 lines
 	if (len(before)+1)*width <= maxCells {
 		common = make([]uint16, (len(before)+1)*width)
 		for i := len(before) - 1; i >= 0; i-- {

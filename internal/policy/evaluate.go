@@ -10,32 +10,31 @@ import (
 	"fairlead/internal/money"
 )
 
-// Evaluate says what the policies make of a request. It depends on nothing but the facts. Policies are taken in order,
+// Evaluate applies the policies to a request. The outcome depends only on the facts. Policies are evaluated in order,
 // and all that match apply:
 //
 //   - a denial ends the evaluation;
-//   - of a pin, an objective and a baseline the first one counts;
-//   - restrictions add up: a target must pass every allow and every exclude, and the lowest limit counts;
-//   - preferences are joined, those of earlier policies first.
+//   - the first pin, objective and baseline win;
+//   - restrictions add up: a target must pass every allow and every exclude, and the lowest limit wins;
+//   - preferences are concatenated, those of earlier policies first.
 //
-// A condition that cannot be computed does not hold. When the conditions together exceed the bound of their cost, the
-// policies that are left apply with their restrictions alone: a denial must not disappear because it is expensive.
+// A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, the remaining
+// policies apply with their restrictions only, so that an expensive condition cannot disable a denial.
 func (s *Set) Evaluate(f *Facts) Outcome { return s.EvaluateInto(f, nil) }
 
-// EvaluateInto is Evaluate with room for the hits, which are appended to it. Who copies what it needs of them can use the
-// room again.
-func (s *Set) EvaluateInto(f *Facts, room []Hit) Outcome {
+// EvaluateInto is like Evaluate, but appends the results to hits. The caller may reuse the slice after copying the hits it keeps.
+func (s *Set) EvaluateInto(f *Facts, hits []Hit) Outcome {
 	if s == nil || len(s.rules) == 0 {
 		return Outcome{}
 	}
 	run := s.start(f)
 	defer s.finish(run)
-	o := Outcome{Hits: slices.Grow(room, len(s.rules))}
+	o := Outcome{Hits: slices.Grow(hits, len(s.rules))}
 	for _, r := range s.rules {
-		verdict := run.judge(r)
+		verdict := run.evaluate(r)
 		if verdict.matched {
 			has := r.has
-			if verdict.overrun {
+			if verdict.costExceeded {
 				has &= restricting
 			}
 			verdict.overruled = s.apply(&o, r, has)
@@ -48,7 +47,7 @@ func (s *Set) EvaluateInto(f *Facts, room []Hit) Outcome {
 	return o
 }
 
-// run is one evaluation: the values of the variables, and the frame in which CEL computes.
+// run is one evaluation: the values of the variables and the CEL frame.
 type run struct {
 	activation *activation
 	frame      *interpreter.ExecutionFrame
@@ -62,7 +61,7 @@ func (s *Set) start(f *Facts) run {
 	a.reset(scope{f, s.zones})
 	frame, err := interpreter.NewExecutionFrame(a)
 	if err != nil {
-		panic(err) // it takes every activation
+		panic(err) // accepts every activation
 	}
 	return run{a, frame}
 }
@@ -73,27 +72,27 @@ func (s *Set) finish(r run) {
 	s.pool.Put(r.activation)
 }
 
-// judge says whether every condition of the rule holds, or which is the first one that does not.
-func (r run) judge(of *rule) Verdict {
+// evaluate reports whether every condition of the rule is true, or which is the first one that is not.
+func (r run) evaluate(of *rule) Verdict {
 	for i := range of.when {
 		value, _, err := of.when[i].program.Eval(r.frame)
 		if exceeded(err) {
-			return Verdict{rule: of, failed: int32(i), overrun: true, matched: of.has&restricting != 0}
+			return Verdict{rule: of, failed: int32(i), costExceeded: true, matched: of.has&restricting != 0}
 		}
 		if err != nil || value != types.True {
-			return Verdict{rule: of, failed: int32(i), broken: err != nil}
+			return Verdict{rule: of, failed: int32(i), errored: err != nil}
 		}
 	}
 	return Verdict{rule: of, matched: true}
 }
 
-// exceeded reports whether an evaluation was ended because it cost too much.
+// exceeded reports whether an evaluation ended because it exceeded the cost limit.
 func exceeded(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// apply adds the effects that a matching rule has, and returns those that came too late.
+// apply adds the effects of a matching rule and returns those that an earlier policy overrules.
 func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&denies != 0 {
 		o.Deny = &Denial{r.name, r.deny}
@@ -114,20 +113,20 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&limitsOutput != 0 && !lowest(&o.MaxOutput, r.maxOutput, r.name) {
 		overruled |= limitsOutput
 	}
-	if has&hidesBodies != 0 && !o.LogBodies.IsSet() {
+	if has&disablesBodies != 0 && !o.LogBodies.IsSet() {
 		o.LogBodies = Setting[bool]{false, r.name}
 	}
 	if has&allows != 0 {
-		o.allow = grow(o.allow, s.allows, r)
+		o.allow = appendBounded(o.allow, s.allows, r)
 	}
 	if has&excludes != 0 {
-		o.exclude = grow(o.exclude, s.excludes, r)
+		o.exclude = appendBounded(o.exclude, s.excludes, r)
 	}
 	if has&prefers == 0 {
 		return overruled
 	}
 	for _, p := range r.prefer {
-		o.Prefer = grow(o.Prefer, s.preferences, Preference{r.name, p})
+		o.Prefer = appendBounded(o.Prefer, s.preferences, Preference{r.name, p})
 	}
 	return overruled
 }
@@ -148,8 +147,8 @@ func lowest[T money.Amount | int64](s *Setting[T], value T, policy string) bool 
 	return true
 }
 
-// grow appends to a list that will not become longer than most: one allocation is enough.
-func grow[T any](list []T, most int, one T) []T {
+// appendBounded appends to a list that never has more than most elements, with a single allocation.
+func appendBounded[T any](list []T, most int, one T) []T {
 	if list == nil {
 		list = make([]T, 0, most)
 	}

@@ -31,11 +31,11 @@ func TestConditions(t *testing.T) {
 		{`key.id == "key_1" && key.name == "ci"`, true},
 		{`workspace.id == "ws_1" && workspace.name.contains("bour")`, true},
 		{`key.tags["team"] == "infra"`, true},
-		{`key.tags["nobody"] == ""`, true},
-		{`key.tags.nobody != "x"`, true},
-		{`"team" in key.tags && !("nobody" in key.tags)`, true},
+		{`key.tags["absent"] == ""`, true},
+		{`key.tags.absent != "x"`, true},
+		{`"team" in key.tags && !("absent" in key.tags)`, true},
 		{`has(key.tags.team)`, true},
-		{`has(key.tags.nobody)`, false},
+		{`has(key.tags.absent)`, false},
 		{`size(key.tags) == 2`, true},
 		{`key.tags == {"team": "infra", "cost": "7"}`, true},
 		{`{"team": "web"} == key.tags`, false},
@@ -65,23 +65,23 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestReasonsNameTheFailingConditionAndWhatWasSeen(t *testing.T) {
+func TestReasonNamesFailingConditionAndValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ condition, want string }{
 		{`request.task == "chat"`, `request.task == "chat" is false (request.task is "code")`},
 		{`request.stream && request.tokens > 2000 && request.task == "chat"`, `request.tokens > 2000 is false (request.tokens is 1200)`},
 		{`key.tags["team"] == "web"`, `key.tags["team"] == "web" is false (key.tags["team"] is "infra")`},
-		{`key.tags.nobody == "web"`, `key.tags.nobody == "web" is false (key.tags["nobody"] is "")`},
+		{`key.tags.absent == "web"`, `key.tags.absent == "web" is false (key.tags["absent"] is "")`},
 		{`request.vision`, `request.vision is false`},
 		{`!request.stream`, `!request.stream is false (request.stream is true)`},
 		{`request.vision || request.tokens < 5`, `request.vision || request.tokens < 5 is false (request.vision is false, request.tokens is 1200)`},
-		{`"nobody" in key.tags`, `"nobody" in key.tags is false (key.tags is cost=7 team=infra)`},
+		{`"absent" in key.tags`, `"absent" in key.tags is false (key.tags is cost=7 team=infra)`},
 		{`has(request.metadata.user)`, `has(request.metadata.user) is false (request.metadata is app=ide)`},
 		{`key.tags.exists(k, k == "x")`, `key.tags.exists(k, k == "x") is false (key.tags is cost=7 team=infra)`},
 		{`time.hour("Europe/Berlin") > 8`, `time.hour("Europe/Berlin") > 8 is false (time.hour("Europe/Berlin") is 1)`},
 		{`time.at < timestamp("2026-01-01T00:00:00Z")`, `time.at < timestamp("2026-01-01T00:00:00Z") is false (time.at is 2026-11-06T23:30:00Z)`},
-		{`int(key.tags["team"]) > 5`, `int(key.tags["team"]) > 5 cannot be computed: type conversion error from 'string' to 'int' (key.tags["team"] is "infra")`},
-		{`100 / request.images > 5`, `100 / request.images > 5 cannot be computed: division by zero (request.images is 0)`},
+		{`int(key.tags["team"]) > 5`, `int(key.tags["team"]) > 5 cannot be evaluated: type conversion error from 'string' to 'int' (key.tags["team"] is "infra")`},
+		{`100 / request.images > 5`, `100 / request.images > 5 cannot be evaluated: division by zero (request.images is 0)`},
 		{`false`, `false is false`},
 	} {
 		t.Run(c.condition, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestReasonsNameTheFailingConditionAndWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestReasonsQuoteLongValuesInPart(t *testing.T) {
+func TestReasonTruncatesLongValues(t *testing.T) {
 	t.Parallel()
 	f := facts()
 	for range 20 {
@@ -110,7 +110,7 @@ func TestReasonsQuoteLongValuesInPart(t *testing.T) {
 	}
 }
 
-func TestTheFirstOfSingleValuesCounts(t *testing.T) {
+func TestFirstPinObjectiveAndBaselineWin(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
 policies:
@@ -144,7 +144,7 @@ policies:
 	}
 }
 
-func TestTheLowestLimitCounts(t *testing.T) {
+func TestLowestLimitWins(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
 policies:
@@ -162,7 +162,7 @@ policies:
 	}
 }
 
-func TestADenialEndsTheEvaluation(t *testing.T) {
+func TestDenialEndsEvaluation(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
 policies:
@@ -196,8 +196,8 @@ policies:
 		{"anthropic", "claude-sonnet", []string{"us", "eu"}, nil},
 		{"anthropic", "gpt-4.1", []string{"eu"}, &Exclusion{"small", "the policy allows only models gpt-4.1-mini, claude-sonnet, openai/gpt-4.1"}},
 		{"openai", "gpt-4.1", []string{"eu"}, &Exclusion{"never", "the policy excludes models openai/gpt-4.1"}},
-		{"openai", "gpt-4.1-mini", []string{"zdr"}, &Exclusion{"never", "the policy excludes what is tagged zdr"}},
-		{"openai", "gpt-4.1-mini", nil, &Exclusion{"europe", "the policy allows only what is tagged eu, zdr"}},
+		{"openai", "gpt-4.1-mini", []string{"zdr"}, &Exclusion{"never", "the policy excludes targets tagged zdr"}},
+		{"openai", "gpt-4.1-mini", nil, &Exclusion{"europe", "the policy allows only targets tagged eu, zdr"}},
 		{"openai", "o3", []string{"eu"}, &Exclusion{"vendors", "the policy allows only models gpt-*, claude-*"}},
 		{"azure", "gpt-4.1-mini", []string{"eu"}, &Exclusion{"vendors", "the policy allows only providers openai, anthropic"}},
 	} {
@@ -205,12 +205,12 @@ policies:
 			t.Errorf("%s/%s %v (-want +got):\n%s", c.provider, c.model, c.tags, diff)
 		}
 	}
-	if !o.Narrows() {
-		t.Error("restrictions narrow")
+	if !o.Restricts() {
+		t.Error("Restricts is wrong")
 	}
 }
 
-func TestPreferencesAreJoinedInOrder(t *testing.T) {
+func TestPreferencesAreConcatenated(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
 policies:
@@ -228,7 +228,7 @@ policies:
 			t.Errorf("%s/%s is at %d, want %d", c.provider, c.model, got, c.want)
 		}
 	}
-	if o.Prefer[2].Policy != "c" || o.Narrows() {
+	if o.Prefer[2].Policy != "c" || o.Restricts() {
 		t.Errorf("preferences %v", o.Prefer)
 	}
 }
@@ -262,7 +262,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func TestJoinPutsTheInstanceFirst(t *testing.T) {
+func TestJoinPutsInstanceFirst(t *testing.T) {
 	t.Parallel()
 	instance, _ := Parse("instance", []byte(one("pin: gpt-4.1\nmax_cost_usd: 1\nwhen: time.hour(\"UTC\") > 20", "house")), world())
 	workspace := parse(t, one("pin: sonnet\nmax_cost_usd: 0.5\nwhen: time.hour(\"Europe/Berlin\") < 6", "house"))
@@ -282,7 +282,7 @@ func TestJoinPutsTheInstanceFirst(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsThatOfTheContent(t *testing.T) {
+func TestVersionDependsOnContent(t *testing.T) {
 	t.Parallel()
 	a := parse(t, "policies:\n  - {name: a, pin: gpt-4.1}\n")
 	if b := parse(t, "# the same\npolicies:\n- name: a\n  pin: 'gpt-4.1'\n"); a.Version() != b.Version() || len(a.Version()) != 12 {
@@ -293,7 +293,7 @@ func TestTheVersionIsThatOfTheContent(t *testing.T) {
 	}
 }
 
-func TestSetsMayBeShared(t *testing.T) {
+func TestSetIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	set := parse(t, benchmarkSource(20))
 	want := set.Evaluate(facts())
@@ -314,7 +314,7 @@ func TestSetsMayBeShared(t *testing.T) {
 	wait.Wait()
 }
 
-// same compares what the outside can see of two outcomes.
+// same compares the visible parts of two outcomes.
 func same(a, b Outcome) bool {
 	words := func(o Outcome) []string {
 		var all []string
@@ -328,7 +328,7 @@ func same(a, b Outcome) bool {
 		cmp.Equal(a.Deny, b.Deny) && cmp.Equal(fate(a), fate(b))
 }
 
-// fate is what an outcome does to every target there could be.
+// fate returns the effect of an outcome on every possible target.
 func fate(o Outcome) map[string]bool {
 	out := map[string]bool{}
 	for _, provider := range []string{"openai", "anthropic", "azure"} {
@@ -341,7 +341,7 @@ func fate(o Outcome) map[string]bool {
 	return out
 }
 
-// Twenty policies take few allocations: the evaluation is on the path of every request.
+// Twenty policies need few allocations, because they are evaluated for every request.
 func TestEvaluateAllocatesLittle(t *testing.T) {
 	set, f := parse(t, benchmarkSource(20)), facts()
 	if n := testing.AllocsPerRun(200, func() { set.Evaluate(f) }); n > 12+slack {

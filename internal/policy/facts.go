@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Facts is what a condition can see. All of it is stored with the decision.
+// Facts are the input of conditions. They are stored with the decision.
 type Facts struct {
 	Request   Request   `json:"request"`
 	Key       Key       `json:"key,omitzero"`
@@ -15,17 +15,17 @@ type Facts struct {
 	Time      Time      `json:"time,omitzero"`
 }
 
-// Request is what is known of a request before a target is chosen.
+// Request holds the facts known about a request before a target is chosen.
 type Request struct {
-	Model     string            `json:"model"` // as the caller wrote it
+	Model     string            `json:"model"` // as given by the caller
 	Auto      bool              `json:"auto,omitempty"`
 	Op        llm.Op            `json:"op"`
 	Format    string            `json:"format,omitempty"` // wire format, such as chat
 	Source    string            `json:"source,omitempty"` // key or playground
 	Task      predict.Task      `json:"task,omitempty"`
 	Language  string            `json:"language,omitempty"`
-	Tokens    int64             `json:"tokens,omitempty"`     // of the input, about
-	MaxOutput int64             `json:"max_output,omitempty"` // 0 when the caller set no limit
+	Tokens    int64             `json:"tokens,omitempty"`     // estimated input tokens
+	MaxOutput int64             `json:"max_output,omitempty"` // 0 if the caller set no limit
 	Messages  int               `json:"messages,omitempty"`
 	Images    int               `json:"images,omitempty"`
 	Choices   int               `json:"choices,omitempty"`
@@ -38,20 +38,20 @@ type Request struct {
 	Tags      map[string]string `json:"tags,omitempty"`
 }
 
-// Key is the key that makes the request; the zero value stands for the playground.
+// Key is the key of the request; the zero value stands for the playground.
 type Key struct {
 	ID   string            `json:"id,omitempty"`
 	Name string            `json:"name,omitempty"`
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-// Workspace is the tenant that the request belongs to.
+// Workspace is the tenant of the request.
 type Workspace struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
-// Time is when the request came in.
+// Time is when the request was received.
 type Time struct {
 	At time.Time `json:"at"`
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// field is a field of a policy: how it is read into the policy and the rule.
+// field is a field of a policy and the function that reads it.
 type field struct {
 	name string
 	read func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule)
@@ -24,7 +24,9 @@ func fields() []field {
 	return []field{
 		{"name", (*reader).readName},
 		{"description", (*reader).readDescription},
-		{"enabled", func(p *reader, n *yaml.Node, path string, policy *Policy, _ *rule) { policy.Enabled = p.truth(n, path) }},
+		{"enabled", func(p *reader, n *yaml.Node, path string, policy *Policy, _ *rule) {
+			policy.Enabled = p.boolean(n, path)
+		}},
 		{"when", (*reader).readCondition},
 		{"deny", (*reader).readDeny},
 		{"pin", (*reader).readPin},
@@ -59,7 +61,7 @@ func fieldNames() []string {
 // rule reads one policy.
 func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	policy, r := Policy{}, &rule{source: p.name, zones: p.zones}
-	n = resolved(n)
+	n = resolveAlias(n)
 	p.policy = ""
 	if name := nameNode(n); name != nil {
 		p.policy = name.Value
@@ -84,13 +86,13 @@ func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	}
 	p.effects(n, path, r, given, before)
 	r.name = policy.Name
-	r.allow.seal(r.name)
-	r.exclude.seal(r.name)
+	r.allow.buildReasons(r.name)
+	r.exclude.buildReasons(r.name)
 	r.describe(&policy)
 	return policy, r
 }
 
-// effects makes sure that a policy does something, and nothing that it prevents itself.
+// effects checks that a policy has an effect, and that deny is its only one.
 func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*yaml.Node, before int) {
 	if r.has == 0 && len(p.problems) == before {
 		p.report(n, NoEffect, path, "the policy has no effect", "add one of "+strings.Join(fieldNames()[4:], ", "))
@@ -100,7 +102,7 @@ func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*y
 	}
 	for _, name := range fieldNames()[4:] {
 		if key := given[name]; key != nil && name != "deny" {
-			p.report(key, NoEffect, below(path, name), name+" does nothing beside deny, which refuses the request", "remove one of the two")
+			p.report(key, NoEffect, below(path, name), name+" has no effect with deny, which rejects the request", "remove one of the two")
 		}
 	}
 }
@@ -125,7 +127,7 @@ func (p *reader) readName(n *yaml.Node, path string, policy *Policy, _ *rule) {
 		if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); wellNamed.MatchString(better) {
 			hint = didYouMean(better)
 		}
-		p.report(n, BadValue, path, "not a name for a policy: "+quote(text), hint)
+		p.report(n, BadValue, path, "invalid policy name "+quote(text), hint)
 	}
 	policy.Name = text
 }
@@ -134,7 +136,7 @@ func (p *reader) readDescription(n *yaml.Node, path string, policy *Policy, _ *r
 	policy.Description, _ = p.text(n, path, maxDescription)
 }
 
-// readCondition reads the CEL of a policy.
+// readCondition reads the CEL condition of a policy.
 func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rule) {
 	text, ok := p.text(n, path, maxCondition)
 	if !ok {
@@ -148,10 +150,10 @@ func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rul
 			return
 		}
 	}
-	c := inspector{language: p.language, source: text, zone: p.world.zone, open: p.world.Open, zones: p.zones}
+	c := conditionChecker{language: p.language, source: text, zone: p.world.zone, open: p.world.AllowUnknown, zones: p.zones}
 	when, err := c.compile()
 	if err != nil {
-		c.complain(BadSyntax, 0, 1, clean(err.Error()), "")
+		c.report(BadSyntax, 0, 1, clean(err.Error()), "")
 	}
 	r.when, r.names = when, p.language.names
 	if r.cost = c.cost; len(c.complaints) == 0 {
@@ -167,7 +169,7 @@ func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rul
 func (p *reader) readDeny(n *yaml.Node, path string, policy *Policy, r *rule) {
 	r.has |= denies
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
-		p.report(n, WrongType, path, "deny takes the message that the caller is told", `write deny: "Why this is refused."`)
+		p.report(n, WrongType, path, "deny must be the message returned to the caller", `write deny: "Why the request is rejected."`)
 		return
 	}
 	policy.Deny, _ = p.text(n, path, maxMessage)
@@ -182,7 +184,7 @@ func (p *reader) readPin(n *yaml.Node, path string, policy *Policy, r *rule) {
 	}
 	policy.Pin = name
 	if strings.HasSuffix(name, "*") {
-		p.report(n, BadValue, path, "a pin is one model or one provider/model", "to leave a choice, use allow or prefer")
+		p.report(n, BadValue, path, "pin must be a single model or provider/model", "to allow several, use allow or prefer")
 		return
 	}
 	if r.pin, ok = p.world.target(name); !ok || isAuto(name) {
@@ -194,7 +196,7 @@ func isAuto(name string) bool { return name == "auto" || strings.HasPrefix(name,
 
 func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 	if isAuto(name) {
-		p.report(n, UnknownName, path, quote(name)+" asks for routing and is no model", "name a model")
+		p.report(n, UnknownName, path, quote(name)+" selects automatic routing and is not a model", "name a model")
 		return
 	}
 	hint := nearest(name, p.world.Models, p.world.Targets)
@@ -203,14 +205,14 @@ func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", quote(before), quote(after)), p.offers(model))
 		return
 	}
-	what := "no model is called "
+	what := "unknown model "
 	if strings.HasSuffix(name, "*") {
-		what = "no model begins like "
+		what = "no model matches "
 	}
 	p.report(n, UnknownName, path, what+quote(name), hint)
 }
 
-// offers says who offers a model.
+// offers lists the targets of a model.
 func (p *reader) offers(model string) string {
 	var targets []string
 	for _, t := range p.world.Targets {
@@ -221,7 +223,7 @@ func (p *reader) offers(model string) string {
 	if len(targets) == 0 {
 		return ""
 	}
-	return "there is " + strings.Join(targets, ", ")
+	return "available: " + strings.Join(targets, ", ")
 }
 
 func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule) {
@@ -232,7 +234,7 @@ func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule
 	}
 	policy.Baseline = name
 	if _, model, found := strings.Cut(name, "/"); found && slices.Contains(p.world.Targets, name) {
-		p.report(n, BadValue, path, "a baseline is a model, whichever provider offers it", didYouMean(model))
+		p.report(n, BadValue, path, "baseline must be a model without a provider", didYouMean(model))
 		return
 	}
 	if r.baseline, ok = p.world.model(name); !ok || isAuto(name) {
@@ -258,9 +260,9 @@ func (p *reader) readObjective(n *yaml.Node, path string, policy *Policy, r *rul
 		if hint == "" {
 			hint = "write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)"
 		}
-		p.report(n, BadValue, path, "no objective is called "+quote(text), hint)
-	case !(number >= 0 && number <= 1): // not a number is neither
-		p.report(n, BadValue, path, "an objective is at least 0 (cheapest) and at most 1 (best)", "")
+		p.report(n, BadValue, path, "unknown objective "+quote(text), hint)
+	case !(number >= 0 && number <= 1): // also rejects NaN
+		p.report(n, BadValue, path, "objective must be from 0 (cheapest) to 1 (best)", "")
 	default:
 		r.objective = Objective{Name: "number", Tradeoff: number}
 	}
@@ -274,7 +276,7 @@ func (p *reader) readMaxCost(n *yaml.Node, path string, policy *Policy, r *rule)
 	}
 	amount, err := money.Parse(text)
 	if err != nil || amount <= 0 {
-		p.report(n, BadValue, path, quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine digits behind the point")
+		p.report(n, BadValue, path, quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine decimals")
 		return
 	}
 	policy.MaxCost, r.maxCost = amount, amount
@@ -295,9 +297,9 @@ func (p *reader) readMaxOutput(n *yaml.Node, path string, policy *Policy, r *rul
 }
 
 func (p *reader) readLogBodies(n *yaml.Node, path string, policy *Policy, r *rule) {
-	r.has |= hidesBodies
-	policy.LogBodies = p.truth(n, path)
+	r.has |= disablesBodies
+	policy.LogBodies = p.boolean(n, path)
 	if policy.LogBodies != nil && *policy.LogBodies {
-		p.report(n, BadValue, path, "a policy can only switch the storing of bodies off", "write false, or remove the field")
+		p.report(n, BadValue, path, "a policy can only disable body logging", "write false, or remove the field")
 	}
 }

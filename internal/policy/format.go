@@ -22,12 +22,12 @@ func Format(list []Policy) []byte {
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(root); err != nil {
-		panic(err) // a buffer takes everything, and these nodes are well-formed
+		panic(err) // writing to a buffer never fails, and the nodes are valid
 	}
 	return b.Bytes()
 }
 
-// node is the policy as YAML, without the fields that say nothing.
+// node returns the policy as YAML without empty fields.
 func (p *Policy) node() *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	add := func(name string, present bool, value func() *yaml.Node) {
@@ -80,8 +80,8 @@ func quoted(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 }
 
-// scalar writes text bare where that is sure to read back as the same text, as a block where it is many plain lines, and
-// in quotation marks otherwise.
+// scalar writes text unquoted if it reads back as the same text, as a block if it has several plain lines, and quoted
+// otherwise.
 func scalar(text string) *yaml.Node {
 	if isBare(text) {
 		return plain(text)
@@ -95,8 +95,8 @@ func scalar(text string) *yaml.Node {
 	return quoted(text)
 }
 
-// isBare knows the texts that no reader of YAML takes for anything else: words, numbers and conditions without the signs
-// that mean something to YAML.
+// isBare reports whether every YAML parser reads the unquoted text as the same string: words, numbers and conditions
+// without special characters.
 func isBare(text string) bool {
 	if text == "" || text[0] == ' ' || text[len(text)-1] == ' ' || !isPrintable(text) {
 		return false
@@ -110,7 +110,7 @@ func isBare(text string) bool {
 	return isLetter && !strings.ContainsAny(text, "\n\t:#{}[],&*!|>%@`\\\"'") || isLetter && isExpression(text)
 }
 
-// isExpression allows the signs of conditions where YAML gives them no meaning within a line.
+// isExpression allows the operators of conditions where they have no special meaning in YAML.
 func isExpression(text string) bool {
 	return !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !strings.ContainsAny(text, "\n\t{}")
 }

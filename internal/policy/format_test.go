@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// anyPolicies draws policies that are in order.
+// anyPolicies draws valid policies.
 func anyPolicies() *rapid.Generator[[]Policy] {
 	return rapid.Custom(func(t *rapid.T) []Policy {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,12}`), 0, 6, rapid.ID).Draw(t, "names")
@@ -66,7 +66,7 @@ func anyPolicy() *rapid.Generator[Policy] {
 	})
 }
 
-func TestFormatIsReadBackTheSame(t *testing.T) {
+func TestFormatRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyPolicies().Draw(t, "policies")
@@ -84,7 +84,7 @@ func TestFormatIsReadBackTheSame(t *testing.T) {
 	})
 }
 
-func TestFormatReadsWell(t *testing.T) {
+func TestFormatLayout(t *testing.T) {
 	t.Parallel()
 	no := false
 	got := Format([]Policy{
@@ -120,7 +120,7 @@ func TestFormatReadsWell(t *testing.T) {
 	}
 }
 
-// The dashboard's form speaks JSON; the names are those of the YAML.
+// The dashboard's form uses JSON with the field names of the YAML.
 func TestPoliciesTravelAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,7 @@ func guide(t *testing.T) string {
 
 var example = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
 
-func TestExamplesOfTheGuideAreInOrder(t *testing.T) {
+func TestGuideExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	examples := example.FindAllStringSubmatch(guide(t), -1)
 	if len(examples) < 13 {
@@ -28,7 +28,7 @@ func TestExamplesOfTheGuideAreInOrder(t *testing.T) {
 	}
 	for _, m := range examples {
 		source := strings.ReplaceAll("\n"+m[2], "\n"+m[1], "\n")
-		set, problems := Parse("guide", []byte(source), World{Open: true, Zone: zone})
+		set, problems := Parse("guide", []byte(source), Inventory{AllowUnknown: true, Zone: zone})
 		if len(problems) > 0 {
 			t.Errorf("%s", Pretty("guide", []byte(source), problems))
 			continue
@@ -39,7 +39,7 @@ func TestExamplesOfTheGuideAreInOrder(t *testing.T) {
 	}
 }
 
-func TestTheGuideNamesEveryFieldValueAndFunction(t *testing.T) {
+func TestGuideNamesEveryFieldValueAndFunction(t *testing.T) {
 	t.Parallel()
 	text := guide(t)
 	wanted := append(fieldNames(), append(functions(), iterations()...)...)

@@ -11,15 +11,15 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// labels are tags or metadata as a map of CEL. Unlike CEL's own maps it answers "" for a key that is not there, so that
-// key.tags["team"] == "infra" is simply false for a key without the tag; and it goes through its keys in their order, so
-// that the same facts always give the same answer.
+// labels is a CEL map of tags or metadata. Unlike CEL's own maps it returns "" for a missing key, so that
+// key.tags["team"] == "infra" is false for a key without the tag. It iterates over keys in sorted order, so that
+// equal facts give equal results.
 type labels struct {
-	texts map[string]string
-	seen  []label            // the first entries that were looked up; a list is quicker than a map for a handful
-	few   [4]label           // where seen begins
-	more  map[string]ref.Val // the other entries that were looked up
-	keys  []string           // sorted, once they were iterated over
+	texts    map[string]string
+	seen     []label            // first entries that were looked up; a list is faster than a map for a few
+	inline   [4]label           // initial storage of seen
+	overflow map[string]ref.Val // further entries that were looked up
+	keys     []string           // sorted on first iteration
 }
 
 type label struct {
@@ -29,7 +29,7 @@ type label struct {
 
 func newLabels(m map[string]string) *labels { return &labels{texts: m} }
 
-// Find returns the text of the key, "" when there is none.
+// Find returns the value of the key, or "".
 func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 	k, ok := key.(types.String)
 	if !ok {
@@ -44,30 +44,30 @@ func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 			return s.value, true
 		}
 	}
-	if value, ok := l.more[string(k)]; ok {
+	if value, ok := l.overflow[string(k)]; ok {
 		return value, true
 	}
 	value := ref.Val(types.String(text))
 	switch {
 	case l.seen == nil:
-		l.seen = append(l.few[:0], label{string(k), value})
-	case len(l.seen) < len(l.few):
+		l.seen = append(l.inline[:0], label{string(k), value})
+	case len(l.seen) < len(l.inline):
 		l.seen = append(l.seen, label{string(k), value})
-	case l.more == nil:
-		l.more = map[string]ref.Val{string(k): value}
+	case l.overflow == nil:
+		l.overflow = map[string]ref.Val{string(k): value}
 	default:
-		l.more[string(k)] = value
+		l.overflow[string(k)] = value
 	}
 	return value, true
 }
 
-// Get is Find, for the index operator.
+// Get implements the index operator with Find.
 func (l *labels) Get(key ref.Val) ref.Val {
 	value, _ := l.Find(key)
 	return value
 }
 
-// Contains reports whether the key is there.
+// Contains reports whether the key exists.
 func (l *labels) Contains(key ref.Val) ref.Val {
 	k, ok := key.(types.String)
 	if !ok {
@@ -77,10 +77,10 @@ func (l *labels) Contains(key ref.Val) ref.Val {
 	return types.Bool(there)
 }
 
-// Size is the number of keys.
+// Size returns the number of keys.
 func (l *labels) Size() ref.Val { return types.Int(len(l.texts)) }
 
-// Iterator goes through the keys in alphabetical order.
+// Iterator iterates over the keys in alphabetical order.
 func (l *labels) Iterator() traits.Iterator {
 	if l.keys == nil {
 		l.keys = slices.Sorted(maps.Keys(l.texts))
@@ -88,15 +88,15 @@ func (l *labels) Iterator() traits.Iterator {
 	return types.NewStringList(types.DefaultTypeAdapter, l.keys).Iterator()
 }
 
-// plain is the same as a map of CEL's own.
+// plain returns the labels as a standard CEL map.
 func (l *labels) plain() traits.Mapper {
 	return types.NewStringStringMap(types.DefaultTypeAdapter, l.texts)
 }
 
-// ConvertToNative makes a Go value.
+// ConvertToNative implements ref.Val.
 func (l *labels) ConvertToNative(t reflect.Type) (any, error) { return l.plain().ConvertToNative(t) }
 
-// ConvertToType makes a value of another type of CEL.
+// ConvertToType implements ref.Val.
 func (l *labels) ConvertToType(t ref.Type) ref.Val { return l.plain().ConvertToType(t) }
 
 // Equal compares with another map.
@@ -107,13 +107,13 @@ func (l *labels) Equal(other ref.Val) ref.Val {
 	return l.plain().Equal(other)
 }
 
-// Type is the type of maps.
+// Type implements ref.Val.
 func (l *labels) Type() ref.Type { return types.MapType }
 
-// Value is the Go map.
+// Value returns the Go map.
 func (l *labels) Value() any { return l.texts }
 
-// clock is what a clock shows in each zone that the conditions name.
+// clock maps the time zones named in conditions to local times.
 type clock struct {
 	labels
 	at    time.Time
@@ -121,17 +121,17 @@ type clock struct {
 	of    func(time.Time) ref.Val
 }
 
-// Find returns what the clock shows in a zone. Parsing has made sure that the zone is known.
+// Find returns the local time in a zone. Parse has checked that the zone exists.
 func (c *clock) Find(key ref.Val) (ref.Val, bool) {
 	name, _ := key.(types.String)
 	zone := c.zones[string(name)]
 	if zone == nil {
-		return types.NewErr("no time zone is called %q", string(name)), false
+		return types.NewErr("unknown time zone %q", string(name)), false
 	}
 	return c.of(c.at.In(zone)), true
 }
 
-// Get is Find, for the index operator.
+// Get implements the index operator with Find.
 func (c *clock) Get(key ref.Val) ref.Val {
 	value, _ := c.Find(key)
 	return value

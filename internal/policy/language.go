@@ -13,18 +13,18 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// language is the part of CEL that conditions are written in.
+// language is the subset of CEL for conditions.
 type language struct {
 	*names
 	env *cel.Env
 }
 
-// functions lists what conditions can call, besides operators and the macros.
+// functions lists the functions of conditions, in addition to operators and macros.
 func functions() []string {
 	return []string{"size", "startsWith", "endsWith", "contains", "matches", "int", "double", "string", "duration", "timestamp"}
 }
 
-// symbols are the operators of CEL. Left out are those that make values of no use here.
+// symbols are the supported CEL operators. Operators whose results conditions cannot use are excluded.
 func symbols() []string {
 	return []string{
 		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
@@ -34,11 +34,11 @@ func symbols() []string {
 	}
 }
 
-// iterations are the macros that go through a list or the keys of a map.
+// iterations are the macros that iterate over a list or the keys of a map.
 func iterations() []string { return []string{operators.All, operators.Exists, operators.ExistsOne} }
 
-// newLanguage leaves out of CEL what would make an outcome depend on more than the facts: the functions that read a
-// clock's parts in a zone load the zone from the disk each time. There are time.hour("...") and the like instead.
+// newLanguage returns CEL without the functions that would make an outcome depend on more than the facts: CEL's own
+// time zone functions load the zone from disk on each call. time.hour("...") and the other time fields replace them.
 func newLanguage() (*language, error) {
 	subset := &env.LibrarySubset{IncludeMacros: iterations()}
 	for _, name := range append(functions(), symbols()...) {
@@ -63,13 +63,13 @@ func newLanguage() (*language, error) {
 	}
 	var err error
 	if l.env, err = cel.NewCustomEnv(options...); err != nil {
-		return nil, fmt.Errorf("make the language of conditions: %w", err)
+		return nil, fmt.Errorf("create CEL environment: %w", err)
 	}
 	return l, nil
 }
 
-// expandHas makes "team" in key.tags of has(key.tags.team): a tag that is not there reads as "", so CEL's own test would
-// always hold.
+// expandHas replaces has(key.tags.team) by "team" in key.tags: a missing tag reads as "", so CEL's own test would
+// always be true.
 func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	if args[0].Kind() != ast.SelectKind {
 		return nil, f.NewError(args[0].ID(), "has() takes a tag, such as has(key.tags.team)")
@@ -78,14 +78,14 @@ func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *
 	return f.NewCall(operators.In, f.NewLiteral(types.String(s.FieldName())), s.Operand()), nil
 }
 
-// expandClock makes a lookup of time.hour("Europe/Berlin"), so that parsing can make sure that the zone is known.
+// expandClock replaces time.hour("Europe/Berlin") by a map lookup, so that parsing can check the zone.
 func expandClock(variable string) cel.MacroFactory {
 	return func(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 		if target.Kind() != ast.IdentKind || target.AsIdent() != "time" {
-			return nil, nil //nolint:nilnil // this is how a macro says that the call is not its own
+			return nil, nil //nolint:nilnil // nil means that the macro does not apply
 		}
 		if _, ok := textLiteral(args[0]); !ok {
-			return nil, f.NewError(args[0].ID(), "the time zone must be written out, such as \"Europe/Berlin\"")
+			return nil, f.NewError(args[0].ID(), "the time zone must be a literal, such as \"Europe/Berlin\"")
 		}
 		return f.NewCall(operators.Index, f.NewIdent(variable), args[0]), nil
 	}
@@ -99,26 +99,26 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// Bounds of the cost of conditions in CEL's own unit, about a comparison.
+// Cost limits of conditions in CEL's unit, about one comparison.
 const (
-	maxWork         = 5_000               // of one condition
-	maxDocumentWork = 20_000              // of all conditions of a document
-	maxRunWork      = 2 * maxDocumentWork // of one evaluation: the policies of the instance and of a workspace
-	trackedWork     = 50                  // a condition that costs no more is not measured while it is evaluated
+	maxWork         = 5_000               // per condition
+	maxDocumentWork = 20_000              // per document
+	maxRunWork      = 2 * maxDocumentWork // per evaluation of the instance's and a workspace's policies
+	trackedWork     = 50                  // cheaper conditions are not measured during evaluation
 )
 
-// The largest values that a request can have. The wire formats, the gateway and package account enforce them.
+// The largest values of a request. The wire formats, the gateway and package account enforce them.
 const (
 	maxMetadata = 64  // entries of request.metadata
 	maxTags     = 32  // entries of request.tags and key.tags
-	maxLabel    = 512 // bytes of a key or value of these
-	maxText     = 256 // bytes of any other text, such as a model's name
+	maxLabel    = 512 // bytes per key or value
+	maxText     = 256 // bytes of any other text, such as a model name
 )
 
-// sizes tells CEL how large values can be, so that it can estimate the cost of iterating over them.
+// sizes gives CEL the maximum size of values, for estimating the cost of iterations.
 type sizes struct{}
 
-// EstimateSize returns the bound of a text's length or of the number of entries of a map or list.
+// EstimateSize returns the maximum length of a text, map or list.
 func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	path := n.Path()
 	switch n.Type().Kind() {
@@ -137,7 +137,7 @@ func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	}
 }
 
-// EstimateCallCost leaves calls to CEL.
+// EstimateCallCost returns nil to use CEL's own estimates.
 func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
 	return nil
 }

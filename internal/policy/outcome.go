@@ -2,22 +2,22 @@ package policy
 
 import "fairlead/internal/money"
 
-// Outcome is what the policies say about one request. The zero value says nothing.
+// Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
-	Deny      *Denial // not nil when the request is refused; of the rest only LogBodies still matters then
+	Deny      *Denial // not nil if the request is rejected; then only LogBodies applies in addition
 	Pin       Setting[string]
 	Objective Setting[Objective]
-	MaxCost   Setting[money.Amount] // the lowest of all
-	MaxOutput Setting[int64]        // the lowest of all
+	MaxCost   Setting[money.Amount] // lowest of all policies
+	MaxOutput Setting[int64]        // lowest of all policies
 	Baseline  Setting[string]
-	LogBodies Setting[bool] // false where it is set: bodies are not to be stored
+	LogBodies Setting[bool] // false if set: bodies must not be stored
 	Prefer    []Preference  // best first
-	Hits      []Hit         // what was evaluated, in order
+	Hits      []Hit         // evaluated policies, in order
 
 	allow, exclude []*rule
 }
 
-// Denial is a refusal.
+// Denial is a rejection by a policy.
 type Denial struct {
 	Policy  string
 	Message string
@@ -29,35 +29,35 @@ type Setting[T any] struct {
 	Policy string
 }
 
-// IsSet reports whether any policy set it.
+// IsSet reports whether a policy set the value.
 func (s Setting[T]) IsSet() bool { return s.Policy != "" }
 
-// Objective is what a policy wants the router to aim for.
+// Objective is the routing objective set by a policy.
 type Objective struct {
 	Name     string  // cost, quality, speed, or number
-	Tradeoff float64 // for a number: 0 cheapest, 1 best
+	Tradeoff float64 // for a number: 0 (cheapest) to 1 (best)
 }
 
-// Preference is a pattern of targets to be tried before those that come later in the list, or are not in it.
+// Preference is a pattern of targets that are tried before later ones and before unlisted ones.
 type Preference struct {
 	Policy  string
 	Pattern Pattern
 }
 
-// Denies reports whether the request is refused.
+// Denies reports whether the request is rejected.
 func (o *Outcome) Denies() bool { return o.Deny != nil }
 
-// Narrows reports whether the outcome keeps any target away from any request.
-func (o *Outcome) Narrows() bool { return len(o.allow) > 0 || len(o.exclude) > 0 }
+// Restricts reports whether the outcome can exclude targets.
+func (o *Outcome) Restricts() bool { return len(o.allow) > 0 || len(o.exclude) > 0 }
 
-// Exclusion says which policy keeps a target away, and why.
+// Exclusion is the policy that excludes a target, and why.
 type Exclusion struct {
 	Policy string
 	Reason string
 }
 
-// Excludes returns why a target is kept away by allow and exclude, or nil. The tags are the target's and its provider's.
-// Nobody changes what it returns.
+// Excludes returns why allow or exclude removes a target, or nil. tags are those of the target and its provider. The
+// result must not be changed.
 func (o *Outcome) Excludes(provider, model string, tags []string) *Exclusion {
 	for _, r := range o.exclude {
 		if x := r.exclude.excluded(provider, model, tags); x != nil {
@@ -72,7 +72,7 @@ func (o *Outcome) Excludes(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// Rank is the place of a target in the order of preference: 0 for the best, len(Prefer) for those that are in no list.
+// Rank returns the rank of a target in the order of preference: 0 is best, len(Prefer) is unlisted.
 func (o *Outcome) Rank(provider, model string) int {
 	for i, p := range o.Prefer {
 		if p.Pattern.MatchTarget(provider, model) {
@@ -82,39 +82,39 @@ func (o *Outcome) Rank(provider, model string) int {
 	return len(o.Prefer)
 }
 
-// Hit is one policy's part in an outcome.
+// Hit is the result of one policy.
 type Hit struct {
 	Name    string
-	Source  string // name of the set it belongs to
+	Source  string // name of its set
 	Matched bool
 	Verdict
 }
 
-// Verdict is why a policy matched or not. It can say so in words, for those who read them. The zero Verdict is nobody's.
+// Verdict says why a policy matched or not. Its methods format the explanation on demand.
 type Verdict struct {
-	rule      *rule
-	failed    int32   // the conjunct that did not hold
-	overruled effects // of the effects: those that an earlier policy had decided
-	matched   bool
-	broken    bool // the conjunct cannot be computed
-	overrun   bool // the evaluation exceeded the bound of its cost; restrictions apply
+	rule         *rule
+	failed       int32   // index of the conjunct that was false
+	overruled    effects // effects decided by an earlier policy
+	matched      bool
+	errored      bool // the conjunct cannot be evaluated
+	costExceeded bool // the evaluation exceeded its cost limit; only restrictions apply
 }
 
-// IsZero reports whether it is nobody's.
+// IsZero reports whether the verdict is unset.
 func (v Verdict) IsZero() bool { return v.rule == nil }
 
-// Effect says in words what a matching policy does. It is empty for one that was skipped.
+// Effect describes the effects of a matching policy. It is empty for a skipped policy.
 func (v Verdict) Effect() string {
 	if !v.matched {
 		return ""
 	}
-	if v.overrun {
-		return v.rule.effect(v.overruled) + " (restrictions only: the policies exceeded the bound of their cost)"
+	if v.costExceeded {
+		return v.rule.effect(v.overruled) + " (restrictions only: the policies exceeded their cost limit)"
 	}
 	return v.rule.effect(v.overruled)
 }
 
-// Reason says which condition failed and what was seen, such as
+// Reason says which condition failed and shows the values it read, such as
 //
 //	request.task == "code" is false (request.task is "chat")
 //

@@ -13,9 +13,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse reads a document of policies. It returns the set, or everything that is wrong in the order of the document.
-// The name says whose policies they are, such as "instance" or "workspace"; hits carry it.
-func Parse(name string, source []byte, world World) (*Set, []Problem) {
+// Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of
+// the policies, such as "instance" or "workspace"; hits carry it.
+func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 	if len(source) > MaxBytes {
 		return nil, []Problem{{Line: 1, Column: 1, Width: 1, Code: TooLarge, Message: fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(source), MaxBytes)}}
 	}
@@ -38,23 +38,23 @@ func Parse(name string, source []byte, world World) (*Set, []Problem) {
 	return p.set(list)
 }
 
-// read returns the document, nil for an empty one.
+// read returns the root of the document, or nil for an empty one.
 func read(source []byte) (*yaml.Node, *Problem) {
 	decoder := yaml.NewDecoder(bytes.NewReader(source))
 	document, rest := new(yaml.Node), new(yaml.Node)
 	err := decoder.Decode(document)
 	if errors.Is(err, io.EOF) {
-		return nil, nil //nolint:nilnil // an empty document is a document
+		return nil, nil //nolint:nilnil // an empty document is valid
 	}
 	if err == nil {
 		switch err := decoder.Decode(rest); {
 		case err == nil:
-			return nil, &Problem{Line: rest.Line, Column: max(1, rest.Column), Width: 3, Code: Malformed, Message: "there is a second document", Hint: "write one list of policies"}
+			return nil, &Problem{Line: rest.Line, Column: max(1, rest.Column), Width: 3, Code: Malformed, Message: "there is more than one document", Hint: "write one list of policies"}
 		case !errors.Is(err, io.EOF):
 			return nil, malformed(err)
 		}
 		if document.Kind != yaml.DocumentNode || len(document.Content) == 0 || isNull(document.Content[0]) {
-			return nil, nil //nolint:nilnil // nothing but comments
+			return nil, nil //nolint:nilnil // only comments
 		}
 		return document, nil
 	}
@@ -71,24 +71,24 @@ func malformed(err error) *Problem {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// reader reads a list of policies and collects what is wrong with it.
+// reader reads a list of policies and collects its problems.
 type reader struct {
 	name     string
 	source   []byte
 	layout   *layout
-	world    World
-	language *language // made when the first condition is met
+	world    Inventory
+	language *language // created for the first condition
 	zones    map[string]*time.Location
-	policy   string // that is being read
+	policy   string // policy being read
 	cost     uint64 // estimated maximum of the conditions so far
 	problems []Problem
 }
 
-func newReader(name string, source []byte, world World) *reader {
+func newReader(name string, source []byte, world Inventory) *reader {
 	return &reader{name: name, source: source, layout: newLayout(source), world: world, zones: map[string]*time.Location{}}
 }
 
-// set reads the list; a nil one is empty.
+// set reads the list; a nil list is empty.
 func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	var policies []Policy
 	var rules []*rule
@@ -97,7 +97,7 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 		policies = append(policies, policy)
 		if policy.Active() {
 			rules = append(rules, r)
-			p.charge(n, i, r)
+			p.addCost(n, i, r)
 		}
 	}
 	if len(p.problems) > 0 {
@@ -108,13 +108,13 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	return s, nil
 }
 
-// charge adds the cost of a policy to that of the document, and reports the policy that takes it past the bound.
-func (p *reader) charge(n *yaml.Node, i int, r *rule) {
+// addCost adds the cost of a policy to that of the document, and reports the policy that exceeds the limit.
+func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
 	before := p.cost
-	if p.cost += min(r.cost, maxWork); before > maxDocumentWork || p.cost <= maxDocumentWork || p.world.Open {
+	if p.cost += min(r.cost, maxWork); before > maxDocumentWork || p.cost <= maxDocumentWork || p.world.AllowUnknown {
 		return
 	}
-	if name := nameNode(resolved(n)); name != nil {
+	if name := nameNode(resolveAlias(n)); name != nil {
 		n = name
 	}
 	p.report(n, TooCostly, fmt.Sprintf("policies[%d].when", i),
@@ -122,14 +122,14 @@ func (p *reader) charge(n *yaml.Node, i int, r *rule) {
 		"simplify conditions that iterate over metadata or tags, or use matches and contains")
 }
 
-// elements returns the policies that can be read, and reports names that come twice.
+// elements returns the policies that can be read, and reports duplicate names.
 func (p *reader) elements(list *yaml.Node) []*yaml.Node {
 	if list == nil || isNull(list) {
 		return nil
 	}
-	list = resolved(list)
+	list = resolveAlias(list)
 	if list.Kind != yaml.SequenceNode {
-		p.report(list, WrongType, "policies", "policies must be a list", "begin each policy with a dash: - name: …")
+		p.report(list, WrongType, "policies", "policies must be a list", "start each policy with a dash: - name: …")
 		return nil
 	}
 	if len(list.Content) > MaxPolicies {
@@ -138,13 +138,13 @@ func (p *reader) elements(list *yaml.Node) []*yaml.Node {
 	}
 	seen := map[string]int{}
 	for i, n := range list.Content {
-		name := nameNode(resolved(n))
+		name := nameNode(resolveAlias(n))
 		if name == nil || name.Value == "" {
 			continue
 		}
 		if line, twice := seen[name.Value]; twice {
 			p.policy = name.Value
-			p.report(name, Repeated, fmt.Sprintf("policies[%d].name", i), fmt.Sprintf("another policy is called %s, on line %d", quote(name.Value), line), "give each a name of its own")
+			p.report(name, Repeated, fmt.Sprintf("policies[%d].name", i), fmt.Sprintf("duplicate policy name %s, first used on line %d", quote(name.Value), line), "give each policy a unique name")
 			continue
 		}
 		seen[name.Value] = name.Line
@@ -152,25 +152,25 @@ func (p *reader) elements(list *yaml.Node) []*yaml.Node {
 	return list.Content
 }
 
-// nameNode returns the name of a policy as it is written, or nil.
+// nameNode returns the name of a policy, or nil.
 func nameNode(n *yaml.Node) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if value := resolved(n.Content[i+1]); n.Content[i].Value == "name" && value.Kind == yaml.ScalarNode {
+		if value := resolveAlias(n.Content[i+1]); n.Content[i].Value == "name" && value.Kind == yaml.ScalarNode {
 			return value
 		}
 	}
 	return nil
 }
 
-// resolved follows an alias to what it stands for.
-func resolved(n *yaml.Node) *yaml.Node {
+// resolveAlias returns the node that an alias refers to.
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
 	return n
 }
 
-// pairs calls each for every field of a mapping, once.
+// pairs calls each for every field of a mapping, once per name.
 func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		what := "the document"
@@ -182,9 +182,9 @@ func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Nod
 	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], resolved(n.Content[i+1])
+		key, value := n.Content[i], resolveAlias(n.Content[i+1])
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			p.report(key, WrongType, path, "a field's name must be plain text", "write the fields out; merge keys are not read")
+			p.report(key, WrongType, path, "a field's name must be plain text", "merge keys are not supported")
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
@@ -213,7 +213,7 @@ func below(path, field string) string {
 	return path + "." + field
 }
 
-// report notes a problem at a node.
+// report adds a problem at a node.
 func (p *reader) report(n *yaml.Node, code Code, path, message, hint string) {
 	width := 1
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {

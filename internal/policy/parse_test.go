@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every problem is marked at the very word that is wrong.
+// Every problem is at the exact word that is wrong.
 func TestParseMarksProblems(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 501)
@@ -17,57 +17,57 @@ func TestParseMarksProblems(t *testing.T) {
 		want         []string // line:column+width code message | hint
 	}{
 		{"not YAML", "policies: [", []string{`1:1+1 E2002 not YAML: did not find expected node content | `}},
-		{"two documents", "policies: []\n---\npolicies: []", []string{`2:1+3 E2002 there is a second document | write one list of policies`}},
+		{"two documents", "policies: []\n---\npolicies: []", []string{`2:1+3 E2002 there is more than one document | write one list of policies`}},
 		{"a list at the top", "- name: a", []string{`1:1+1 E2030 the document must have fields, such as policies: [...] | `}},
 		{"unknown field at the top", "polices: []", []string{`1:1+7 E2031 unknown field "polices" | did you mean "policies"?`}},
-		{"policies by name", "policies: {a: {pin: gpt-4.1}}", []string{`1:11+1 E2030 policies must be a list | begin each policy with a dash: - name: …`}},
+		{"policies by name", "policies: {a: {pin: gpt-4.1}}", []string{`1:11+1 E2030 policies must be a list | start each policy with a dash: - name: …`}},
 		{"a policy that is a word", "policies: [deny]", []string{`1:12+4 E2030 policies[0] must have fields, such as name: my-policy | `}},
 		{"no name", one("pin: gpt-4.1", ""), []string{`2:5+1 E2033 the policy has no name | add name: my-policy`}},
-		{"a name with blanks", one("pin: gpt-4.1\nname: My Policy", ""), []string{`3:11+9 E2034 not a name for a policy: "My Policy" | did you mean "my-policy"?`}},
-		{"a name twice", "policies:\n  - {name: a, pin: gpt-4.1}\n  - {name: a, pin: gpt-4.1}", []string{`3:12+1 E2032 another policy is called "a", on line 2 | give each a name of its own`}},
+		{"a name with blanks", one("pin: gpt-4.1\nname: My Policy", ""), []string{`3:11+9 E2034 invalid policy name "My Policy" | did you mean "my-policy"?`}},
+		{"a name twice", "policies:\n  - {name: a, pin: gpt-4.1}\n  - {name: a, pin: gpt-4.1}", []string{`3:12+1 E2032 duplicate policy name "a", first used on line 2 | give each policy a unique name`}},
 		{"a field twice", one("pin: gpt-4.1\npin: gpt-4.1", "a"), []string{`4:5+3 E2032 the field "pin" is already on line 3 | keep one of the two`}},
 		{"unknown field", one("modle: gpt-4.1\npin: gpt-4.1", "a"), []string{`3:5+5 E2031 unknown field "modle" | the fields of a policy are name, description, enabled, when, deny, pin, allow, exclude, prefer, objective, max_cost_usd, max_output_tokens, baseline, log_bodies`}},
 		{"misspelt field", one("prefers: gpt-4.1\npin: gpt-4.1", "a"), []string{`3:5+7 E2031 unknown field "prefers" | did you mean "prefer"?`}},
-		{"merge key", one("<<: {pin: gpt-4.1}\npin: gpt-4.1", "a"), []string{`3:5+2 E2030 a field's name must be plain text | write the fields out; merge keys are not read`}},
+		{"merge key", one("<<: {pin: gpt-4.1}\npin: gpt-4.1", "a"), []string{`3:5+2 E2030 a field's name must be plain text | merge keys are not supported`}},
 		{"no effect", one("when: request.stream", "a"), []string{`2:5+1 E2036 the policy has no effect | add one of deny, pin, allow, exclude, prefer, objective, max_cost_usd, max_output_tokens, baseline, log_bodies`}},
-		{"an effect beside deny", one("deny: No.\npin: gpt-4.1", "a"), []string{`4:5+3 E2036 pin does nothing beside deny, which refuses the request | remove one of the two`}},
-		{"deny without a message", one("deny: true", "a"), []string{`3:11+4 E2030 deny takes the message that the caller is told | write deny: "Why this is refused."`}},
+		{"an effect beside deny", one("deny: No.\npin: gpt-4.1", "a"), []string{`4:5+3 E2036 pin has no effect with deny, which rejects the request | remove one of the two`}},
+		{"deny without a message", one("deny: true", "a"), []string{`3:11+4 E2030 deny must be the message returned to the caller | write deny: "Why the request is rejected."`}},
 		{"a long message", one("deny: "+long, "a"), []string{`3:11+501 E2034 deny has 501 characters; at most 500 are allowed | `}},
 		{"an empty message", one(`deny: ""`, "a"), []string{`3:11+3 E2034 deny is empty | `}},
-		{"a message with control characters", one(`deny: "\a"`, "a"), []string{`3:11+3 E2034 deny holds characters that cannot be shown | `}},
+		{"a message with control characters", one(`deny: "\a"`, "a"), []string{`3:11+3 E2034 deny has control characters | `}},
 		{"no value", one("pin:", "a"), []string{`3:9+1 E2030 pin must be a single value, not nothing | `}},
 		{"a list of pins", one("pin: [gpt-4.1]", "a"), []string{`3:10+1 E2030 pin must be a single value, not a list | `}},
-		{"a pattern as a pin", one("pin: gpt-*", "a"), []string{`3:10+5 E2034 a pin is one model or one provider/model | to leave a choice, use allow or prefer`}},
-		{"unknown model", one("pin: gpt-4.2", "a"), []string{`3:10+7 E2035 no model is called "gpt-4.2" | did you mean "gpt-4.1"?`}},
-		{"auto as a pin", one("pin: auto", "a"), []string{`3:10+4 E2035 "auto" asks for routing and is no model | name a model`}},
-		{"a target that is not on offer", one("pin: anthropic/gpt-4.1", "a"), []string{`3:10+17 E2035 provider "anthropic" does not offer model "gpt-4.1" | there is openai/gpt-4.1`}},
-		{"unknown provider of a target", one("pin: opnai/gpt-4.1", "a"), []string{`3:10+13 E2035 no model is called "opnai/gpt-4.1" | did you mean "openai/gpt-4.1"?`}},
-		{"a baseline at a provider", one("baseline: openai/gpt-4.1", "a"), []string{`3:15+14 E2034 a baseline is a model, whichever provider offers it | did you mean "gpt-4.1"?`}},
-		{"a pattern for nothing", one("allow: {models: [gpt-*, gtp-*]}", "a"), []string{`3:29+5 E2035 no model begins like "gtp-*" | `}},
-		{"unknown provider", one("exclude: {providers: [openai, antropic]}", "a"), []string{`3:35+8 E2035 no provider is called "antropic" | did you mean "anthropic"?`}},
-		{"unknown tag", one("allow:\n  tags:\n    - us", "a"), []string{`5:11+2 E2035 no tag is called "us" | there are eu, zdr`}},
-		{"unknown preference", one("prefer: [claude-*, gpt-5]", "a"), []string{`3:24+5 E2035 no model is called "gpt-5" | `}},
-		{"a star in the middle", one("allow: {models: [g*t]}", "a"), []string{`3:22+3 E2034 a star may only end a name | write the beginning of the name and a star: gpt-*`}},
-		{"an empty selector", one("allow: {}", "a"), []string{`3:12+1 E2033 nothing is named here | list models, providers or tags`}},
+		{"a pattern as a pin", one("pin: gpt-*", "a"), []string{`3:10+5 E2034 pin must be a single model or provider/model | to allow several, use allow or prefer`}},
+		{"unknown model", one("pin: gpt-4.2", "a"), []string{`3:10+7 E2035 unknown model "gpt-4.2" | did you mean "gpt-4.1"?`}},
+		{"auto as a pin", one("pin: auto", "a"), []string{`3:10+4 E2035 "auto" selects automatic routing and is not a model | name a model`}},
+		{"a target that is not on offer", one("pin: anthropic/gpt-4.1", "a"), []string{`3:10+17 E2035 provider "anthropic" does not offer model "gpt-4.1" | available: openai/gpt-4.1`}},
+		{"unknown provider of a target", one("pin: opnai/gpt-4.1", "a"), []string{`3:10+13 E2035 unknown model "opnai/gpt-4.1" | did you mean "openai/gpt-4.1"?`}},
+		{"a baseline at a provider", one("baseline: openai/gpt-4.1", "a"), []string{`3:15+14 E2034 baseline must be a model without a provider | did you mean "gpt-4.1"?`}},
+		{"a pattern for nothing", one("allow: {models: [gpt-*, gtp-*]}", "a"), []string{`3:29+5 E2035 no model matches "gtp-*" | `}},
+		{"unknown provider", one("exclude: {providers: [openai, antropic]}", "a"), []string{`3:35+8 E2035 unknown provider "antropic" | did you mean "anthropic"?`}},
+		{"unknown tag", one("allow:\n  tags:\n    - us", "a"), []string{`5:11+2 E2035 unknown tag "us" | known: eu, zdr`}},
+		{"unknown preference", one("prefer: [claude-*, gpt-5]", "a"), []string{`3:24+5 E2035 unknown model "gpt-5" | `}},
+		{"a star in the middle", one("allow: {models: [g*t]}", "a"), []string{`3:22+3 E2034 a star is only allowed at the end | use a prefix and a star: gpt-*`}},
+		{"an empty selector", one("allow: {}", "a"), []string{`3:12+1 E2033 the selector is empty | list models, providers or tags`}},
 		{"an empty list", one("allow: {models: []}", "a"), []string{`3:21+1 E2030 models must be a list of names | write [one, two]`}},
 		{"a selector that is a word", one("allow: gpt-4.1", "a"), []string{`3:12+7 E2030 allow must have fields, such as models: [...] | `}},
 		{"unknown list", one("allow: {model: [gpt-4.1]}", "a"), []string{`3:13+5 E2031 unknown field "model" | did you mean "models"?`}},
-		{"unknown objective", one("objective: cheap", "a"), []string{`3:16+5 E2034 no objective is called "cheap" | write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)`}},
-		{"misspelt objective", one("objective: costs", "a"), []string{`3:16+5 E2034 no objective is called "costs" | did you mean "cost"?`}},
-		{"an objective out of range", one("objective: 1.5", "a"), []string{`3:16+3 E2034 an objective is at least 0 (cheapest) and at most 1 (best) | `}},
-		{"an objective that is no number", one("objective: nan", "a"), []string{`3:16+3 E2034 an objective is at least 0 (cheapest) and at most 1 (best) | `}},
-		{"a cost of nothing", one("max_cost_usd: 0", "a"), []string{`3:19+1 E2034 "0" is not an amount of dollars above 0 | write a number such as 0.02, with at most nine digits behind the point`}},
-		{"a cost with an exponent", one("max_cost_usd: 1e-3", "a"), []string{`3:19+4 E2034 "1e-3" is not an amount of dollars above 0 | write a number such as 0.02, with at most nine digits behind the point`}},
+		{"unknown objective", one("objective: cheap", "a"), []string{`3:16+5 E2034 unknown objective "cheap" | write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)`}},
+		{"misspelt objective", one("objective: costs", "a"), []string{`3:16+5 E2034 unknown objective "costs" | did you mean "cost"?`}},
+		{"an objective out of range", one("objective: 1.5", "a"), []string{`3:16+3 E2034 objective must be from 0 (cheapest) to 1 (best) | `}},
+		{"an objective that is NaN", one("objective: nan", "a"), []string{`3:16+3 E2034 objective must be from 0 (cheapest) to 1 (best) | `}},
+		{"a cost of nothing", one("max_cost_usd: 0", "a"), []string{`3:19+1 E2034 "0" is not an amount of dollars above 0 | write a number such as 0.02, with at most nine decimals`}},
+		{"a cost with an exponent", one("max_cost_usd: 1e-3", "a"), []string{`3:19+4 E2034 "1e-3" is not an amount of dollars above 0 | write a number such as 0.02, with at most nine decimals`}},
 		{"no output", one("max_output_tokens: 0", "a"), []string{`3:24+1 E2034 "0" is not a number of tokens | write a whole number from 1 to 10000000`}},
-		{"storing switched on", one("log_bodies: true", "a"), []string{`3:17+4 E2034 a policy can only switch the storing of bodies off | write false, or remove the field`}},
+		{"storing switched on", one("log_bodies: true", "a"), []string{`3:17+4 E2034 a policy can only disable body logging | write false, or remove the field`}},
 		{"enabled is a word", one("enabled: perhaps\npin: gpt-4.1", "a"), []string{`3:14+7 E2030 enabled must be true or false | `}},
-		{"a disabled policy is checked too", one("enabled: false\npin: gpt-4.2", "a"), []string{`4:10+7 E2035 no model is called "gpt-4.2" | did you mean "gpt-4.1"?`}},
+		{"a disabled policy is checked too", one("enabled: false\npin: gpt-4.2", "a"), []string{`4:10+7 E2035 unknown model "gpt-4.2" | did you mean "gpt-4.1"?`}},
 		{
-			"all at once, in order", "policies:\n  - name: a\n    pin: nobody\n    when: request.tsak == 1\n  - name: b\n    objective: best\n  - nane: c\n",
+			"all problems, in order", "policies:\n  - name: a\n    pin: absent\n    when: request.tsak == 1\n  - name: b\n    objective: best\n  - nane: c\n",
 			[]string{
-				`3:10+6 E2035 no model is called "nobody" | `,
+				`3:10+6 E2035 unknown model "absent" | `,
 				`4:19+4 E2041 request has no field "tsak" | did you mean "task"?`,
-				`6:16+4 E2034 no objective is called "best" | write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)`,
+				`6:16+4 E2034 unknown objective "best" | write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)`,
 				`7:5+4 E2031 unknown field "nane" | did you mean "name"?`,
 				`7:5+1 E2033 the policy has no name | add name: my-policy`,
 			},
@@ -86,7 +86,7 @@ func TestParseMarksProblems(t *testing.T) {
 	}
 }
 
-// one is a document of one policy with a name and these fields.
+// one returns a document of one policy with a name and these fields.
 func one(fields, name string) string {
 	if name != "" {
 		fields = "name: " + name + "\n" + fields
@@ -102,16 +102,16 @@ func marks(problems []Problem) []string {
 	return all
 }
 
-func TestParseNamesPathAndPolicy(t *testing.T) {
+func TestProblemsNamePathAndPolicy(t *testing.T) {
 	t.Parallel()
 	_, problems := Parse("workspace", []byte("policies:\n  - {name: a, pin: gpt-4.1}\n  - {name: b, allow: {models: [gpt-4.1, x]}}\n"), world())
-	want := []Problem{{Line: 3, Column: 41, Width: 1, Path: "policies[1].allow.models[1]", Policy: "b", Code: UnknownName, Message: `no model is called "x"`}}
+	want := []Problem{{Line: 3, Column: 41, Width: 1, Path: "policies[1].allow.models[1]", Policy: "b", Code: UnknownName, Message: `unknown model "x"`}}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
-func TestParseBoundsTheDocument(t *testing.T) {
+func TestParseLimitsDocumentSize(t *testing.T) {
 	t.Parallel()
 	many := func(n int) string {
 		var b strings.Builder
@@ -143,7 +143,7 @@ func TestParseBoundsTheDocument(t *testing.T) {
 	}
 }
 
-func TestParseOfNothing(t *testing.T) {
+func TestParseEmptyDocument(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"", "\n", "# nothing yet\n", "policies:\n", "policies: []\n", "---\n"} {
 		set, problems := Parse("workspace", []byte(source), world())
@@ -200,11 +200,11 @@ func TestParseFollowsAliases(t *testing.T) {
 	}
 }
 
-// What was saved goes on working when a model that it names has gone.
+// A saved policy keeps working after a model that it names was removed.
 func TestParseInAnOpenWorldTakesEveryName(t *testing.T) {
 	t.Parallel()
 	w := world()
-	w.Open = true
+	w.AllowUnknown = true
 	set, problems := Parse("workspace", []byte(one("pin: gone/model\nallow: {models: [old-*], providers: [gone], tags: [gone]}\nbaseline: lost", "a")), w)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -219,7 +219,7 @@ func TestParseInAnOpenWorldTakesEveryName(t *testing.T) {
 	}
 }
 
-func TestPrettyShowsWhereAndHow(t *testing.T) {
+func TestPrettyShowsLocationAndFix(t *testing.T) {
 	t.Parallel()
 	source := []byte("policies:\n  - name: cheap-first\n    prefers: [gpt-4.1]\n    pin: gpt-4.1\n")
 	_, problems := Parse("workspace", source, world())

@@ -2,10 +2,10 @@ package policy
 
 import "testing"
 
-func TestPartsOfAJoinedSetAreWhatItWasJoinedFrom(t *testing.T) {
+func TestPartsReturnsJoinedSets(t *testing.T) {
 	t.Parallel()
 	parse := func(source string) *Set {
-		set, problems := Parse("test", []byte(source), World{Open: true})
+		set, problems := Parse("test", []byte(source), Inventory{AllowUnknown: true})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// Pattern is a name, or the beginning of one followed by a star. A pattern of models that has a slash is also compared
-// with provider/model.
+// Pattern is a name, or a prefix followed by a star. A model pattern with a slash also matches provider/model.
 type Pattern string
 
-// Match reports whether the pattern stands for the name.
+// Match reports whether the pattern matches the name.
 func (p Pattern) Match(name string) bool {
 	if last := len(p) - 1; last >= 0 && p[last] == '*' {
 		return strings.HasPrefix(name, string(p[:last]))
@@ -17,7 +16,7 @@ func (p Pattern) Match(name string) bool {
 	return string(p) == name
 }
 
-// MatchTarget reports whether the pattern stands for the model, or for provider/model.
+// MatchTarget reports whether the pattern matches the model or provider/model.
 func (p Pattern) MatchTarget(provider, model string) bool {
 	if p.Match(model) {
 		return true
@@ -45,24 +44,25 @@ func patterns(names []string) []Pattern {
 	return list
 }
 
-// matcher is a selector ready for use. Its answers are made once: it is asked about every target of every request.
+// matcher is a compiled selector. Its results are precomputed, because it is applied to every target of every
+// request.
 type matcher struct {
 	models, providers, tags patternList
 }
 
-// patternList is one list of a selector, with what is said of a target that is in it and of one that is not.
+// patternList is one list of a selector, with the exclusions of targets inside and outside of it.
 type patternList struct {
 	patterns []Pattern
 	within   []Exclusion // by pattern
 	outside  Exclusion
 }
 
-// seal makes the answers of a policy.
-func (m *matcher) seal(policy string) {
+// buildReasons precomputes the exclusions of a policy.
+func (m *matcher) buildReasons(policy string) {
 	for _, one := range []struct {
 		list *patternList
 		what string
-	}{{&m.models, "models "}, {&m.providers, "providers "}, {&m.tags, "what is tagged "}} {
+	}{{&m.models, "models "}, {&m.providers, "providers "}, {&m.tags, "targets tagged "}} {
 		one.list.within = make([]Exclusion, len(one.list.patterns))
 		for i, p := range one.list.patterns {
 			one.list.within[i] = Exclusion{policy, "the policy excludes " + one.what + string(p)}
@@ -71,7 +71,7 @@ func (m *matcher) seal(policy string) {
 	}
 }
 
-// target returns the place of the first pattern that stands for the target, or -1.
+// target returns the index of the first pattern that matches the target, or -1.
 func (l *patternList) target(provider, model string) int {
 	for i, p := range l.patterns {
 		if p.MatchTarget(provider, model) {
@@ -81,7 +81,7 @@ func (l *patternList) target(provider, model string) int {
 	return -1
 }
 
-// name returns the place of the first pattern that stands for the name, or -1.
+// name returns the index of the first pattern that matches the name, or -1.
 func (l *patternList) name(name string) int {
 	for i, p := range l.patterns {
 		if p.Match(name) {
@@ -91,7 +91,7 @@ func (l *patternList) name(name string) int {
 	return -1
 }
 
-// tag returns the place of the first pattern that stands for one of the tags, or -1.
+// tag returns the index of the first pattern that matches one of the tags, or -1.
 func (l *patternList) tag(tags []string) int {
 	for i, p := range l.patterns {
 		if slices.ContainsFunc(tags, p.Match) {
@@ -105,7 +105,7 @@ func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProv
 	return m.models.target(provider, model), m.providers.name(provider), m.tags.tag(tags)
 }
 
-// excluded says what of the target the selector names. One list is enough.
+// excluded returns the exclusion of a target that any of the lists matches.
 func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {
@@ -119,7 +119,7 @@ func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// unlisted says which of the selector's lists lacks the target. It has to be in each that is given.
+// unlisted returns the exclusion of a target that is missing from any of the given lists.
 func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {
@@ -133,7 +133,7 @@ func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// join lists patterns for people, within bounds.
+// join lists patterns for people, truncated.
 func join(list []Pattern) string {
 	const shown = 5
 	var texts []string

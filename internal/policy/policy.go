@@ -1,13 +1,13 @@
-// Package policy owns the rules that restrict, prefer, pin or refuse models. A Set is parsed from YAML once, with every
-// problem at its line and column, and evaluated for each request: a pure function of Facts, so that a stored decision can
-// be computed again. What the effects do to a choice of targets is the business of package route.
+// Package policy owns the rules that restrict, prefer, pin or reject models. A Set is parsed from YAML once, with
+// every problem at its line and column, and evaluated for each request: a pure function of Facts, so that a stored
+// decision can be recomputed. Package route applies the effects to the choice of targets.
 package policy
 
 import (
 	"fairlead/internal/money"
 )
 
-// Policy is one rule as people write it. It has at least one effect; a deny stands alone.
+// Policy is one rule as written by a user. It has at least one effect; deny excludes all others.
 type Policy struct {
 	Name        string       `json:"name" yaml:"name"`
 	Description string       `json:"description,omitempty" yaml:"description,omitempty"`
@@ -25,24 +25,24 @@ type Policy struct {
 	LogBodies   *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // false, or nil
 }
 
-// Active reports whether the policy is evaluated at all.
+// Active reports whether the policy is enabled.
 func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
 
-// Selector names targets by patterns of models, providers and tags. A pattern is a name, or the beginning of one and a
-// star; a pattern of models may also be provider/model.
+// Selector selects targets by patterns of models, providers and tags. A pattern is a name, or a prefix and a star; a
+// model pattern may also be provider/model.
 type Selector struct {
 	Models    []string `json:"models,omitempty" yaml:"models,omitempty"`
 	Providers []string `json:"providers,omitempty" yaml:"providers,omitempty"`
 	Tags      []string `json:"tags,omitempty" yaml:"tags,omitempty"`
 }
 
-// Bounds of a document.
+// Limits of a document.
 const (
 	MaxBytes    = 64 << 10
 	MaxPolicies = 200
 
-	maxEntries     = 100 // of one list
-	maxEntry       = 200 // characters of a name
+	maxEntries     = 100 // per list
+	maxEntry       = 200 // characters per name
 	maxCondition   = 4096
 	maxMessage     = 500
 	maxDescription = 1000

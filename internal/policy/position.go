@@ -6,11 +6,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// position is a place in a document, both counted from 1, the column in characters.
+// position is a line and column, both from 1, with the column in characters.
 type position struct{ line, column int }
 
-// layout finds the characters of a YAML scalar in the document it came from, so that a mistake within a condition is
-// marked where it was written, also when the text is quoted, folded over lines or a block.
+// layout locates the characters of a YAML scalar in the document, so that an error within a condition is marked where
+// it was written, even if the text is quoted, folded or a block.
 type layout struct {
 	lines [][]rune
 }
@@ -23,12 +23,12 @@ func newLayout(source []byte) *layout {
 	return l
 }
 
-// places returns where each character of the scalar's value stands, and one more for its end.
+// places returns the position of each character of the scalar's value, and of its end.
 func (l *layout) places(n *yaml.Node) []position {
 	c := cursor{layout: l, line: n.Line - 1, column: n.Column - 1}
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		c.line, c.column = n.Line, 0 // the text begins on the line after the sign
+		c.line, c.column = n.Line, 0 // the text starts on the line after the indicator
 	case n.Style&yaml.DoubleQuotedStyle != 0:
 		c.skipProperties()
 		c.column++
@@ -52,11 +52,11 @@ func (l *layout) places(n *yaml.Node) []position {
 type cursor struct {
 	*layout
 	line, column int  // from 0
-	escaped      bool // \n and \u0041 stand for one character
-	doubled      bool // '' stands for '
+	escaped      bool // \n and \u0041 are one character
+	doubled      bool // '' is one quote
 }
 
-// skipProperties passes anchors and tags that stand before the text.
+// skipProperties skips anchors and tags before the text.
 func (c *cursor) skipProperties() {
 	if c.line >= len(c.lines) {
 		return
@@ -73,8 +73,8 @@ func (c *cursor) skipProperties() {
 	}
 }
 
-// take returns the place of the next character of the value, and passes it. White space is where lines are folded and
-// indented, so a blank takes at most one character, and everything else looks for itself beyond the blanks.
+// take returns the position of the next character of the value and advances. Folding and indentation change white
+// space, so a blank consumes at most one character and any other character skips blanks first.
 func (c *cursor) take(r rune) position {
 	if r != ' ' && r != '\n' && r != '\t' {
 		c.skipBlanks()
@@ -113,7 +113,7 @@ func (c *cursor) skipBlanks() {
 	}
 }
 
-// escapeLength is the length of an escape sequence in double quotation marks.
+// escapeLength returns the length of an escape sequence in double quotes.
 func escapeLength(text []rune) int {
 	if len(text) < 2 {
 		return len(text)
@@ -122,7 +122,7 @@ func escapeLength(text []rune) int {
 	return min(len(text), 2+digits)
 }
 
-// end is the place just behind the last character that is not blank.
+// end returns the position after the last character that is not blank.
 func (c *cursor) end(places []position) position {
 	for i := len(places) - 1; i >= 0; i-- {
 		p := places[i]

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Code names a kind of problem, so that people can look it up.
+// Code identifies a kind of problem.
 type Code string
 
-// The kinds of problems of a document of policies.
+// The kinds of problems in a policy document.
 const (
-	TooLarge        Code = "E2001" // more bytes or policies than a document may have
+	TooLarge        Code = "E2001" // too many bytes or policies
 	Malformed       Code = "E2002" // not YAML
-	WrongType       Code = "E2030" // a list where text is wanted, and the like
-	UnknownField    Code = "E2031" // no such field
-	Repeated        Code = "E2032" // the same field or name twice
-	MissingField    Code = "E2033" // required and absent
-	BadValue        Code = "E2034" // too long, out of range, not well-formed
-	UnknownName     Code = "E2035" // a model, provider, tag, zone or value that does not exist
-	NoEffect        Code = "E2036" // a policy that would do nothing
-	BadSyntax       Code = "E2040" // a condition that is not CEL
-	UnknownVariable Code = "E2041" // a condition that reads or calls what is not there
-	WrongCondition  Code = "E2042" // types that do not fit, or a result that is not true or false
-	TooCostly       Code = "E2043" // a condition that could take long
+	WrongType       Code = "E2030" // such as a list instead of text
+	UnknownField    Code = "E2031" // unknown field
+	Repeated        Code = "E2032" // duplicate field or name
+	MissingField    Code = "E2033" // missing required field
+	BadValue        Code = "E2034" // too long, out of range or malformed
+	UnknownName     Code = "E2035" // unknown model, provider, tag, zone or value
+	NoEffect        Code = "E2036" // policy without an effect
+	BadSyntax       Code = "E2040" // condition is not valid CEL
+	UnknownVariable Code = "E2041" // condition uses an unknown variable or function
+	WrongCondition  Code = "E2042" // type mismatch, or a result that is not a boolean
+	TooCostly       Code = "E2043" // condition is too expensive
 )
 
-// Problem is one thing that is wrong with a document, and where.
+// Problem is one error in a document, with its location.
 type Problem struct {
 	Line    int    `json:"line"`   // from 1
 	Column  int    `json:"column"` // in characters, from 1
@@ -36,10 +36,10 @@ type Problem struct {
 	Policy  string `json:"policy,omitempty"`
 	Code    Code   `json:"code"`
 	Message string `json:"message"`        // one line, no full stop
-	Hint    string `json:"hint,omitempty"` // what was probably meant, or what to write
+	Hint    string `json:"hint,omitempty"` // suggestion
 }
 
-// String is the problem in one line.
+// String formats the problem in one line.
 func (p Problem) String() string {
 	text := fmt.Sprintf("line %d:%d: %s", p.Line, p.Column, p.Message)
 	if p.Policy != "" {
@@ -51,10 +51,10 @@ func (p Problem) String() string {
 	return clean(text)
 }
 
-// longestExcerpt is how much of a line Pretty shows.
-const longestExcerpt = 120
+// maxExcerpt bounds how much of a line Pretty shows.
+const maxExcerpt = 120
 
-// Pretty writes problems of a document for a person at a terminal: what, where, and the fix.
+// Pretty formats the problems of a document for a terminal: message, location and fix.
 func Pretty(file string, source []byte, problems []Problem) string {
 	lines := strings.Split(string(source), "\n")
 	var b strings.Builder
@@ -78,9 +78,9 @@ func Pretty(file string, source []byte, problems []Problem) string {
 func (p Problem) excerpt(b *strings.Builder, line string) {
 	runes := []rune(clean(line))
 	start := 0
-	if len(runes) > longestExcerpt {
-		start = max(0, min(p.Column-longestExcerpt/2, len(runes)-longestExcerpt))
-		runes = runes[start : start+longestExcerpt]
+	if len(runes) > maxExcerpt {
+		start = max(0, min(p.Column-maxExcerpt/2, len(runes)-maxExcerpt))
+		runes = runes[start : start+maxExcerpt]
 	}
 	number := fmt.Sprintf("%4d", p.Line)
 	fmt.Fprintf(b, "%s | %s\n", number, strings.TrimRight(string(runes), " "))
@@ -90,7 +90,7 @@ func (p Problem) excerpt(b *strings.Builder, line string) {
 	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+clean(p.Hint), " "))
 }
 
-// fix says what kind of change is needed; the hint has the particulars.
+// fix returns the kind of change needed; the hint has the details.
 func (p Problem) fix() string {
 	switch p.Code {
 	case UnknownField:
@@ -106,7 +106,7 @@ func (p Problem) fix() string {
 	}
 }
 
-// inOrder sorts problems as they stand in the document.
+// inOrder sorts problems by their location.
 func inOrder(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -114,7 +114,7 @@ func inOrder(problems []Problem) []Problem {
 	return problems
 }
 
-// clean makes text from outside fit for one line of a terminal.
+// clean makes external text safe for one line of a terminal.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069') {
@@ -124,7 +124,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// quote writes text from outside in quotation marks, within bounds.
+// quote quotes external text and truncates it.
 func quote(text string) string { return fmt.Sprintf("%q", shorten(text)) }
 
 func didYouMean(word string) string {

@@ -29,20 +29,20 @@ func setOf(t *rapid.T, list []Policy) *Set {
 	return set
 }
 
-func TestEvaluateIsAFunctionOfTheFacts(t *testing.T) {
+func TestEvaluateDependsOnlyOnFacts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
 		set := setOf(t, list)
 		first := set.Evaluate(f)
-		set.Evaluate(anyFacts().Draw(t, "others")) // leaves nothing behind
+		set.Evaluate(anyFacts().Draw(t, "others")) // must not affect the next evaluation
 		if !same(first, set.Evaluate(f)) || !same(first, setOf(t, list).Evaluate(f)) {
 			t.Fatal("the outcome changed")
 		}
 	})
 }
 
-func TestADisabledPolicyChangesNothing(t *testing.T) {
+func TestDisabledPolicyHasNoEffect(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
@@ -55,7 +55,7 @@ func TestADisabledPolicyChangesNothing(t *testing.T) {
 	})
 }
 
-func TestOrderDoesNotMatterToRestrictions(t *testing.T) {
+func TestRestrictionsDoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
@@ -71,7 +71,7 @@ func TestOrderDoesNotMatterToRestrictions(t *testing.T) {
 	})
 }
 
-// A workspace can take targets away from what the instance leaves, never add to it or change what the instance set.
+// A workspace can only exclude more targets; it cannot add targets or change a setting of the instance.
 func TestAWorkspaceCannotUndoTheInstance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,7 +96,7 @@ func TestAWorkspaceCannotUndoTheInstance(t *testing.T) {
 	})
 }
 
-// Taking a condition apart at && changes nothing but that the failing part can be named.
+// Splitting a condition at && does not change its result.
 func TestConjunctsAreTheWholeCondition(t *testing.T) {
 	t.Parallel()
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -110,7 +110,7 @@ func TestConjunctsAreTheWholeCondition(t *testing.T) {
 			policies[0].When += " && " + part
 			policies[1].When += " && " + part
 		}
-		policies[1].When += ") ? true : false" // one conjunct, that CEL computes as a whole
+		policies[1].When += ") ? true : false" // one conjunct, evaluated by CEL as a whole
 		o := setOf(t, policies).Evaluate(f)
 		if o.Hits[0].Matched != o.Hits[1].Matched {
 			t.Fatalf("%s: %t, as a whole %t", policies[0].When, o.Hits[0].Matched, o.Hits[1].Matched)
@@ -142,12 +142,12 @@ func FuzzParse(f *testing.F) {
 		o := set.Evaluate(facts())
 		for _, hit := range o.Hits {
 			if hit.Reason(facts()) == "" && hit.Effect() == "" {
-				t.Errorf("%s says nothing", hit.Name)
+				t.Errorf("%s has no reason or effect", hit.Name)
 			}
 		}
 		again, problems := Parse("workspace", Format(set.Policies()), world())
 		if len(problems) > 0 || again.Version() != set.Version() {
-			t.Errorf("written anew it is another set: %v\n%s", problems, Format(set.Policies()))
+			t.Errorf("formatting changes the set: %v\n%s", problems, Format(set.Policies()))
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// effects is a set of things that a policy does.
+// effects is a set of policy effects.
 type effects uint16
 
 const (
@@ -22,46 +22,46 @@ const (
 	limitsCost
 	limitsOutput
 	compares
-	hidesBodies
+	disablesBodies
 )
 
-// restricting are the effects that apply when a condition could not be evaluated within the bound: without them the request
-// could do what the policy forbids.
-const restricting = denies | allows | excludes | limitsCost | limitsOutput | hidesBodies
+// restricting are the effects that apply if a condition exceeds the cost limit: without them the request could do
+// what the policy forbids.
+const restricting = denies | allows | excludes | limitsCost | limitsOutput | disablesBodies
 
-// rule is an active policy ready for evaluation. Names in it are canonical.
+// rule is a compiled active policy with canonical names.
 type rule struct {
-	name      string
-	source    string // name of the set
-	when      []conjunct
-	cost      uint64 // estimated maximum of when
-	has       effects
-	deny      string
-	pin       string
-	allow     matcher
-	exclude   matcher
-	prefer    []Pattern
-	objective Objective
-	maxCost   money.Amount
-	maxOutput int64
-	baseline  string
-	zones     map[string]*time.Location // that the conditions name
-	names     *names
-	words     []word // the effects in words, in a fixed order
-	all       string // of the words, for the usual case that no effect is overruled
+	name        string
+	source      string // name of the set
+	when        []conjunct
+	cost        uint64 // estimated maximum of when
+	has         effects
+	deny        string
+	pin         string
+	allow       matcher
+	exclude     matcher
+	prefer      []Pattern
+	objective   Objective
+	maxCost     money.Amount
+	maxOutput   int64
+	baseline    string
+	zones       map[string]*time.Location // zones named in the conditions
+	names       *names
+	effectTexts []effectText // descriptions of the effects, in a fixed order
+	all         string       // all descriptions joined, for the common case without overruled effects
 }
 
-// word is one effect in words.
-type word struct {
+// effectText is the description of one effect.
+type effectText struct {
 	effect effects
 	text   string
 }
 
-// describe writes the effects in words, as the policy names them.
+// describe creates the descriptions of the effects.
 func (r *rule) describe(p *Policy) {
 	add := func(e effects, text string) {
 		if r.has&e != 0 {
-			r.words = append(r.words, word{e, text})
+			r.effectTexts = append(r.effectTexts, effectText{e, text})
 		}
 	}
 	add(denies, "deny")
@@ -73,7 +73,7 @@ func (r *rule) describe(p *Policy) {
 	add(limitsCost, "at most "+p.MaxCost.Display())
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
 	add(compares, "baseline "+p.Baseline)
-	add(hidesBodies, "no bodies in the log")
+	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)
 }
 
@@ -81,8 +81,8 @@ func (r *rule) effect(overruled effects) string {
 	if overruled == 0 && r.all != "" {
 		return r.all
 	}
-	texts := make([]string, len(r.words))
-	for i, w := range r.words {
+	texts := make([]string, len(r.effectTexts))
+	for i, w := range r.effectTexts {
 		texts[i] = w.text
 		if overruled&w.effect != 0 {
 			texts[i] += " (overruled by an earlier policy)"
@@ -91,7 +91,7 @@ func (r *rule) effect(overruled effects) string {
 	return strings.Join(texts, "; ")
 }
 
-// String writes the selector's lists.
+// String formats the selector's lists.
 func (s *Selector) String() string {
 	if s == nil {
 		return ""

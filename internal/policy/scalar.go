@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// text reads a scalar as text of a bounded length.
+// text reads a scalar of limited length.
 func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	if n.Kind != yaml.ScalarNode || isNull(n) {
@@ -22,14 +22,14 @@ func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	case length > most:
 		p.report(n, BadValue, path, fmt.Sprintf("%s has %d characters; at most %d are allowed", name, length, most), "")
 	case strings.ContainsFunc(n.Value, isControl):
-		p.report(n, BadValue, path, name+" holds characters that cannot be shown", "")
+		p.report(n, BadValue, path, name+" has control characters", "")
 	default:
 		return n.Value, true
 	}
 	return "", false
 }
 
-// isControl finds what would garble a message or a log.
+// isControl reports characters that would corrupt a message or a log.
 func isControl(r rune) bool {
 	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || r == utf8.RuneError || r == '\ufeff' || r == '\u2028' || r == '\u2029'
 }
@@ -47,7 +47,7 @@ func kindName(n *yaml.Node) string {
 	}
 }
 
-func (p *reader) truth(n *yaml.Node, path string) *bool {
+func (p *reader) boolean(n *yaml.Node, path string) *bool {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
 		value := strings.EqualFold(n.Value, "true")
 		return &value
@@ -56,7 +56,7 @@ func (p *reader) truth(n *yaml.Node, path string) *bool {
 	return nil
 }
 
-// list reads a list of names; a single name stands for a list of one.
+// list reads a list of names; a single name is a list of one.
 func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, name string) string) []string {
 	elements := n.Content
 	switch {
@@ -71,7 +71,7 @@ func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, n
 	}
 	var names []string
 	for i, one := range elements {
-		one = resolved(one)
+		one = resolveAlias(one)
 		where := path
 		if n.Kind == yaml.SequenceNode {
 			where = fmt.Sprintf("%s[%d]", path, i)
@@ -81,7 +81,7 @@ func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, n
 			continue
 		}
 		if star := strings.IndexByte(name, '*'); star >= 0 && star != len(name)-1 {
-			p.report(one, BadValue, where, "a star may only end a name", "write the beginning of the name and a star: gpt-*")
+			p.report(one, BadValue, where, "a star is only allowed at the end", "use a prefix and a star: gpt-*")
 			continue
 		}
 		names = append(names, each(one, where, name))

@@ -18,12 +18,12 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 			s.Models, m.models.patterns = p.models(value, at)
 		case "providers":
 			s.Providers = p.list(value, at, func(one *yaml.Node, where, name string) string {
-				return p.known(one, where, "provider", name, p.world.Providers)
+				return p.checkName(one, where, "provider", name, p.world.Providers)
 			})
 			m.providers.patterns = patterns(s.Providers)
 		case "tags":
 			s.Tags = p.list(value, at, func(one *yaml.Node, where, name string) string {
-				return p.known(one, where, "tag", name, p.world.Tags)
+				return p.checkName(one, where, "tag", name, p.world.Tags)
 			})
 			m.tags.patterns = patterns(s.Tags)
 		default:
@@ -31,12 +31,12 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 		}
 	})
 	if len(p.problems) == before && len(s.Models)+len(s.Providers)+len(s.Tags) == 0 {
-		p.report(n, MissingField, path, "nothing is named here", "list models, providers or tags")
+		p.report(n, MissingField, path, "the selector is empty", "list models, providers or tags")
 	}
 	return s
 }
 
-// models reads a list of patterns of models and targets: as they are written, and canonical.
+// models reads a list of model and target patterns, as written and in canonical form.
 func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	var canonical []Pattern
 	names := p.list(n, path, func(one *yaml.Node, where, name string) string {
@@ -50,19 +50,19 @@ func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	return names, canonical
 }
 
-// known reports a name that does not exist.
-func (p *reader) known(n *yaml.Node, path, what, name string, names []string) string {
+// checkName reports an unknown name.
+func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string) string {
 	if p.world.named(name, names) {
 		return name
 	}
-	verb := "is called "
+	message := fmt.Sprintf("unknown %s %s", what, quote(name))
 	if strings.HasSuffix(name, "*") {
-		verb = "begins like "
+		message = fmt.Sprintf("no %s matches %s", what, quote(name))
 	}
 	hint := nearest(name, names)
 	if hint == "" && len(names) > 0 && len(names) <= 10 {
-		hint = "there are " + strings.Join(names, ", ")
+		hint = "known: " + strings.Join(names, ", ")
 	}
-	p.report(n, UnknownName, path, fmt.Sprintf("no %s %s%s", what, verb, quote(name)), hint)
+	p.report(n, UnknownName, path, message, hint)
 	return name
 }

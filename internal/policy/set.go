@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Set is an ordered list of policies that have been checked. Nobody changes one; it is safe for concurrent use, and the
-// nil Set has no policies.
+// Set is an ordered list of validated policies. It is immutable and safe for concurrent use; the nil Set has no
+// policies.
 type Set struct {
 	name     string
 	source   []byte
 	policies []Policy
 	version  string
 
-	parts                         []*Set  // that it was joined from; nil for one that was parsed
-	rules                         []*rule // of the active policies
+	parts                         []*Set  // sets it was joined from; nil for a parsed set
+	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
 	names                         *names
-	allows, excludes, preferences int       // how many of each there can be in an outcome
-	pool                          sync.Pool // of activations
+	allows, excludes, preferences int       // maximum numbers in an outcome
+	pool                          sync.Pool // activations
 }
 
 const versionLength = 12
 
-// newSet collects rules. It is empty without any.
+// newSet returns a set of rules.
 func newSet(name string, rules []*rule, zones map[string]*time.Location) *Set {
 	s := &Set{name: name, rules: rules, zones: zones, names: newNames()}
 	for _, r := range rules {
@@ -42,7 +42,7 @@ func newSet(name string, rules []*rule, zones map[string]*time.Location) *Set {
 	return s
 }
 
-// Name is what the set was called when it was parsed.
+// Name returns the name given to Parse.
 func (s *Set) Name() string {
 	if s == nil {
 		return ""
@@ -50,7 +50,7 @@ func (s *Set) Name() string {
 	return s.name
 }
 
-// Source is the YAML that the set was parsed from.
+// Source returns the YAML that the set was parsed from.
 func (s *Set) Source() []byte {
 	if s == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Set) Source() []byte {
 	return slices.Clone(s.source)
 }
 
-// Policies lists the policies in order, with those that are switched off.
+// Policies lists the policies in order, including disabled ones.
 func (s *Set) Policies() []Policy {
 	if s == nil {
 		return nil
@@ -66,7 +66,7 @@ func (s *Set) Policies() []Policy {
 	return slices.Clone(s.policies)
 }
 
-// Len is the number of policies that are evaluated.
+// Len returns the number of active policies.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
@@ -74,8 +74,8 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Version identifies what the policies say: two sets of one version give the same outcomes, however their YAML is laid
-// out. It is empty without policies. That of joined sets is both, with a plus between them.
+// Version identifies the content: sets of equal version give equal outcomes, regardless of YAML layout. It is empty
+// without policies. A joined set has both versions, separated by a plus.
 func (s *Set) Version() string {
 	if s == nil {
 		return ""
@@ -92,8 +92,8 @@ func versionOf(policies []Policy) string {
 	return hex.EncodeToString(sum[:])[:versionLength]
 }
 
-// Join puts the policies of the instance before those of a workspace. What an earlier policy decides no later one can
-// undo, so a workspace can add restrictions and fill gaps, and no more. Either may be nil.
+// Join combines the policies of the instance with those of a workspace. Instance policies come first and later
+// policies cannot undo them, so a workspace can only add restrictions and set unset values. Either may be nil.
 func Join(instance, workspace *Set) *Set {
 	switch {
 	case workspace == nil || len(workspace.policies) == 0:
@@ -114,8 +114,8 @@ func Join(instance, workspace *Set) *Set {
 	return s
 }
 
-// Parts are the sets that this one was joined from, in their order, or itself alone. Its version is theirs, with a plus
-// between them.
+// Parts returns the sets that this one was joined from, in order, or the set itself. Its version is theirs, joined by
+// a plus.
 func (s *Set) Parts() []*Set {
 	switch {
 	case s == nil:

@@ -24,7 +24,7 @@ type Store struct {
 // view is what is in force at a moment. It is never changed, only replaced.
 type view struct {
 	instance *policy.Set
-	world    policy.World
+	world    policy.Inventory
 	spaces   map[string]*space
 }
 
@@ -37,7 +37,7 @@ type space struct {
 }
 
 // New makes a book with the policies of the instance alone; Reload reads those of workspaces. now is time.Now when nil.
-func New(store Storage, instance *policy.Set, world policy.World, now func() time.Time) *Store {
+func New(store Storage, instance *policy.Set, world policy.Inventory, now func() time.Time) *Store {
 	if now == nil {
 		now = time.Now
 	}
@@ -67,7 +67,7 @@ func (b *Store) Own(workspaceID string) *policy.Set {
 func (b *Store) Instance() *policy.Set { return b.view.Load().instance }
 
 // World says what exists for policies to name.
-func (b *Store) World() policy.World { return b.view.Load().world }
+func (b *Store) World() policy.Inventory { return b.view.Load().world }
 
 // Problems says which of a workspace's policies are not wholly in force, because what they name is gone.
 func (b *Store) Problems(workspaceID string) []policy.Problem {
@@ -78,7 +78,7 @@ func (b *Store) Problems(workspaceID string) []policy.Problem {
 }
 
 // SetInstance replaces the policies of the instance, and what exists for policies to name.
-func (b *Store) SetInstance(instance *policy.Set, world policy.World) {
+func (b *Store) SetInstance(instance *policy.Set, world policy.Inventory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := &view{instance: instance, world: world, spaces: map[string]*space{}}

@@ -33,7 +33,7 @@ func (v *view) compile(version Version) *space {
 // salvage returns what still works of a text with these problems; nil for nothing.
 func (v *view) salvage(source string, problems []policy.Problem) *policy.Set {
 	open := v.world
-	open.Open = true // what restricts may name what is gone
+	open.AllowUnknown = true // what restricts may name what is gone
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(source), &document) != nil {
 		return nil
@@ -65,7 +65,7 @@ func (v *view) salvage(source string, problems []policy.Problem) *policy.Set {
 	return set
 }
 
-func parseNode(document *yaml.Node, world policy.World) (*policy.Set, []policy.Problem) {
+func parseNode(document *yaml.Node, world policy.Inventory) (*policy.Set, []policy.Problem) {
 	text, err := yaml.Marshal(document)
 	if err != nil {
 		return nil, []policy.Problem{{Message: err.Error()}}

@@ -88,15 +88,15 @@ func (s *shelf) PolicyVersion(_ context.Context, workspaceID string, number int6
 }
 
 // worldOf is a world with these models, all at the provider "here".
-func worldOf(models ...string) policy.World {
-	w := policy.World{Models: models, Providers: []string{"here", "elsewhere"}, Tags: []string{"eu"}}
+func worldOf(models ...string) policy.Inventory {
+	w := policy.Inventory{Models: models, Providers: []string{"here", "elsewhere"}, Tags: []string{"eu"}}
 	for _, m := range models {
 		w.Targets = append(w.Targets, "here/"+m)
 	}
 	return w
 }
 
-func usualWorld() policy.World { return worldOf("small", "large", "gone") }
+func usualWorld() policy.Inventory { return worldOf("small", "large", "gone") }
 
 // parsed is a set that must be right.
 func parsed(t testing.TB, source string) *policy.Set {

@@ -2,13 +2,13 @@ package predict
 
 import "sync"
 
-// Score is what a model reached on a benchmark.
+// Score is a model's score on a benchmark.
 type Score struct {
 	Benchmark string
-	Value     float64 // a share from 0 to 1; above 1 it is per cent
+	Value     float64 // a share from 0 to 1; values above 1 are percentages
 }
 
-// Where an ability comes from.
+// The sources of an ability.
 const (
 	FromTraining   = "trained"
 	FromBenchmarks = "benchmarks"
@@ -16,17 +16,17 @@ const (
 	FromPrior      = "prior"
 )
 
-// Ability is what a model can do, by the best that is known of it: what was learned from its own answers when the name
-// is one of those trained with, else a fit to its scores, else to its quality, the mean chance of a good answer. With
-// nothing known it is the mean of the models learned from. An empty name asks for the fit, whoever it is.
+// Ability returns the best available estimate of a model's ability: the trained ability if the name is one of the
+// training data, otherwise a fit to its scores, otherwise to its quality, the mean success probability. Without any
+// of these it is the mean of the trained models. An empty name always selects the fit.
 //
-// Few models were recorded on every kind of prompt, so scores of a trained one are heard too, but quietly.
+// Few models were recorded on every kind of prompt, so scores also adjust a trained ability, with a low weight.
 func (p *Predictor) Ability(name string, scores []Score, quality float64) Ability {
-	g := p.gauges.of(p)
+	g := p.fitter.get(p)
 	targets := g.targets(scores)
 	if name != "" {
 		if a, ok := p.Trained(name); ok {
-			return g.refined(a, targets)
+			return g.refine(a, targets)
 		}
 	}
 	if len(targets) > 0 {
@@ -38,24 +38,24 @@ func (p *Predictor) Ability(name string, scores []Score, quality float64) Abilit
 	return g.fit(g.prior, nil, FromPrior)
 }
 
-// trainedHold is how much closer a trained vector is held than the prior's mean, in variances.
-const trainedHold = 3
+// trainedPrecision is how much more precise a trained vector is than the prior's mean, in variances.
+const trainedPrecision = 3
 
-// refined lets scores move a trained ability.
-func (g *gauge) refined(a Ability, targets []target) Ability {
+// refine adjusts a trained ability by scores.
+func (g *abilityFitter) refine(a Ability, targets []target) Ability {
 	if len(targets) == 0 {
 		return a
 	}
-	held := belief{mean: a.Vector, precision: newSquare(g.prior.precision.n)}
+	held := gaussianPrior{mean: a.Vector, precision: newSquare(g.prior.precision.n)}
 	for i, v := range g.prior.precision.v {
-		held.precision.v[i] = trainedHold * v
+		held.precision.v[i] = trainedPrecision * v
 	}
 	moved := g.fit(held, targets, a.Source)
 	moved.Spread = min(moved.Spread, a.Spread)
 	return moved
 }
 
-// Trained is the ability that was learned from a model's own answers, by any spelling of its name.
+// Trained returns the ability learned from a model's own responses, under any spelling of its name.
 func (p *Predictor) Trained(name string) (Ability, bool) {
 	for _, spelling := range spellings(name) {
 		if a, ok := p.Known(spelling); ok {
@@ -65,53 +65,53 @@ func (p *Predictor) Trained(name string) (Ability, bool) {
 	return Ability{}, false
 }
 
-// gaugeOnce makes the gauge of a predictor when it is first needed: reading the probes takes some milliseconds.
-type gaugeOnce struct {
+// lazyFitter creates the fitter of a predictor on first use, because reading the probes takes some milliseconds.
+type lazyFitter struct {
 	once  sync.Once
-	gauge *gauge
+	gauge *abilityFitter
 }
 
-func (o *gaugeOnce) of(p *Predictor) *gauge {
-	o.once.Do(func() { o.gauge = newGauge(p) })
+func (o *lazyFitter) get(p *Predictor) *abilityFitter {
+	o.once.Do(func() { o.gauge = newAbilityFitter(p) })
 	return o.gauge
 }
 
-// gauge turns scores into abilities.
-type gauge struct {
-	prior    belief
-	pools    map[string]*pool // by folded name of the benchmark
-	families map[string]*pool
-	general  []Anchor // of the families that ask a bit of everything
-	typical  []Anchor // some of these
+// abilityFitter fits abilities to benchmark scores.
+type abilityFitter struct {
+	prior    gaussianPrior
+	pools    map[string]*anchorPool // by folded benchmark name
+	families map[string]*anchorPool
+	general  []Anchor // anchors of the general families
+	typical  []Anchor // subset of general
 }
 
-func newGauge(p *Predictor) *gauge {
+func newAbilityFitter(p *Predictor) *abilityFitter {
 	prior := p.Prior()
 	n := len(prior.Mean)
 	covariance := newSquare(n)
 	for i := range n {
 		copy(covariance.v[i*n:(i+1)*n], prior.Covariance[i])
 	}
-	g := &gauge{prior: belief{prior.Mean, covariance.factor().inverse()}, pools: map[string]*pool{}, families: map[string]*pool{}}
+	g := &abilityFitter{prior: gaussianPrior{prior.Mean, covariance.factor().inverse()}, pools: map[string]*anchorPool{}, families: map[string]*anchorPool{}}
 	for _, name := range p.Benchmarks() {
-		g.pools[folded(name)] = &pool{thinned(p.Anchors(name))}
+		g.pools[fold(name)] = &anchorPool{thin(p.Anchors(name))}
 	}
 	for name, prompts := range probes {
-		g.addProbes(p, folded(name), prompts)
+		g.addProbes(p, fold(name), prompts)
 	}
 	for name := range families {
-		g.families[name] = &pool{g.family(name)}
+		g.families[name] = &anchorPool{g.family(name)}
 	}
 	for _, name := range generalFamilies {
 		g.general = append(g.general, g.families[name].anchors...)
 	}
-	g.general = normalised(g.general)
-	g.typical = thinned(g.general)
+	g.general = normalise(g.general)
+	g.typical = thin(g.general)
 	return g
 }
 
-// addProbes makes anchors of prompts, for a benchmark the artefact has none of.
-func (g *gauge) addProbes(p *Predictor, name string, prompts []string) {
+// addProbes creates anchors from prompts, for a benchmark that the artefact does not have.
+func (g *abilityFitter) addProbes(p *Predictor, name string, prompts []string) {
 	if g.pools[name] != nil {
 		return
 	}
@@ -119,15 +119,15 @@ func (g *gauge) addProbes(p *Predictor, name string, prompts []string) {
 	for i, text := range prompts {
 		anchors[i] = Anchor{Skills: p.Features(Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
 	}
-	g.pools[name] = &pool{anchors}
+	g.pools[name] = &anchorPool{anchors}
 }
 
-// family is the anchors of a family of benchmarks, weighing one together. It is every anchor there is when the artefact
-// has none of the family.
-func (g *gauge) family(name string) []Anchor {
+// family returns the anchors of a benchmark family with a total weight of one. It returns all anchors if the artefact
+// does not have the family.
+func (g *abilityFitter) family(name string) []Anchor {
 	var list []Anchor
 	for _, benchmark := range families[name].benchmarks {
-		if p := g.pools[folded(benchmark)]; p != nil {
+		if p := g.pools[fold(benchmark)]; p != nil {
 			list = append(list, p.anchors...)
 		}
 	}
@@ -136,26 +136,26 @@ func (g *gauge) family(name string) []Anchor {
 			list = append(list, g.pools[benchmark].anchors...)
 		}
 	}
-	return thinned(list)
+	return thin(list)
 }
 
-// mostAnchors is enough for a mean.
-const mostAnchors = 32
+// maxAnchors is enough for a mean.
+const maxAnchors = 32
 
-// thinned keeps anchors at even steps, with the weights normalised.
-func thinned(anchors []Anchor) []Anchor {
-	if len(anchors) <= mostAnchors {
-		return normalised(anchors)
+// thin keeps evenly spaced anchors and normalises their weights.
+func thin(anchors []Anchor) []Anchor {
+	if len(anchors) <= maxAnchors {
+		return normalise(anchors)
 	}
-	kept := make([]Anchor, mostAnchors)
+	kept := make([]Anchor, maxAnchors)
 	for i := range kept {
-		kept[i] = anchors[i*len(anchors)/mostAnchors]
+		kept[i] = anchors[i*len(anchors)/maxAnchors]
 	}
-	return normalised(kept)
+	return normalise(kept)
 }
 
-// normalised scales the weights so that they sum to one.
-func normalised(anchors []Anchor) []Anchor {
+// normalise scales the weights so that they sum to one.
+func normalise(anchors []Anchor) []Anchor {
 	sum := 0.0
 	for _, a := range anchors {
 		sum += a.Weight
@@ -167,24 +167,25 @@ func normalised(anchors []Anchor) []Anchor {
 	return scaled
 }
 
-// atQuality moves the intercept of the mean model until its mean chance over general prompts is the quality.
-func (g *gauge) atQuality(quality float64) Ability {
+// atQuality moves the intercept of the mean model until its mean success probability over general prompts equals the
+// quality.
+func (g *abilityFitter) atQuality(quality float64) Ability {
 	quality = min(max(quality, 0.02), 0.98)
 	a := g.fit(g.prior, nil, FromQuality)
 	low, high := a.Vector[0]-20, a.Vector[0]+20
 	for range 60 {
 		a.Vector[0] = (low + high) / 2
-		if meanChance(g.general, a.Vector) < quality {
+		if meanProbability(g.general, a.Vector) < quality {
 			low = a.Vector[0]
 		} else {
 			high = a.Vector[0]
 		}
 	}
-	a.Spread *= 0.8 // one number says where the model stands, not what it is good at
+	a.Spread *= 0.8 // one number gives the overall level, not the strengths
 	return a
 }
 
-func meanChance(anchors []Anchor, vector []float64) float64 {
+func meanProbability(anchors []Anchor, vector []float64) float64 {
 	sum := 0.0
 	for _, a := range anchors {
 		sum += a.Weight * sigmoid(vector[0]+dot(a.Skills, vector[1:]))

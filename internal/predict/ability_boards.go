@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// family is benchmarks of one kind that the predictor has anchors for, with how models do on them: over the models of the
-// training data and of the catalog, the logit of the mean score is about centre + slope·s, where s is a model's general
-// strength (0 is about GPT-4.1, -1 a good model of 8 billion weights, +1 the best of late 2025).
+// family is a kind of benchmark that the predictor has anchors for. Over the models of the training data and of the
+// catalog, the logit of the mean score is about centre + slope·s, where s is a model's general strength (0 is about
+// GPT-4.1, -1 a good model of 8 billion weights, +1 the best at the end of 2025).
 type family struct {
 	benchmarks    []string
 	centre, slope float64
 }
 
-// families were fitted together with the boards below: one common strength for each model, a centre and a slope for each
-// benchmark, by alternating least squares over 2,700 published figures and the mean outcomes of the training data, linked
-// by the fifteen models that have both. For code and facts the training data has only small models, so their slopes are set by hand to the usual ones.
+// families were fitted together with the boards below: one strength per model, a centre and a slope per benchmark, by
+// alternating least squares over 2,700 published figures and the mean outcomes of the training data, linked by the
+// fifteen models that have both. For code and facts the training data has only small models, so their slopes are set
+// manually to typical values.
 var families = map[string]family{
 	"mmlu":        {[]string{"mmlu", "routellm_mmlu", "mmlu_redux", "zeroeval_mmlu_redux"}, 1.90, 1.00},
 	"mmlu_pro":    {[]string{"mmlu_pro"}, 1.12, 1.18},
@@ -33,17 +34,17 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
-// generalFamilies are the mixture that quality and unspecific scores are about.
+// generalFamilies are the mixture that quality and scores on unknown benchmarks refer to.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
-// board is a published benchmark: which families its questions are like, and how models do on it, as for families. Noise
-// is the standard deviation of the logit around the line.
+// board is a published benchmark: the families its questions resemble, and the relation of score and strength, as for
+// families. Noise is the standard deviation of the logit around the line.
 type board struct {
 	families             []string
 	centre, slope, noise float64
 }
 
-// Which families a benchmark is like.
+// The families that benchmarks resemble.
 var (
 	science   = []string{"mmlu_pro"}
 	everyday  = []string{"mmlu"}
@@ -58,7 +59,7 @@ var (
 	general   = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 )
 
-// boards are by folded name. A board with few figures has the noise of its kind.
+// boards is indexed by folded name. A board with few figures has the noise of its kind.
 var boards = map[string]board{
 	"aaindex":               {general, -1.78, 1.26, 0.25},
 	"aacoding":              {programs, -1.30, 1.40, 0.45},
@@ -108,13 +109,13 @@ var boards = map[string]board{
 	"mmlucard":              {everyday, 2.09, 0.98, 0.25},
 	"mmluprocard":           {science, 1.30, 1.04, 0.25},
 	"mmmlu":                 {everyday, 1.53, 0.95, 0.35},
-	"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // a preference over another model, not a share of good answers
+	"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // a preference over another model, not a share of good responses
 	"arenahard":             {[]string{"chat"}, 0.40, 1.80, 0.80},
-	"flores":                {[]string{"translation"}, 0.05, 0.85, 0.50}, // likeness to a reference
+	"flores":                {[]string{"translation"}, 0.05, 0.85, 0.50}, // similarity to a reference
 	"simpleqa":              {[]string{"facts"}, -1.16, 1.36, 0.60},
 }
 
-// otherNames are spellings, folded, of benchmarks and families.
+// otherNames maps folded spellings of benchmarks and families.
 var otherNames = map[string]string{
 	"artificialanalysisintelligenceindex": "aaindex", "aaintelligenceindex": "aaindex", "intelligenceindex": "aaindex",
 	"aacodingindex": "aacoding", "aaagenticindex": "aaagentic",
@@ -126,7 +127,8 @@ var otherNames = map[string]string{
 	"bfclv4irrelevancedetection": "bfclv4irrelevance", "livebench": "livebenchaverage", "geminiflores": "flores", "alpacaeval2": "alpacaeval",
 }
 
-// directNames are folded names of the benchmarks that families are made of: a score on them is the mean chance itself.
+// directNames are folded names of the benchmarks that the families consist of. A score on them is the mean success
+// probability itself.
 var directNames = map[string]string{
 	"arc": "common", "arcchallenge": "common", "arceasy": "common", "routerbencharc": "common", "commonsenseqa": "common", "openbookqa": "common",
 	"hellaswag": "common", "winogrande": "fill_in", "routerbenchwinogrande": "fill_in", "mbpp": "code", "routerbenchmbpp": "code", "humaneval": "code",
@@ -137,19 +139,19 @@ var directNames = map[string]string{
 }
 
 const (
-	directNoise  = 0.2 // of a score on a benchmark the predictor knows: the anchors stand for prompts, not for these
-	unknownNoise = 2.0 // of a score on a benchmark nobody knows
-	scorePrompts = 200 // a score on a benchmark the predictor knows is heard as the mean of so many prompts
+	directNoise  = 0.2 // noise of a score on a known benchmark, because anchors only represent its prompts
+	unknownNoise = 2.0 // noise of a score on an unknown benchmark
+	scorePrompts = 200 // number of prompts whose mean a score on a known benchmark is weighted as
 )
 
-// scoreNoise is how far the logit of such a score may be off: near 0 and 1 a few prompts move it far.
+// scoreNoise returns the standard deviation of the logit of a score: near 0 and 1 a few prompts change it a lot.
 func scoreNoise(value float64) float64 {
 	chance := sigmoid(logit(value))
 	return math.Sqrt(directNoise*directNoise + 1/(scorePrompts*chance*(1-chance)))
 }
 
-// targets says what each score means. A score that means nothing is left out.
-func (g *gauge) targets(scores []Score) []target {
+// targets converts scores to targets of the fit. Unusable scores are skipped.
+func (g *abilityFitter) targets(scores []Score) []target {
 	var list []target
 	for _, s := range scores {
 		value := s.Value
@@ -159,29 +161,29 @@ func (g *gauge) targets(scores []Score) []target {
 		if math.IsNaN(value) || value < 0 || value > 1 {
 			continue
 		}
-		list = append(list, g.target(folded(s.Benchmark), value))
+		list = append(list, g.target(fold(s.Benchmark), value))
 	}
 	return list
 }
 
-func (g *gauge) target(name string, value float64) target {
+func (g *abilityFitter) target(name string, value float64) target {
 	if other, ok := otherNames[name]; ok {
 		name = other
 	}
 	if _, published := boards[name]; !published {
 		if p := g.direct(name); p != nil {
-			return target{[]*pool{p}, logit(value), scoreNoise(value)}
+			return target{[]*anchorPool{p}, logit(value), scoreNoise(value)}
 		}
 	}
 	b, ok := boards[name]
 	if !ok {
-		b = board{general, 0.5, 1, unknownNoise} // how hard it is nobody knows
+		b = board{general, 0.5, 1, unknownNoise} // unknown difficulty
 	}
 	return g.equated(b, value)
 }
 
-// direct is the pool of a benchmark the predictor knows by this name, or of the family that it belongs to.
-func (g *gauge) direct(name string) *pool {
+// direct returns the pool of a benchmark known by this name, or of its family.
+func (g *abilityFitter) direct(name string) *anchorPool {
 	if p := g.pools[name]; p != nil {
 		return p
 	}
@@ -194,15 +196,15 @@ func (g *gauge) direct(name string) *pool {
 		return g.families[family]
 	}
 	for _, f := range sortedKeys(families) {
-		if slices.ContainsFunc(families[f].benchmarks, func(b string) bool { return folded(b) == name }) {
+		if slices.ContainsFunc(families[f].benchmarks, func(b string) bool { return fold(b) == name }) {
 			return g.families[f]
 		}
 	}
 	return nil
 }
 
-// equated turns a published score into what a model of that strength scores on the families.
-func (g *gauge) equated(b board, value float64) target {
+// equated converts a published score to the score that a model of the same strength reaches on the families.
+func (g *abilityFitter) equated(b board, value float64) target {
 	const step = 0.05
 	strength := (logit(value) - b.centre) / b.slope
 	t := target{logit: expected(b.families, strength)}
@@ -214,7 +216,7 @@ func (g *gauge) equated(b board, value float64) target {
 	return t
 }
 
-// expected is the logit of the mean score that a model of this strength has on the families.
+// expected returns the logit of the mean score of a model of this strength on the families.
 func expected(names []string, strength float64) float64 {
 	mean := 0.0
 	for _, name := range names {
@@ -224,8 +226,8 @@ func expected(names []string, strength float64) float64 {
 	return unboundedLogit(min(max(mean, 0.01), 0.99))
 }
 
-// folded is a name without case, punctuation and remarks in brackets.
-func folded(name string) string {
+// fold returns a name in lower case without punctuation and remarks in brackets.
+func fold(name string) string {
 	var b strings.Builder
 	depth := 0
 	for _, r := range strings.ToLower(name) {

@@ -5,31 +5,33 @@ import "math"
 const (
 	fitRounds  = 30
 	fitClose   = 1e-4
-	worstScore = 3 // standard deviations beyond which a score pulls no harder: one absurd figure must not bend the rest
+	worstScore = 3 // standard deviations beyond which a score has constant pull, so that one absurd figure does not distort the fit
 )
 
-// pool is anchors that are always asked together. Targets share pools, so that each is computed once in a step.
-type pool struct {
+// anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each is computed once per
+// step.
+type anchorPool struct {
 	anchors []Anchor
 }
 
-// target is a score as the fit sees it: the mean chance over these pools, each weighing the same, should be this.
+// target is a score in the fit: the desired mean success probability over these pools, equally weighted.
 type target struct {
-	pools []*pool
-	logit float64 // of the mean chance
+	pools []*anchorPool
+	logit float64 // logit of the mean success probability
 	noise float64 // standard deviation of that logit
 }
 
-// belief is what is thought of a model before its scores are seen.
-type belief struct {
+// gaussianPrior is the distribution of a model's vector before its scores are considered.
+type gaussianPrior struct {
 	mean      []float64
-	precision square // whole
+	precision square // full matrix, not only the lower half
 }
 
-// fit finds the most probable vector given a belief and the targets, by Gauss-Newton steps on the logits of the means.
-func (g *gauge) fit(b belief, targets []target, source string) Ability {
+// fit returns the most probable vector given the prior and the targets, by Gauss-Newton steps on the logits of the
+// means.
+func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) Ability {
 	vector := append([]float64(nil), b.mean...)
-	last := b.misfit(vector, targets)
+	last := b.loss(vector, targets)
 	for range fitRounds {
 		gradient, curvature := b.slope(vector, targets)
 		step := curvature.factor().solve(gradient)
@@ -46,26 +48,26 @@ func (g *gauge) fit(b belief, targets []target, source string) Ability {
 	return Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
 }
 
-// search takes the step, or the part of it that helps; nil when none does.
-func (b belief) search(vector, step []float64, targets []target, last float64) ([]float64, float64) {
+// search takes the step, or a shortened one that reduces the loss; it returns nil if none does.
+func (b gaussianPrior) search(vector, step []float64, targets []target, last float64) ([]float64, float64) {
 	for part := 1.0; part > 1e-3; part /= 2 {
 		next := make([]float64, len(vector))
 		for k := range next {
 			next[k] = vector[k] + part*step[k]
 		}
-		if misfit := b.misfit(next, targets); misfit < last {
+		if misfit := b.loss(next, targets); misfit < last {
 			return next, misfit
 		}
 	}
 	return nil, last
 }
 
-// misfit is what the fit makes small: half the squared distances from the belief and from the targets, each in its own
-// standard deviation, the far ones counted by their distance only.
-func (b belief) misfit(vector []float64, targets []target) float64 {
+// loss is the objective of the fit: half the squared distances from the prior and from the targets, each in standard
+// deviations, with linear tails.
+func (b gaussianPrior) loss(vector []float64, targets []target) float64 {
 	away := difference(vector, b.mean)
 	sum := dot(away, b.precision.times(away)) / 2
-	means := map[*pool]float64{}
+	means := map[*anchorPool]float64{}
 	for _, t := range targets {
 		r := math.Abs(unboundedLogit(t.mean(means, vector))-t.logit) / t.noise
 		if r > worstScore {
@@ -77,13 +79,13 @@ func (b belief) misfit(vector []float64, targets []target) float64 {
 	return sum
 }
 
-// mean chance of a target; means has those of the pools seen before.
-func (t target) mean(means map[*pool]float64, vector []float64) float64 {
+// mean returns the mean success probability of a target; means caches those of the pools.
+func (t target) mean(means map[*anchorPool]float64, vector []float64) float64 {
 	sum := 0.0
 	for _, p := range t.pools {
 		m, seen := means[p]
 		if !seen {
-			m = meanChance(p.anchors, vector)
+			m = meanProbability(p.anchors, vector)
 			means[p] = m
 		}
 		sum += m
@@ -91,13 +93,13 @@ func (t target) mean(means map[*pool]float64, vector []float64) float64 {
 	return sum / float64(len(t.pools))
 }
 
-// slope is the downhill direction of the misfit and its curvature.
-func (b belief) slope(vector []float64, targets []target) ([]float64, square) {
+// slope returns the descent direction of the loss and its curvature.
+func (b gaussianPrior) slope(vector []float64, targets []target) ([]float64, square) {
 	n := len(vector)
 	gradient := b.precision.times(difference(b.mean, vector))
 	curvature := newSquare(n)
 	copy(curvature.v, b.precision.v)
-	sheets := map[*pool]*sheet{}
+	sheets := map[*anchorPool]*poolMean{}
 	row := make([]float64, n)
 	for _, t := range targets {
 		mean := t.derivative(sheets, vector, row)
@@ -114,14 +116,14 @@ func (b belief) slope(vector []float64, targets []target) ([]float64, square) {
 	return gradient, curvature
 }
 
-// sheet is the mean chance of a pool and how it changes with the vector.
-type sheet struct {
+// poolMean is the mean success probability of a pool and its derivative.
+type poolMean struct {
 	mean float64
 	row  []float64
 }
 
-func newSheet(p *pool, vector []float64) *sheet {
-	s := &sheet{row: make([]float64, len(vector))}
+func newPoolMean(p *anchorPool, vector []float64) *poolMean {
+	s := &poolMean{row: make([]float64, len(vector))}
 	for _, a := range p.anchors {
 		chance := sigmoid(vector[0] + dot(a.Skills, vector[1:]))
 		s.mean += a.Weight * chance
@@ -134,14 +136,14 @@ func newSheet(p *pool, vector []float64) *sheet {
 	return s
 }
 
-// derivative fills the row with how the logit of the mean chance changes with the vector, and returns the mean.
-func (t target) derivative(sheets map[*pool]*sheet, vector, row []float64) float64 {
+// derivative sets row to the derivative of the logit of the mean success probability and returns the mean.
+func (t target) derivative(sheets map[*anchorPool]*poolMean, vector, row []float64) float64 {
 	clear(row)
 	mean := 0.0
 	for _, p := range t.pools {
 		s := sheets[p]
 		if s == nil {
-			s = newSheet(p, vector)
+			s = newPoolMean(p, vector)
 			sheets[p] = s
 		}
 		mean += s.mean
@@ -158,15 +160,15 @@ func (t target) derivative(sheets map[*pool]*sheet, vector, row []float64) float
 	return mean
 }
 
-// spread is the standard deviation of the logit over general prompts.
-func (g *gauge) spread(curvature square) float64 {
+// spread returns the standard deviation of the logit over general prompts.
+func (g *abilityFitter) spread(curvature square) float64 {
 	factor := curvature.factor()
 	row := make([]float64, curvature.n)
 	sum := 0.0
 	for _, a := range g.typical {
 		row[0] = 1
 		copy(row[1:], a.Skills)
-		sum += a.Weight * squaredLength(factor.half(row))
+		sum += a.Weight * squaredLength(factor.solveLower(row))
 	}
 	return math.Sqrt(sum)
 }

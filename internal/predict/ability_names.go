@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// trainedNames are names of models, as the catalog and others write them, of which the training data has another spelling
-// or a dated edition.
+// trainedNames maps names of models in the catalog and elsewhere to the spelling or dated edition in the training
+// data.
 var trainedNames = map[string]string{
 	"gpt-4o":                          "gpt-4o-2024-05-13",
 	"gpt-4o-2024-11-20":               "gpt-4o-2024-08-06",
@@ -62,14 +62,14 @@ var trainedNames = map[string]string{
 	"nvidia_nemotron-4-340b-instruct": "nemotron-4-340b-instruct",
 }
 
-// metaPrefix is how Meta writes its own name before the model's.
+// metaPrefix matches Meta's own name before the model's.
 var metaPrefix = regexp.MustCompile(`^(?:meta-llama_)?meta-llama-3(?:[._]1)?-`)
 
-// hostSuffix is what hosts put behind the name of open weights.
+// hostSuffix matches suffixes that hosts add to the names of open-weight models.
 var hostSuffix = regexp.MustCompile(`(?:-fp8|-turbo|-awq|:free|:latest|-latest)$`)
 
-// Canonical is a model's name in lower case, without a vendor before it, under the spelling of the training data where it
-// has one.
+// Canonical returns a model's name in lower case without the vendor, in the spelling of the training data if it has
+// one.
 func Canonical(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -83,7 +83,7 @@ func Canonical(name string) string {
 	return name
 }
 
-// spellings are the names to look for, the most exact first.
+// spellings returns the names to look up, most exact first.
 func spellings(name string) []string {
 	first := Canonical(name)
 	list := []string{first}

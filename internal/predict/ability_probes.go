@@ -1,7 +1,7 @@
 package predict
 
-// probes are prompts written for benchmarks that the training data has no prompts of, in the shape such prompts have. Their
-// sketches are the anchors of these benchmarks.
+// probes are prompts written in the style of benchmarks that the training data lacks. Their features are the anchors
+// of these benchmarks.
 var probes = map[string][]string{
 	"winogrande": {
 		"The jar would not fit into the cupboard because the _ was too tall.\nA) jar\nB) cupboard\nAnswer with the letter only.",

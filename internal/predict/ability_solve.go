@@ -2,7 +2,7 @@ package predict
 
 import "math"
 
-// square is a symmetric matrix, row by row; only the lower half counts.
+// square is a symmetric matrix in row-major order; only the lower half is used.
 type square struct {
 	n int
 	v []float64
@@ -12,7 +12,7 @@ func newSquare(n int) square { return square{n, make([]float64, n*n)} }
 
 func (m square) at(i, j int) float64 { return m.v[i*m.n+j] }
 
-// addOuter adds w times x with itself, of the lower half.
+// addOuter adds w·x·xᵀ to the lower half.
 func (m square) addOuter(x []float64, w float64) {
 	for i, xi := range x {
 		row, xs := m.v[i*m.n:i*m.n+i+1], x[:i+1]
@@ -23,8 +23,8 @@ func (m square) addOuter(x []float64, w float64) {
 	}
 }
 
-// factor is the Cholesky factor of a positive definite matrix. A matrix that is not quite positive definite, as estimated
-// covariances often are, is helped by its diagonal.
+// factor returns the Cholesky factor of a positive definite matrix. If the matrix is not quite positive definite, as
+// estimated covariances often are, its diagonal is increased.
 func (m square) factor() triangle {
 	help := 0.0
 	for range 80 {
@@ -33,10 +33,10 @@ func (m square) factor() triangle {
 		}
 		help = max(2*help, 1e-9)
 	}
-	return triangle{newSquare(m.n).unit()} // not numbers: nothing can be learned from them
+	return triangle{newSquare(m.n).unit()} // the matrix has NaN or infinite values
 }
 
-// unit puts ones on the diagonal.
+// unit sets the diagonal to ones.
 func (m square) unit() square {
 	for i := range m.n {
 		m.v[i*m.n+i] = 1
@@ -68,12 +68,12 @@ func (m square) tryFactor(help float64) (triangle, bool) {
 	return triangle{l}, true
 }
 
-// triangle is the Cholesky factor of a matrix: a lower one, whose product with itself is the matrix.
+// triangle is a Cholesky factor: a lower triangular matrix L with L·Lᵀ = M.
 type triangle struct{ square }
 
-// solve finds x with M·x = b, where l is the factor of M.
+// solve returns x with M·x = b, where l is the factor of M.
 func (l triangle) solve(b []float64) []float64 {
-	x := l.half(b)
+	x := l.solveLower(b)
 	for i := l.n - 1; i >= 0; i-- {
 		for k := i + 1; k < l.n; k++ {
 			x[i] -= l.at(k, i) * x[k]
@@ -83,8 +83,8 @@ func (l triangle) solve(b []float64) []float64 {
 	return x
 }
 
-// half solves with the lower factor alone. The squared length of the result is b·M⁻¹·b.
-func (l triangle) half(b []float64) []float64 {
+// solveLower solves L·x = b. The squared length of x is b·M⁻¹·b.
+func (l triangle) solveLower(b []float64) []float64 {
 	x := make([]float64, l.n)
 	for i := range l.n {
 		sum := b[i]
@@ -96,7 +96,7 @@ func (l triangle) half(b []float64) []float64 {
 	return x
 }
 
-// inverse of the matrix whose factor l is, whole.
+// inverse returns the full inverse of the matrix with factor l.
 func (l triangle) inverse() square {
 	inv := newSquare(l.n)
 	unit := make([]float64, l.n)
@@ -108,7 +108,7 @@ func (l triangle) inverse() square {
 	return inv
 }
 
-// times is M·x for a matrix both of whose halves are filled.
+// times returns M·x for a matrix with both halves filled.
 func (m square) times(x []float64) []float64 {
 	y := make([]float64, m.n)
 	for i := range m.n {
@@ -129,7 +129,7 @@ func dot(a, b []float64) float64 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// logit is kept within what benchmarks can tell.
+// logit is limited to the range that benchmarks can measure.
 func logit(p float64) float64 {
 	p = min(max(p, 0.005), 0.995)
 	return math.Log(p / (1 - p))

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// small is a predictor of six skills, made by hand: each family of benchmarks asks for one skill more than for the others.
+// small is a predictor of six skills: each benchmark family requires one skill more than the others.
 func small() *Predictor {
 	const skills = 6
 	p := &Predictor{anchors: map[string][]Anchor{}, abilities: map[string]Ability{
@@ -44,10 +44,10 @@ func small() *Predictor {
 }
 
 func on(p *Predictor, family string, a Ability) float64 {
-	return meanChance(p.gauges.of(p).families[family].anchors, a.Vector)
+	return meanProbability(p.fitter.get(p).families[family].anchors, a.Vector)
 }
 
-func TestATrainedModelIsKnownByAllItsNames(t *testing.T) {
+func TestTrainedModelIsFoundByAllNames(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for _, name := range []string{"gpt-4o-2024-05-13", "gpt-4o", "openai/gpt-4o", " GPT-4o ", "azure/openai/gpt-4o-2024-05-13"} {
@@ -62,7 +62,7 @@ func TestATrainedModelIsKnownByAllItsNames(t *testing.T) {
 	}
 }
 
-// What a model's own answers say is moved by its scores, but less than where nothing is known but these.
+// Scores change a trained ability, but less than an unknown one.
 func TestScoresOfATrainedModelAreHeardQuietly(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -85,7 +85,7 @@ func TestCanonicalNames(t *testing.T) {
 		"meta-llama/Meta-Llama-3.1-8B-Instruct": "llama-3.1-8b-instruct",
 		"meta-llama-3_1-70b-instruct":           "llama-3.1-70b-instruct",
 		"meta-llama_Meta-Llama-3-8B-Instruct":   "llama-3-8b-instruct",
-		"meta-llama-3-8b":                       "meta-llama-3-8b", // the base model is another
+		"meta-llama-3-8b":                       "meta-llama-3-8b", // the base model is a different one
 		"gemini-1.5-pro-002":                    "gemini-1.5-pro",
 		"open-mixtral-8x7b":                     "mixtral-8x7b-instruct-v0.1",
 		"anthropic/claude-3-haiku":              "claude-3-haiku-20240307",
@@ -129,7 +129,7 @@ func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
 	}
 }
 
-// Of two scores that disagree, the one near 1 is heard less: a few prompts more or less move its logit far.
+// Of two contradicting scores, the one near 1 has less weight: a few prompts change its logit a lot.
 func TestAScoreNearOneSaysLittle(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -152,14 +152,14 @@ func TestSkillsComeFromTheirOwnBenchmarks(t *testing.T) {
 	}
 }
 
-func TestEveryBoardRaisesWhatItIsAbout(t *testing.T) {
+func TestBetterScoreRaisesItsFamilies(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for _, name := range sortedKeys(boards) {
 		b := boards[name]
 		for _, family := range b.families {
 			if families[family].benchmarks == nil {
-				t.Errorf("%s is like %q, which is no family", name, family)
+				t.Errorf("%s is like %q, which is not a family", name, family)
 			}
 		}
 		low, high := p.Ability("", []Score{{name, 0.2}}, 0), p.Ability("", []Score{{name, 0.8}}, 0)
@@ -169,17 +169,17 @@ func TestEveryBoardRaisesWhatItIsAbout(t *testing.T) {
 			}
 		}
 		if high.Spread >= p.Ability("", nil, 0).Spread {
-			t.Errorf("%s tells nothing", name)
+			t.Errorf("%s has no effect", name)
 		}
 	}
 	for from, to := range otherNames {
-		if _, ok := boards[to]; !ok || folded(from) != from {
-			t.Errorf("%s leads to %s, which is no board", from, to)
+		if _, ok := boards[to]; !ok || fold(from) != from {
+			t.Errorf("%s leads to %s, which is not a board", from, to)
 		}
 	}
 	for from, to := range directNames {
-		if _, ok := families[to]; !ok || folded(from) != from {
-			t.Errorf("%s leads to %s, which is no family", from, to)
+		if _, ok := families[to]; !ok || fold(from) != from {
+			t.Errorf("%s leads to %s, which is not a family", from, to)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestAnUnknownBenchmarkWeighsLittle(t *testing.T) {
 	}
 }
 
-func TestScoresThatMeanNothingAreLeftOut(t *testing.T) {
+func TestUnusableScoresAreIgnored(t *testing.T) {
 	t.Parallel()
 	p := small()
 	want := p.Ability("", []Score{{"mmlu", 0.7}}, 0)
@@ -204,7 +204,7 @@ func TestScoresThatMeanNothingAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestOneAbsurdScoreDoesNotBendTheRest(t *testing.T) {
+func TestAbsurdScoreHasLimitedEffect(t *testing.T) {
 	t.Parallel()
 	p := small()
 	scores := []Score{{"mmlu", 0.85}, {"mmlu_pro", 0.8}, {"arc", 0.9}, {"gpqa_diamond", 0.7}, {"hle", 0.1}}
@@ -214,13 +214,13 @@ func TestOneAbsurdScoreDoesNotBendTheRest(t *testing.T) {
 	}
 }
 
-func TestQualityIsTheMeanChance(t *testing.T) {
+func TestQualityIsMeanProbability(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for _, quality := range []float64{0.1, 0.4, 0.7, 0.95} {
 		a := p.Ability("", nil, quality)
-		if got := meanChance(p.gauges.of(p).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != FromQuality {
-			t.Errorf("quality %.2f: mean chance %.6f from %s", quality, got, a.Source)
+		if got := meanProbability(p.fitter.get(p).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != FromQuality {
+			t.Errorf("quality %.2f: mean probability %.6f from %s", quality, got, a.Source)
 		}
 	}
 	for _, none := range []float64{0, -1, 1.5, math.NaN()} {
@@ -229,11 +229,11 @@ func TestQualityIsTheMeanChance(t *testing.T) {
 		}
 	}
 	if a := p.Ability("", []Score{{"mmlu", 0.6}}, 0.9); a.Source != FromBenchmarks {
-		t.Errorf("scores beside a quality: from %s", a.Source)
+		t.Errorf("scores and a quality: from %s", a.Source)
 	}
 }
 
-func TestMoreScoresMakeSurer(t *testing.T) {
+func TestMoreScoresReduceSpread(t *testing.T) {
 	t.Parallel()
 	p := small()
 	last := math.Inf(1)
@@ -248,7 +248,7 @@ func TestMoreScoresMakeSurer(t *testing.T) {
 	}
 }
 
-func TestTheSameScoresMakeTheSameAbility(t *testing.T) {
+func TestAbilityIsDeterministic(t *testing.T) {
 	t.Parallel()
 	scores := []Score{{"aa_index", 0.3}, {"gpqa_diamond", 0.7}, {"mbpp", 0.6}, {"tau2", 0.5}, {"house quiz", 0.4}}
 	want := small().Ability("", scores, 0)
@@ -259,12 +259,12 @@ func TestTheSameScoresMakeTheSameAbility(t *testing.T) {
 	}
 }
 
-func TestAFlatPriorStillFits(t *testing.T) {
+func TestFitWithSingularPrior(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for i := range p.prior.Covariance {
 		for j := range p.prior.Covariance[i] {
-			p.prior.Covariance[i][j] = 1 // of rank one
+			p.prior.Covariance[i][j] = 1 // rank one
 		}
 	}
 	a := p.Ability("", []Score{{"mmlu", 0.8}, {"mbpp", 0.4}}, 0)
@@ -280,7 +280,7 @@ func TestEveryFamilyHasAnchors(t *testing.T) {
 	p := small()
 	for name := range families {
 		sum := 0.0
-		for _, a := range p.gauges.of(p).families[name].anchors {
+		for _, a := range p.fitter.get(p).families[name].anchors {
 			sum += a.Weight
 		}
 		if math.Abs(sum-1) > 1e-9 {

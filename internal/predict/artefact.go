@@ -10,59 +10,60 @@ import (
 	"sync"
 )
 
-// Prior is what is known of a model before anything is known of it: the spread of abilities over the models learned from.
+// Prior is the ability distribution assumed for an unseen model.
 type Prior struct {
-	Mean       []float64   // the intercept, then one weight for each skill
-	Covariance [][]float64 // of the same length both ways
+	Mean       []float64   // intercept, then one weight per skill
+	Covariance [][]float64 // square, of the same size
 }
 
-// Anchor is a typical prompt of a benchmark. A model's mean score on the benchmark is the weighted mean of its chances
-// over the anchors.
+// Anchor is a typical prompt of a benchmark. A model's mean score on the benchmark is the weighted mean of its
+// success probabilities over the anchors.
 type Anchor struct {
 	Skills []float64
 	Weight float64 // the weights of one benchmark sum to one
 }
 
-// Predictor turns prompts into sketches and knows the abilities it was trained with. It is never changed once parsed, so
-// any number of goroutines may share one.
+// Predictor computes the features of prompts and holds the trained abilities. It is immutable and safe for concurrent
+// use.
 type Predictor struct {
 	version   string
 	net       *net
-	desks     sync.Pool // of *desk
+	scratches sync.Pool // pool of *scratch
 	prior     Prior
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
-	gauges    gaugeOnce // made when the first ability is asked for
+	fitter    lazyFitter // created on first use
 }
 
-// errArtefact is what every complaint about the file wraps.
+// errArtefact is wrapped by every error about the file.
 var errArtefact = errors.New("predictor file")
 
-// Version names the artefact and its content.
+// Version identifies the artefact and its content.
 func (p *Predictor) Version() string { return p.version }
 
-// Dimensions is the number of skills in a sketch.
+// Dimensions returns the number of skills.
 func (p *Predictor) Dimensions() int { return len(p.prior.Mean) - 1 }
 
-// Prior is the spread of abilities over the models learned from. The caller must not change it.
+// Prior returns the ability distribution of the trained models. The caller must not change it.
 func (p *Predictor) Prior() Prior { return p.prior }
 
-// Anchors are the typical prompts of a benchmark, none where the benchmark is not known. The caller must not change them.
+// Anchors returns the typical prompts of a benchmark, or none for an unknown benchmark. The caller must not change
+// them.
 func (p *Predictor) Anchors(benchmark string) []Anchor { return p.anchors[benchmark] }
 
-// Benchmarks lists the names that Anchors knows, sorted.
+// Benchmarks lists the benchmarks that have anchors, sorted.
 func (p *Predictor) Benchmarks() []string { return slices.Sorted(maps.Keys(p.anchors)) }
 
-// Known is the trained ability of a model by its canonical name.
+// Known returns the trained ability of a model by its canonical name.
 func (p *Predictor) Known(model string) (Ability, bool) {
 	a, ok := p.abilities[model]
 	return a, ok
 }
 
-// Models lists the names that Known answers to, sorted.
+// Models lists the trained models, sorted.
 func (p *Predictor) Models() []string { return slices.Sorted(maps.Keys(p.abilities)) }
 
-// Parse reads an artefact that train/train.py has written. The predictor keeps using data.
+// Parse reads an artefact written by train/train.py. The predictor keeps a reference to data.
 func Parse(data []byte) (*Predictor, error) {
 	f, err := openFile(data)
 	if err != nil {
@@ -83,11 +84,11 @@ func Parse(data []byte) (*Predictor, error) {
 		return nil, err
 	}
 	table := newWords()
-	p.desks.New = func() any { return p.net.newDesk(table) }
+	p.scratches.New = func() any { return p.net.newScratch(table) }
 	return p, nil
 }
 
-// skills is the number of skills.
+// skills returns the number of skills.
 func (f *file) skills() int { return f.Shared + len(f.Families) + len(f.Heads) }
 
 func (f *file) readPrior() (Prior, error) {
@@ -103,7 +104,7 @@ func (f *file) readPrior() (Prior, error) {
 	return Prior{Mean: mean, Covariance: slices.Collect(slices.Chunk(covariance, n))}, nil
 }
 
-// readAbilities reads for each model its spread, then its vector.
+// readAbilities reads the spread and the vector of each model.
 func (f *file) readAbilities() (map[string]Ability, error) {
 	n := f.skills() + 2
 	all, err := f.floats("abilities", n*len(f.Models))
@@ -118,12 +119,12 @@ func (f *file) readAbilities() (map[string]Ability, error) {
 	return abilities, nil
 }
 
-// readAnchors reads for each anchor its weight, then its skills.
+// readAnchors reads the weight and the skills of each anchor.
 func (f *file) readAnchors() (map[string][]Anchor, error) {
 	n, count := f.skills()+1, 0
 	for _, a := range f.Anchors {
 		if a.Count < 0 || a.Count > 1<<16 {
-			return nil, fmt.Errorf("%w: %d anchors of %s", errArtefact, a.Count, a.Name)
+			return nil, fmt.Errorf("%w: invalid number of anchors %d of %s", errArtefact, a.Count, a.Name)
 		}
 		count += a.Count
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestEmbeddedArtefactIsWhole(t *testing.T) {
+func TestEmbeddedArtefactIsComplete(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
 	n := p.Dimensions() + 1
@@ -66,7 +66,7 @@ func TestAnchorsOfEveryBenchmark(t *testing.T) {
 	}
 }
 
-// What a better model is, the abilities must tell.
+// Better models have better abilities.
 func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
@@ -78,14 +78,14 @@ func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
 	} {
 		strong, _ := p.Known(c.strong)
 		weak, _ := p.Known(c.weak)
-		better, worse := meanChance(p.Anchors(c.benchmark), strong.Vector), meanChance(p.Anchors(c.benchmark), weak.Vector)
+		better, worse := meanProbability(p.Anchors(c.benchmark), strong.Vector), meanProbability(p.Anchors(c.benchmark), weak.Vector)
 		if better < worse+0.05 {
 			t.Errorf("%s: %s %.3f, %s %.3f", c.benchmark, c.strong, better, c.weak, worse)
 		}
 	}
 }
 
-func TestParseRefusesWhatItCannotUse(t *testing.T) {
+func TestParseRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))
 	body := len(magic) + 4 + size
@@ -95,15 +95,15 @@ func TestParseRefusesWhatItCannotUse(t *testing.T) {
 		data []byte
 		says string
 	}{
-		{"nothing", nil, "does not begin with"},
-		{"another file", []byte("%PDF-1.7 and so on"), "does not begin with"},
+		{"nothing", nil, "does not start with"},
+		{"another file", []byte("%PDF-1.7 and so on"), "does not start with"},
 		{"half a header", embedded[:body-10], "ends within the header"},
 		{"a broken header", swap(`{"name"`, `["name"`), "header"},
 		{"other features", swap(fmt.Sprintf(`"dense":%d`, denseCount), fmt.Sprintf(`"dense":%d`, denseCount-1)), "train again"},
 		{"a short body", embedded[:len(embedded)-1], "section anchors"},
 		{"more buckets than bytes", swap(`"buckets":8`, `"buckets":9`), "section table"},
-		{"a block without a weight", swap(`"blocks":[1.0,`, `"blocks":[    `), "lacks a part"},
-		{"a family of nowhere", swap(`"heads":[0`, `"heads":[9`), "belongs to family 9"},
+		{"a block without a weight", swap(`"blocks":[1.0,`, `"blocks":[    `), "incomplete"},
+		{"a family of nowhere", swap(`"heads":[0`, `"heads":[9`), "unknown family 9"},
 	} {
 		_, err := Parse(c.data)
 		if !errors.Is(err, errArtefact) || !strings.Contains(err.Error(), c.says) {
@@ -112,7 +112,7 @@ func TestParseRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
-func TestParseRefusesNumbersThatAreNone(t *testing.T) {
+func TestParseRejectsNumbersThatAreNotFinite(t *testing.T) {
 	t.Parallel()
 	data := bytes.Clone(embedded)
 	binary.LittleEndian.PutUint32(data[len(data)-4:], math.Float32bits(float32(math.NaN())))
@@ -121,7 +121,7 @@ func TestParseRefusesNumbersThatAreNone(t *testing.T) {
 	}
 }
 
-func TestVersionFollowsContent(t *testing.T) {
+func TestVersionDependsOnContent(t *testing.T) {
 	t.Parallel()
 	again, err := Parse(bytes.Clone(embedded))
 	if err != nil {
@@ -143,7 +143,7 @@ func TestVersionFollowsContent(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))
-	f.Add(embedded[:len(magic)+4+size]) // the body would only slow it down
+	f.Add(embedded[:len(magic)+4+size]) // without the body, for speed
 	f.Add([]byte(magic + "\x02\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := Parse(data); err == nil {

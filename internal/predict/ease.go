@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// smallTalk is how much easier than the prompts that were learned from a greeting or a word of thanks is, for every model
-// alike, on the scale of logits. Nothing was learned of such prompts: benchmarks ask questions.
-const smallTalk = 3
+// smallTalkEase is how much easier a greeting is than the prompts of the training data, for every model, on the logit
+// scale. The training data has no such prompts, because benchmarks ask questions.
+const smallTalkEase = 3
 
-// courtesies are words that begin what needs no model in particular.
+// courtesies are words that start a prompt that any model can handle.
 var courtesies = map[string]bool{
 	"hi": true, "hello": true, "hey": true, "thanks": true, "thank": true, "bye": true, "goodbye": true, "welcome": true, "ok": true, "okay": true,
 	"hola": true, "gracias": true, "bonjour": true, "merci": true, "salut": true, "hallo": true, "danke": true, "servus": true, "ciao": true,
@@ -19,8 +19,8 @@ var courtesies = map[string]bool{
 	"你好": true, "您好": true, "谢谢": true, "謝謝": true, "こんにちは": true, "ありがとう": true, "สวัสดี": true, "xin": true, "halo": true,
 }
 
-// easeOf is the ease of a prompt. Only what is short and begins with a courtesy counts, and nothing that has a number, a
-// sign of code or more to say.
+// easeOf returns the ease of a prompt. Only a short prompt that starts with a courtesy and has no number, code or
+// further content is easy.
 func easeOf(task Task, text string) float64 {
 	const mostBytes, mostWords = 60, 6
 	if task != Chat || len(text) > mostBytes || strings.ContainsAny(text, "0123456789=<>{}[]()/\\`\n") {
@@ -30,5 +30,5 @@ func easeOf(task Task, text string) float64 {
 	if len(words) == 0 || len(words) > mostWords || !courtesies[words[0]] {
 		return 0
 	}
-	return smallTalk
+	return smallTalkEase
 }

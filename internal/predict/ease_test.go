@@ -5,7 +5,7 @@ import "testing"
 func TestSmallTalkIsEasy(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]float64{
-		"hi": smallTalk, "Hello there!": smallTalk, "Thanks, that helped a lot": smallTalk, "Hallo, wie geht's?": smallTalk, "你好": smallTalk,
+		"hi": smallTalkEase, "Hello there!": smallTalkEase, "Thanks, that helped a lot": smallTalkEase, "Hallo, wie geht's?": smallTalkEase, "你好": smallTalkEase,
 		"Hello, what is 12 times 7": 0, "Hi, write me a compiler for a language of my own": 0, "What is the capital of Peru?": 0, "": 0,
 		"hello world in C: main() {": 0, "Is this high?": 0,
 	} {
@@ -14,17 +14,17 @@ func TestSmallTalkIsEasy(t *testing.T) {
 		}
 	}
 	if easeOf(Code, "hi") != 0 {
-		t.Error("another task is no small talk")
+		t.Error("another task counts as small talk")
 	}
 }
 
-func TestEaseLiftsEveryModel(t *testing.T) {
+func TestEaseRaisesEveryModel(t *testing.T) {
 	t.Parallel()
 	weak, strong := Ability{Vector: []float64{-0.5}}, Ability{Vector: []float64{2.5}}
-	plain, easy := Features{}, Features{Ease: smallTalk}
-	gap := Success(&plain, &strong).Chance - Success(&plain, &weak).Chance
-	less := Success(&easy, &strong).Chance - Success(&easy, &weak).Chance
-	if less >= gap/2 || Success(&easy, &weak).Chance < 0.9 {
-		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Success(&easy, &weak).Chance)
+	plain, easy := Features{}, Features{Ease: smallTalkEase}
+	gap := Success(&plain, &strong).Probability - Success(&plain, &weak).Probability
+	less := Success(&easy, &strong).Probability - Success(&easy, &weak).Probability
+	if less >= gap/2 || Success(&easy, &weak).Probability < 0.9 {
+		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Success(&easy, &weak).Probability)
 	}
 }

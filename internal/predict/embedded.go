@@ -1,9 +1,9 @@
 package predict
 
-import _ "embed" // the artefact is part of the binary
+import _ "embed" // for the artefact
 
 //go:embed data/predictor.bin
 var embedded []byte
 
-// Embedded is the predictor that is part of the binary. Reading it takes some milliseconds: do it once and share it.
+// Embedded returns the predictor in the binary. Parsing takes some milliseconds: call it once and share the result.
 func Embedded() (*Predictor, error) { return Parse(embedded) }

@@ -4,256 +4,203 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Blocks of hashed features. Each is normalised on its own.
-const (
-	blockWord = iota // single words, numbers as 0
-	blockPair        // two neighbours
-	blockFour        // four bytes of the normal form
-	blockLead        // the first and the last words: how a text begins and ends says much of what it is
-	blockCount
-)
-
-// What a byte of the normal form is.
-const (
-	byteSpace = iota
-	byteLetter
-	byteDigit
-	byteSign
-)
-
-const (
-	sampleAbove = 6 << 10 // longer texts are sampled: head, tail and blocks between
-	sampleEnd   = 1536
-	sampleBlock = 512
-	sampleMid   = 5
-)
-
-// extract holds what reading one text needs, so that it can be used again for the next. It is not for several goroutines.
-type extract struct {
-	table  *words
-	normal []byte // lower case, one space for many, digits as 0
-	dense  [denseCount]float64
-	counts [kindCount]int
-	hashes [blockCount][]uint32 // of every occurrence; the upper 28 bits count
+// scratch holds the buffers for computing features. They are pooled, because the table of seen buckets alone is
+// several kilobytes.
+type scratch struct {
+	x    extractor
+	seen []uint64          // one bit per bucket
+	rows []uint32          // buckets of the current block
+	acc  [lanes / 4]uint64 // sums of bytes in 16-bit lanes, two words for each eight lanes
+	sums [lanes]int64      // sums of the current block
+	out  [lanes]float64    // sums of all blocks
 }
 
-// read takes the text apart into hashes and dense features.
-func (x *extract) read(text string) {
-	length := len(text)
-	x.normal = x.normal[:0]
-	x.dense = [denseCount]float64{}
-	x.counts = [kindCount]int{}
-	for b := range x.hashes {
-		x.hashes[b] = x.hashes[b][:0]
+const (
+	lanes      = 40 // numbers that the table sums for a text; constant, so that the inner loop is unrolled
+	evenBytes  = 0x00FF00FF00FF00FF
+	fullLanes  = 256 // rows after which a 16-bit lane could overflow
+	weightBias = 128 // weights are stored as bytes, with zero as 128
+)
+
+// Features returns the features of a prompt. Equal prompts have equal features.
+func (p *Predictor) Features(prompt Prompt) Features {
+	s := Features{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
+	s.Ease = easeOf(s.Task, prompt.Text)
+	d := p.scratches.Get().(*scratch)
+	s.Skills, s.Known = p.net.skills(d, prompt.Text)
+	p.scratches.Put(d)
+	return s
+}
+
+func (n *net) newScratch(table *words) *scratch {
+	return &scratch{
+		x:    extractor{table: table, normal: make([]byte, 0, sampleAbove+sampleBlock)},
+		seen: make([]uint64, (n.buckets+63)/64),
 	}
-	var look survey
-	eachPart(text, func(part string) {
-		x.normal = append(x.normal, ' ')
-		x.normal = look.normalise(x.normal, part)
-	})
-	x.normal = append(x.normal, ' ')
-	x.grams()
-	x.wordsAndPairs(&look)
-	x.fill(&look, length)
 }
 
-// eachPart calls f with the text, or with its sample where it is long, cut between runes.
-func eachPart(text string, f func(string)) {
-	if len(text) <= sampleAbove {
-		f(text)
+// skills returns the skill vector of a text and its similarity to the training data.
+func (n *net) skills(d *scratch, text string) ([]float64, float64) {
+	d.x.read(text)
+	d.out = [lanes]float64{}
+	for b, list := range d.x.hashes {
+		n.block(d, list, n.blocks[b])
+	}
+	for l := range d.out {
+		d.out[l] *= n.scale[l]
+	}
+	n.addDense(d)
+	return n.join(d.out[:])
+}
+
+// block adds the mean weight of the distinct buckets of a block, times the square root of their number and the weight
+// of the block.
+func (n *net) block(d *scratch, list []uint32, weight float64) {
+	rows := n.distinct(d, list)
+	if len(rows) == 0 {
 		return
 	}
-	f(text[:runeStart(text, sampleEnd)])
-	inner := len(text) - 2*sampleEnd
-	for i := range sampleMid {
-		at := sampleEnd + (inner-sampleBlock)*(i+1)/(sampleMid+1)
-		f(text[runeStart(text, at):runeStart(text, at+sampleBlock)])
+	d.sums = [lanes]int64{}
+	for some := range slices.Chunk(rows, fullLanes) {
+		n.addRows(&d.acc, some)
+		d.flush()
 	}
-	f(text[runeStart(text, len(text)-sampleEnd):])
+	root := weight / math.Sqrt(float64(len(rows)))
+	for l, sum := range d.sums {
+		d.out[l] += root * float64(sum-int64(weightBias*len(rows)))
+	}
 }
 
-func runeStart(text string, at int) int {
-	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		at--
+// distinct returns the distinct buckets of the hashes and clears the table of seen buckets again. It avoids branches,
+// because whether a bucket is new is unpredictable.
+func (n *net) distinct(d *scratch, list []uint32) []uint32 {
+	d.rows = slices.Grow(d.rows[:0], len(list))[:len(list)]
+	rows, seen, buckets, count := d.rows, d.seen, uint64(n.buckets), 0
+	for _, h := range list {
+		bucket := uint64(h>>4) * buckets >> 28
+		word, bit := &seen[bucket/64], uint64(1)<<(bucket%64)
+		rows[count] = uint32(bucket)
+		if *word&bit == 0 { // compiled without a branch
+			count++
+		}
+		*word |= bit
 	}
-	return at
+	rows = rows[:count]
+	for _, bucket := range rows { // cheaper than clearing the whole table
+		seen[bucket/64] = 0
+	}
+	return rows
 }
 
-// normalise appends the normal form of a part and counts what the form loses.
-func (s *survey) normalise(dst []byte, part string) []byte {
-	for lineStart := true; part != ""; {
-		if part[0] >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(part)
-			s.rune(r)
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
-			part, lineStart = part[size:], false
-			continue
-		}
-		if lineStart {
-			s.line(part)
-		}
-		var n int
-		dst, n = s.plain(dst, part)
-		lineStart = part[n-1] == '\n'
-		part = part[n:]
-	}
-	return dst
-}
-
-// plain appends the normal form of the ASCII that a part begins with, up to the end of the line, and returns how much it
-// was. It does not ask where words end, which cannot be foretold: a space is written always, and over the last one where
-// there are several.
-func (s *survey) plain(dst []byte, part string) ([]byte, int) {
-	end, upper, i := len(dst), 0, 0
-	space := normals[dst[end-1]].space
-	dst = slices.Grow(dst, len(part))[:end+len(part)]
-	for ; i < len(part) && part[i] < utf8.RuneSelf; i++ {
-		one := &normals[part[i]]
-		dst[end] = one.byte
-		end += int(1 - one.space&space)
-		space = one.space
-		upper += int(one.upper)
-		if one.counted {
-			s.bytes[part[i]]++
-		}
-		if part[i] == '\n' {
-			s.lines++
-			i++
-			break
+// addRows adds eight weights at a time: the even bytes of a word to one sum, the odd ones to the next. It processes
+// four rows together, so that their memory accesses overlap.
+func (n *net) addRows(acc *[lanes / 4]uint64, buckets []uint32) {
+	for ; len(buckets) >= 4; buckets = buckets[4:] {
+		a, b, c, d := n.row(buckets[0]), n.row(buckets[1]), n.row(buckets[2]), n.row(buckets[3])
+		for i := range lanes / 8 {
+			va, vb := binary.LittleEndian.Uint64(a[8*i:]), binary.LittleEndian.Uint64(b[8*i:])
+			vc, vd := binary.LittleEndian.Uint64(c[8*i:]), binary.LittleEndian.Uint64(d[8*i:])
+			acc[2*i] += va&evenBytes + vb&evenBytes + vc&evenBytes + vd&evenBytes
+			acc[2*i+1] += va>>8&evenBytes + vb>>8&evenBytes + vc>>8&evenBytes + vd>>8&evenBytes
 		}
 	}
-	s.upper += upper
-	return dst[:end], i
-}
-
-// normals says what the normal form has for each byte of ASCII, and of what class that is. Bytes of the normal form are
-// their own.
-var normals = makeNormals()
-
-type normal struct {
-	byte, class  byte
-	space, upper byte // 1 for a space, and for a capital
-	counted      bool // how many there are is a feature
-}
-
-func makeNormals() (table [256]normal) {
-	for i := range table {
-		one := normal{byte: byte(i)}
-		switch c := byte(i); {
-		case c >= 'A' && c <= 'Z':
-			one = normal{byte: c + 'a' - 'A', upper: 1}
-		case c >= '0' && c <= '9':
-			one.byte = '0'
-		case c <= ' ':
-			one = normal{byte: ' ', space: 1}
+	for _, bucket := range buckets {
+		row := n.row(bucket)
+		for i := range lanes / 8 {
+			v := binary.LittleEndian.Uint64(row[8*i:])
+			acc[2*i] += v & evenBytes
+			acc[2*i+1] += v >> 8 & evenBytes
 		}
-		one.class = byteClass(one.byte)
-		one.counted = i < utf8.RuneSelf && (one.class == byteSign || i == '\'')
-		table[i] = one
 	}
-	return table
 }
 
-const (
-	fourPrime = 0x9E3779B1
-	wordPrime = 0x01000193
-	wordBasis = 0x811C9DC5
-	leadWords = 3
-)
+// row returns the weights of a bucket.
+func (n *net) row(bucket uint32) *[lanes]byte { return (*[lanes]byte)(n.table[int(bucket)*lanes:]) }
 
-// grams takes every run of four bytes of the normal form.
-func (x *extract) grams() {
-	buf := x.normal
-	list := slices.Grow(x.hashes[blockFour], len(buf))
-	for ; len(buf) >= 4; buf = buf[1:] {
-		list = append(list, binary.LittleEndian.Uint32(buf)*fourPrime)
-	}
-	x.hashes[blockFour] = list
-}
-
-// wordsAndPairs takes words and pairs of neighbours, and counts the kinds of words.
-func (x *extract) wordsAndPairs(look *survey) {
-	buf, single, pairs := x.normal, x.hashes[blockWord], x.hashes[blockPair]
-	before := uint32(0)
-	for i := 0; i < len(buf); {
-		class := normals[buf[i]].class
-		if class != byteLetter && class != byteDigit {
-			i++
-			continue
+// flush adds the narrow lanes to the sums and clears them.
+func (d *scratch) flush() {
+	for i := 0; i < len(d.acc); i += 2 {
+		even, odd := d.acc[i], d.acc[i+1]
+		for j := range 4 {
+			d.sums[i*4+2*j] += int64(even >> (16 * j) & 0xFFFF)
+			d.sums[i*4+2*j+1] += int64(odd >> (16 * j) & 0xFFFF)
 		}
-		start, h := i, uint32(wordBasis)
-		for i < len(buf) && normals[buf[i]].class == class {
-			h = (h ^ uint32(buf[i])) * wordPrime
-			i++
+	}
+	d.acc = [lanes / 4]uint64{}
+}
+
+// addDense adds the dense features, each limited to three standard deviations of the training data. It sums eight
+// lanes at a time, which fit in registers.
+func (n *net) addDense(d *scratch) {
+	x := &d.x.dense
+	for i, v := range x {
+		x[i] = min(max((v-n.denseMean[i])/n.denseScale[i], -3), 3)
+	}
+	for l := 0; l < lanes; l += 8 {
+		s, o := (*[8]float64)(d.out[l:]), (*[8]float64)(n.offset[l:])
+		s0, s1, s2, s3 := s[0]+o[0], s[1]+o[1], s[2]+o[2], s[3]+o[3]
+		s4, s5, s6, s7 := s[4]+o[4], s[5]+o[5], s[6]+o[6], s[7]+o[7]
+		for i, v := range x {
+			w := (*[8]float64)(n.dense[i*lanes+l:])
+			s0, s1, s2, s3 = s0+v*w[0], s1+v*w[1], s2+v*w[2], s3+v*w[3]
+			s4, s5, s6, s7 = s4+v*w[4], s5+v*w[5], s6+v*w[6], s7+v*w[7]
 		}
-		look.word(class, i-start)
-		if class == byteLetter {
-			x.counts[x.table.kind(h)]++
+		*s = [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+	}
+}
+
+// join computes the skills from the lanes: the shared ones, the share of each family, and the heads of each family
+// times its share. A prompt unlike the training data uses only the shared skills and equal family shares; a prompt of
+// a known family uses only its heads.
+func (n *net) join(sums []float64) ([]float64, float64) {
+	levels, families := sums[:n.shared+len(n.heads)], sums[n.shared+len(n.heads):][:n.families]
+	for l := range levels {
+		levels[l] = min(max(levels[l], -n.clip), n.clip)
+	}
+	shared, heads := levels[:n.shared], levels[n.shared:]
+	known := n.known(families)
+	n.softmax(families)
+	skills := make([]float64, 0, n.shared+n.families+len(n.heads))
+	for _, u := range shared {
+		skills = append(skills, (1-known)*u)
+	}
+	for _, part := range families {
+		skills = append(skills, known*part+(1-known)/float64(n.families))
+	}
+	for i, u := range heads {
+		skills = append(skills, known*families[n.heads[i]]*u)
+	}
+	for i, z := range skills {
+		skills[i] = math.Round(z*1000) / 1000
+	}
+	return skills, math.Round(known*1000) / 1000
+}
+
+// known is low if no family scores the prompt like its own prompts.
+func (n *net) known(scores []float64) float64 {
+	best := 0
+	for f, s := range scores {
+		if s > scores[best] {
+			best = f
 		}
-		h = mix(h)
-		single = append(single, h)
-		pairs = append(pairs, mix(before*31+h))
-		before = h
 	}
-	pairs = append(pairs, mix(before*31))
-	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
-	x.lead(single)
+	known := sigmoid(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])
+	if known < n.knownWeights[2] {
+		return 0 // too dissimilar for a meaningful order
+	}
+	return known
 }
 
-// lead takes the first one, two and three words together, and the last ones.
-func (x *extract) lead(single []uint32) {
-	first, last := uint32(1), uint32(2)
-	for i := range min(leadWords, len(single)) {
-		first = mix(first*31 + single[i])
-		last = mix(last*31 + single[len(single)-1-i])
-		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)
+// softmax turns the scores of the families into shares that sum to one.
+func (n *net) softmax(scores []float64) {
+	most, sum := slices.Max(scores), 0.0
+	for i, s := range scores {
+		scores[i] = math.Exp(n.sharpness * (s - most))
+		sum += scores[i]
 	}
-}
-
-// mix spreads the bits of a hash, so that its upper ones choose a bucket well.
-func mix(h uint32) uint32 {
-	h ^= h >> 16
-	h *= 0x7FEB352D
-	h ^= h >> 15
-	h *= 0x846CA68B
-	return h ^ h>>16
-}
-
-// byteClass is what a byte of the normal form is. Letters beyond ASCII are bytes of letters.
-func byteClass(c byte) uint8 {
-	switch {
-	case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
-		return byteLetter
-	case c == ' ':
-		return byteSpace
-	case c == '0':
-		return byteDigit
+	for i := range scores {
+		scores[i] /= sum
 	}
-	return byteSign
-}
-
-// logCount is the logarithm of one more. Most counts are small.
-func logCount(n int) float64 {
-	if n < len(logCounts) {
-		return logCounts[n]
-	}
-	return math.Log1p(float64(n))
-}
-
-var logCounts = func() (table [64]float64) {
-	for n := range table {
-		table[n] = math.Log1p(float64(n))
-	}
-	return table
-}()
-
-func share(part, whole int) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
 }

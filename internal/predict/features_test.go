@@ -1,155 +1,196 @@
 package predict
 
 import (
+	"encoding/json"
 	"math"
-	"slices"
+	"os"
 	"strings"
+	"sync"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func denseOf(text string) [denseCount]float64 {
-	x := extract{table: newWords()}
-	x.read(text)
-	return x.dense
+// shared parses the artefact once for all tests and benchmarks of the package.
+var shared = sync.OnceValues(Embedded)
+
+func embeddedPredictor(tb testing.TB) *Predictor {
+	tb.Helper()
+	p, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
 }
 
-func TestDenseFeaturesCount(t *testing.T) {
+// The training script computed these vectors with its own arithmetic over the features of the Go code.
+func TestSketchAgreesWithTraining(t *testing.T) {
 	t.Parallel()
-	options := "Which is largest?\n(A) 3 kg\n(B) 70 g\n(C) a feather\n"
-	for _, c := range []struct {
-		name, text string
-		feature    int
-		want       float64
-	}{
-		{"words", "one two  three", denseWords, math.Log1p(3)},
-		{"numbers", "12 apples and 7.5 pears", denseNumbers, math.Log1p(3)},
-		{"digits of the longest number", "12 and 12345", denseNumberSize, math.Log1p(5)},
-		{"lines", "a\nb\nc", denseLines, math.Log1p(2)},
-		{"list signs", "- a thing\n* another\nplain text", denseBullets, math.Log1p(2)},
-		{"numbered lines", "1. first\n2) second\n12. twelfth\nno", denseNumbered, math.Log1p(3)},
-		{"options", options, denseOptions, math.Log1p(3)},
-		{"the last option", options, denseOptionMax, math.Log1p(3)},
-		{"options that are quantities", options, denseOptionSums, 2.0 / 3},
-		{"options after list signs", "- (A) yes or no\n- (B) both of them\n", denseOptions, math.Log1p(2)},
-		{"commas", "a, b, c", denseCommas, math.Log1p(2)},
-		{"questions", "Who? Where?", denseQuestions, math.Log1p(2)},
-		{"upper case", "ABcd", denseUpper, 0.5},
-		{"long words", "extraordinary cat", denseLongWords, 0.5},
-		{"a kind of word", "How many are left and how much?", denseKinds + 6, math.Log1p(2)},
-		{"its share", "how many", denseShares + 5, 0.5},
-		{"Cyrillic letters", "да", denseCyrillic, 2.0 / 5},
-		{"nothing", "", denseWords, 0},
-	} {
-		if got := denseOf(c.text)[c.feature]; math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%s: feature %d of %q = %v, want %v", c.name, c.feature, c.text, got, c.want)
+	p := embeddedPredictor(t)
+	raw, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Text   string    `json:"text"`
+		Skills []float64 `json:"skills"`
+		Known  float64   `json:"known"`
+	}
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 10 {
+		t.Fatalf("only %d golden vectors", len(cases))
+	}
+	for _, c := range cases {
+		got := p.Features(Prompt{Text: c.Text})
+		if len(got.Skills) != len(c.Skills) {
+			t.Fatalf("%d skills, trained with %d", len(got.Skills), len(c.Skills))
+		}
+		for i, want := range c.Skills {
+			if math.Abs(got.Skills[i]-want) > 1.01e-3 {
+				t.Errorf("skill %d of %.40q = %v, training says %v", i, c.Text, got.Skills[i], want)
+			}
+		}
+		if math.Abs(got.Known-c.Known) > 1.01e-3 {
+			t.Errorf("known of %.40q = %v, training says %v", c.Text, got.Known, c.Known)
 		}
 	}
 }
 
-func hashesOf(text string) [blockCount][]uint32 {
-	x := extract{table: newWords()}
-	x.read(text)
-	return x.hashes
-}
-
-func TestHashesIgnoreCaseSpacesAndDigits(t *testing.T) {
+func TestFeaturesAreDeterministic(t *testing.T) {
 	t.Parallel()
-	want := hashesOf("room 10, gate 27")
-	for _, same := range []string{"Room 10, GATE 27", "room  10,\n\tgate 27", "room 99, gate 35"} {
-		if diff := cmp.Diff(want, hashesOf(same)); diff != "" {
-			t.Errorf("%q has other hashes (-want +got):\n%s", same, diff)
-		}
-	}
-	for _, other := range []string{"room 100, gate 27", "room 10 gate 27", "gate 27, room 10"} {
-		if cmp.Equal(want, hashesOf(other)) {
-			t.Errorf("%q has the same hashes", other)
-		}
-	}
-}
-
-func TestPairsAndLead(t *testing.T) {
-	t.Parallel()
-	h := hashesOf("one two three four")
-	if got := [...]int{len(h[blockWord]), len(h[blockPair]), len(h[blockLead])}; got != [...]int{4, 5, 2 * leadWords} {
-		t.Errorf("words, pairs and leads = %v, want 4, 5 (with both ends) and %d", got, 2*leadWords)
-	}
-	if h[blockLead][4] != hashesOf("one two three five")[blockLead][4] {
-		t.Error("the first three words are the same, their hashes are not")
-	}
-}
-
-func TestLongTextsAreSampled(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		text string
-		most int
-	}{
-		{"at the limit all is read", varied(sampleAbove), sampleAbove},
-		{"above it a sample", varied(sampleAbove + 1), 2*sampleEnd + sampleMid*sampleBlock},
-		{"a megabyte", varied(1 << 20), 2*sampleEnd + sampleMid*sampleBlock},
-		{"of three bytes each", strings.Repeat("語", 100_000), 2*sampleEnd + sampleMid*sampleBlock + 20},
-	} {
-		read := 0
-		eachPart(c.text, func(part string) {
-			read += len(part)
-			if !utf8.ValidString(part) {
-				t.Errorf("%s: a rune is cut", c.name)
+	p := embeddedPredictor(t)
+	want := p.Features(Prompt{Text: sample(2000)})
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for i := range 50 {
+				p.Features(Prompt{Text: sample(100 * i)}) // leaves other data in the pooled scratch
+				if diff := cmp.Diff(want, p.Features(Prompt{Text: sample(2000)})); diff != "" {
+					t.Errorf("features changed (-want +got):\n%s", diff)
+					return
+				}
 			}
 		})
-		if read > c.most || read < min(len(c.text), c.most-40) {
-			t.Errorf("%s: %d bytes read, want about %d", c.name, read, c.most)
-		}
 	}
+	wait.Wait()
 }
 
-func TestSampleSeesHeadMiddleAndTail(t *testing.T) {
+// Features are stored as JSON with the decision and must survive a round trip.
+func TestSketchSurvivesStorage(t *testing.T) {
 	t.Parallel()
-	filler := strings.Repeat("filler text ", 2000)
-	seen := func(text string) []float64 { return slices.Clone(NewReader().Read(text, func(int, uint32) {})) }
-	plain := seen(filler + filler)
-	for name, text := range map[string]string{
-		"head": "Solve the equation for x. " + filler + filler,
-		"tail": filler + filler + " Solve the equation for x.",
-	} {
-		if cmp.Equal(plain, seen(text)) {
-			t.Errorf("a question at the %s changes nothing", name)
-		}
+	want := embeddedPredictor(t).Features(Prompt{Text: sample(700)})
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestEveryListedWordHasItsKind(t *testing.T) {
-	t.Parallel()
-	table, seen := newWords(), map[string]int{}
-	for kind, list := range kinds() {
-		for word := range strings.FieldsSeq(list) {
-			if before, ok := seen[word]; ok {
-				t.Errorf("%q is of kind %d and of kind %d", word, before, kind)
-			}
-			seen[word] = kind
-			if got := table.kind(hashWord(word)); got != kind {
-				t.Errorf("kind of %q = %d, want %d", word, got, kind)
-			}
-		}
+	var got Features
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
 	}
-	if got := table.kind(hashWord("zeppelin")); got != 0 {
-		t.Errorf("an unlisted word has kind %d", got)
-	}
-}
-
-func TestReaderHandsOutWhatTheSketchReads(t *testing.T) {
-	t.Parallel()
-	const text = "Two trains, 3 stations."
-	want, got := hashesOf(text), [blockCount][]uint32{}
-	dense := NewReader().Read(text, func(block int, hash uint32) { got[block] = append(got[block], hash) })
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("hashes differ (-want +got):\n%s", diff)
+		t.Errorf("stored features differ (-want +got):\n%s", diff)
 	}
-	features := denseOf(text)
-	if diff := cmp.Diff(features[:], dense); diff != "" {
-		t.Errorf("dense features differ (-want +got):\n%s", diff)
+}
+
+func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	for _, c := range []struct {
+		name, text string
+		low, high  float64
+	}{
+		{"a school question with options", "Which of the following best describes osmosis?\nA. Movement of water through a membrane\nB. Growth of cells\nC. Division of cells\nD. Loss of heat\nAnswer:", 0.7, 1},
+		{"a word problem", "Anna has 12 apples. She gives 3 to each of her 2 brothers and buys 5 more. How many apples does she have now?", 0.7, 1},
+		{"a translation into a rare language", "This is an English to Tamil translation, please provide the Tamil translation for this sentence.\nEnglish: The frog sat near the river.\nTamil:", 0, 0.5},
+		{"noise", strings.Repeat("qzx vvk jjw ", 30), 0, 0.5},
+	} {
+		if got := p.Features(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
+			t.Errorf("%s: known = %v, want %v to %v", c.name, got, c.low, c.high)
+		}
+	}
+}
+
+// Models do not differ on prompts unlike the training data, but a prompt that looks hard is hard for all of them.
+func TestStrangeAndHardIsHardForAll(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	easy := p.Features(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
+	hard := p.Features(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
+	if easy.Known != 0 || hard.Known != 0 {
+		t.Fatalf("known: %v and %v, want nothing", easy.Known, hard.Known)
+	}
+	for _, model := range p.Models() {
+		a, _ := p.Known(model)
+		if one, two := Success(&easy, &a).Probability, Success(&hard, &a).Probability; one <= two {
+			t.Errorf("%s: %.3f on the easy one, %.3f on the hard one", model, one, two)
+		}
+	}
+}
+
+func FuzzFeatures(f *testing.F) {
+	p := embeddedPredictor(f)
+	for _, text := range []string{"", "a", "\xff\xfe", "Wie spät ist es?", "日本語の文章", strings.Repeat("x", 20000), "\n- A) 1\n(B) 2\n\t12. 3"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := p.Features(Prompt{Text: text})
+		if len(s.Skills) != p.Dimensions() {
+			t.Fatalf("%d skills, want %d", len(s.Skills), p.Dimensions())
+		}
+		for i, z := range append(s.Skills, s.Known) {
+			if math.IsNaN(z) || math.Abs(z) > 10 {
+				t.Errorf("skill %d is %v", i, z)
+			}
+		}
+		if diff := cmp.Diff(s, p.Features(Prompt{Text: text})); diff != "" {
+			t.Errorf("second features differ:\n%s", diff)
+		}
+	})
+}
+
+// sample returns a text of this many bytes.
+func sample(n int) string {
+	const words = "The council of a small town wants to know how many buses it needs if 340 children must reach 3 schools before 8:15, and each bus holds 52. Explain your answer. "
+	return strings.Repeat(words, n/len(words)+1)[:n]
+}
+
+// varied returns a text of this many bytes with few repeated words.
+func varied(n int) string {
+	var b strings.Builder
+	for i := uint32(1); b.Len() < n; i++ {
+		for h := mix(i); h > 0; h /= 26 * 7 {
+			b.WriteByte('a' + byte(h%26))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()[:n]
+}
+
+// english returns English prose of this many bytes.
+func english(n int) string {
+	const prose = "When the harbour master retired after thirty years, the council could not agree on a successor. Some wanted an engineer who would " +
+		"finally repair the lock gates; others asked for a merchant with friends in the northern ports. The lamp lighters, whose wages had not " +
+		"risen since the flood, threatened to leave unless somebody listened. In the end a clerk named Ines Varga settled the quarrel by counting: " +
+		"she drew a table of every vessel that had waited longer than two tides, multiplied the hours by the fees that had been lost, and laid the " +
+		"paper on the mayor's desk. Nobody had known that delays cost the town more than new gates would. Summarise what happened, explain which " +
+		"evidence changed the decision, and suggest three questions a journalist might ask before believing the figures. Mention possible biases, " +
+		"such as storms in that particular year, missing entries, ships that never called because of rumours, or fees that were waived quietly. "
+	return strings.Repeat(prose, n/len(prose)+1)[:n]
+}
+
+func BenchmarkSketch(b *testing.B) {
+	p := embeddedPredictor(b)
+	for _, c := range []struct{ name, text string }{
+		{"200B", varied(200)}, {"2KB", english(2000)}, {"2KB_varied", varied(2000)}, {"8KB", varied(8000)}, {"1MB", varied(1 << 20)}, {"2KB_cyrillic", strings.Repeat("Съешь ещё этих мягких булок, да выпей чаю. ", 26)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			d := p.net.newScratch(newWords())
+			for b.Loop() {
+				p.net.skills(d, c.text)
+			}
+		})
 	}
 }

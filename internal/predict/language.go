@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	languageHead = 500 // bytes that tell a language
-	fewestHits   = 2   // stop words that make a language
-	shareOfHits  = 12  // at least one word in so many is a stop word, in text that is language at all
+	languageHead = 500 // bytes read to detect the language
+	fewestHits   = 2   // minimum number of stop words
+	shareOfHits  = 12  // in natural language, at least one word in this many is a stop word
 )
 
-// LanguageOf is the ISO 639-1 code of the language of a text, by its script and its most frequent small words. It is empty
-// where the beginning of the text does not tell.
+// LanguageOf returns the ISO 639-1 code of the language of a text, detected by script and stop words. It returns ""
+// if the start of the text is not conclusive.
 func LanguageOf(text string) string {
 	text = cut(text, languageHead)
 	var s scripts
@@ -26,12 +26,12 @@ func LanguageOf(text string) string {
 	return byStopWords(text)
 }
 
-// scripts counts letters by the script they belong to.
+// scripts counts letters by script.
 type scripts struct {
 	latin, han, kana, hangul, cyrillic, ukrainian, arabic, persian, hebrew, devanagari, bengali, tamil, thai, greek, georgian int
 }
 
-// read counts, and returns the number of ASCII letters.
+// read counts the letters and returns the number of ASCII letters.
 func (s *scripts) read(text string) (ascii int) {
 	for i := 0; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {
@@ -51,7 +51,7 @@ func (s *scripts) read(text string) (ascii int) {
 	return ascii
 }
 
-// of is the counter of a letter's script.
+// of returns the counter of a letter's script.
 func (s *scripts) of(r rune) *int {
 	switch {
 	case r < 0x250:
@@ -90,8 +90,8 @@ func (s *scripts) of(r rune) *int {
 	return nil
 }
 
-// language is that of the leading script, where the script has one large language. A sign of Chinese says as much as
-// three Latin letters.
+// language returns the language of the leading script, if one language dominates the script. A Chinese character
+// counts as three Latin letters.
 func (s *scripts) language() string {
 	best, most := "", s.latin/3
 	for _, c := range []struct {
@@ -126,10 +126,10 @@ func (s *scripts) language() string {
 	return best
 }
 
-// latin are the languages that stop words tell apart, in the order of the bits in the table.
+// latin are the languages detected by stop words, in the order of the bits in the table.
 var latin = []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "sv", "da", "vi", "id", "cs", "ro", "fi"}
 
-// stopWords are the languages a frequent small word belongs to, as bits.
+// stopWords maps frequent words to the languages they belong to, as bits.
 var stopWords = newLexicon(gatherStopWords(map[string]string{
 	"en": "the of and to in is that for it with as was on are this be by from or an at not have you what how which can if do your write following please",
 	"de": "der die das und ist nicht ein eine einen zu mit auf für von den dem im sich auch wie was ich wir sie es bitte als aus bei oder kann einem einer",
@@ -159,16 +159,16 @@ func gatherStopWords(lists map[string]string) map[string]uint32 {
 	return table
 }
 
-// byStopWords is the language with the most stop words. A word of several languages counts for each its part.
+// byStopWords returns the language with the most stop words. A word of several languages is divided among them.
 func byStopWords(text string) string {
 	var word [longestWord]byte
 	var hits [32]float64
 	var found [32]int
 	words := 0
-	for i := 0; i < len(text); i++ { // over the byte behind a word too
+	for i := 0; i < len(text); i++ { // includes the byte after a word
 		length, _ := foldWord(&word, text[i:])
 		i += length
-		if length < 2 || length > longestWord { // single letters are names of things in every language
+		if length < 2 || length > longestWord { // single letters occur in every language
 			continue
 		}
 		words++

@@ -1,16 +1,16 @@
 package predict
 
-// lexicon is a fixed table of words. A word is found by its ends and its length, which tell most words apart: hashing all of
-// it would take longer, and every word of every prompt is looked up.
+// lexicon is a fixed table of words. A word is found by its first and last byte and its length, which distinguish
+// most words: hashing the whole word would be slower, and every word of every prompt is looked up.
 type lexicon[T any] struct {
-	heads   [lexiconHeads]uint16 // by lexiconAt: the first entry, counted from one
+	heads   [lexiconHeads]uint16 // by lexiconAt: index of the first entry, from one
 	entries []lexiconEntry[T]
 }
 
 type lexiconEntry[T any] struct {
 	word  string
 	value T
-	next  uint16 // entry with the same head, counted from one; 0 for none
+	next  uint16 // index of the next entry with the same head, from one; 0 for none
 }
 
 const lexiconHeads = 4096
@@ -42,7 +42,7 @@ func (l *lexicon[T]) find(word []byte) (value T, ok bool) {
 // longestWord bounds the words that are looked up; no entry of a lexicon is longer.
 const longestWord = 24
 
-// lowers has a byte of a word in lower case, 0 for a byte between words.
+// lowers maps a byte of a word to lower case, and other bytes to 0.
 var lowers = makeLowers()
 
 func makeLowers() (table [256]byte) {
@@ -57,8 +57,9 @@ func makeLowers() (table [256]byte) {
 	return table
 }
 
-// foldWord writes the word that text begins with in lower case, as far as there is room, and returns how long it is and
-// whether it has letters beyond ASCII. Of these it folds those of Western Europe, whose second byte tells their case.
+// foldWord writes the word at the start of text in lower case, truncated to the buffer, and returns its length and
+// whether it has letters outside ASCII. Of these it folds the Western European ones, whose second byte determines the
+// case.
 func foldWord(word *[longestWord]byte, text string) (length int, foreign bool) {
 	for length < len(text) {
 		b := lowers[text[length]]

@@ -7,19 +7,19 @@ import (
 	"math"
 )
 
-// net is the learned part that turns text into skills.
+// net is the trained model that turns text into skills.
 type net struct {
 	buckets               int       // rows of the table
-	blocks                []float64 // how much each block weighs
-	shared, families      int       // skills of prompts that are of no family, and the number of families
+	blocks                []float64 // weight of each block
+	shared, families      int       // skills of prompts without a family, and the number of families
 	heads                 []int
 	table                 []byte    // buckets × lanes
 	scale, offset         []float64 // of each lane
 	dense                 []float64 // denseCount × lanes
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // of the family scores; of the lanes
-	typical               []float64 // the least score that a family gives to nearly all prompts of its own
-	knownWeights          []float64 // offset and slope over the best family score, as a part of the typical one, and the least
+	typical               []float64 // lowest score that a family gives to nearly all of its own prompts
+	knownWeights          []float64 // offset and slope over the best family score, relative to the typical one, and the minimum
 }
 
 // header describes the sections that follow it.
@@ -30,7 +30,7 @@ type header struct {
 	Lanes        int                `json:"lanes"`
 	Shared       int                `json:"shared"`
 	Families     []string           `json:"families"`
-	Heads        []int              `json:"heads"` // the family of each head
+	Heads        []int              `json:"heads"` // family of each head
 	Dense        int                `json:"dense"`
 	Sharpness    float64            `json:"sharpness"`
 	Clip         float64            `json:"clip"`
@@ -46,7 +46,7 @@ type anchorHeader struct {
 	Count int    `json:"count"`
 }
 
-// section is where in the file a list of numbers lies.
+// section is the location of a list of numbers in the file.
 type section struct {
 	Offset int `json:"offset"`
 	Length int `json:"length"` // in bytes
@@ -54,7 +54,7 @@ type section struct {
 
 const magic = "FLPRED03"
 
-// file is an artefact with its header read.
+// file is an artefact with its header decoded.
 type file struct {
 	header
 	body []byte
@@ -62,7 +62,7 @@ type file struct {
 
 func openFile(data []byte) (*file, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: it does not begin with %s", errArtefact, magic)
+		return nil, fmt.Errorf("%w: it does not start with %s", errArtefact, magic)
 	}
 	size := int(binary.LittleEndian.Uint32(data[len(magic):]))
 	data = data[len(magic)+4:]
@@ -73,36 +73,36 @@ func openFile(data []byte) (*file, error) {
 	if err := json.Unmarshal(data[:size], &f.header); err != nil {
 		return nil, fmt.Errorf("%w: header: %w", errArtefact, err)
 	}
-	return f, f.check()
+	return f, f.validate()
 }
 
-// check refuses what the code could not use.
-func (f *file) check() error {
+// validate rejects files that do not fit this version of the code.
+func (f *file) validate() error {
 	skills := f.Shared + len(f.Families) + len(f.Heads)
 	switch {
 	case f.Dense != denseCount:
-		return fmt.Errorf("%w: it was made for %d dense features, the code counts %d: train again", errArtefact, f.Dense, denseCount)
+		return fmt.Errorf("%w: it has %d dense features, want %d: train again", errArtefact, f.Dense, denseCount)
 	case f.Lanes != lanes || skills > lanes:
-		return fmt.Errorf("%w: %d lanes for %d skills, the code sums %d", errArtefact, f.Lanes, skills, lanes)
+		return fmt.Errorf("%w: %d lanes for %d skills, want %d", errArtefact, f.Lanes, skills, lanes)
 	case f.Shared < 0 || len(f.Families) == 0 || len(f.Blocks) != blockCount || len(f.KnownWeights) != 3 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
-		return fmt.Errorf("%w: the header lacks a part", errArtefact)
+		return fmt.Errorf("%w: the header is incomplete", errArtefact)
 	case f.Buckets <= 0 || f.Buckets > 1<<24:
-		return fmt.Errorf("%w: %d buckets", errArtefact, f.Buckets)
+		return fmt.Errorf("%w: invalid number of buckets %d", errArtefact, f.Buckets)
 	}
 	for i, score := range f.Typical {
 		if score <= 0 {
-			return fmt.Errorf("%w: family %s scores its own prompts %g", errArtefact, f.Families[i], score)
+			return fmt.Errorf("%w: invalid typical score of family %s: %g", errArtefact, f.Families[i], score)
 		}
 	}
 	for _, family := range f.Heads {
 		if family < 0 || family >= len(f.Families) {
-			return fmt.Errorf("%w: a head belongs to family %d", errArtefact, family)
+			return fmt.Errorf("%w: a head has unknown family %d", errArtefact, family)
 		}
 	}
 	return nil
 }
 
-// bytes is a section of this many bytes.
+// bytes returns a section, which must have this size.
 func (f *file) bytes(name string, size int) ([]byte, error) {
 	s, ok := f.Sections[name]
 	if !ok || s.Length != size || s.Offset < 0 || s.Offset > len(f.body) || size > len(f.body)-s.Offset {
@@ -111,7 +111,7 @@ func (f *file) bytes(name string, size int) ([]byte, error) {
 	return f.body[s.Offset : s.Offset+size], nil
 }
 
-// floats is a section of so many numbers of 32 bits, all of them finite.
+// floats returns a section of count 32-bit numbers, which must be finite.
 func (f *file) floats(name string, count int) ([]float64, error) {
 	raw, err := f.bytes(name, 4*count)
 	if err != nil {
@@ -121,13 +121,13 @@ func (f *file) floats(name string, count int) ([]float64, error) {
 	for i := range list {
 		list[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
 		if math.IsNaN(list[i]) || math.IsInf(list[i], 0) {
-			return nil, fmt.Errorf("%w: section %s has a number that is none", errArtefact, name)
+			return nil, fmt.Errorf("%w: section %s has a number that is not finite", errArtefact, name)
 		}
 	}
 	return list, nil
 }
 
-// readNet reads what turns text into skills.
+// readNet reads the trained model.
 func (f *file) readNet() (*net, error) {
 	n := &net{
 		buckets: f.Buckets, blocks: f.Blocks, shared: f.Shared, families: len(f.Families), heads: f.Heads,

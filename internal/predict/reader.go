@@ -1,14 +1,14 @@
 package predict
 
-// Reader hands the features of a text to the training scripts, which therefore never compute their own. It is not for
-// several goroutines.
-type Reader struct{ x extract }
+// Reader gives the training scripts the features of a text, so that they use the same code. It is not safe for
+// concurrent use.
+type Reader struct{ x extractor }
 
 // NewReader returns a Reader.
-func NewReader() *Reader { return &Reader{extract{table: newWords()}} }
+func NewReader() *Reader { return &Reader{extractor{table: newWords()}} }
 
-// Read calls f for the hash of every n-gram, with the block it belongs to, and returns the dense features, which the next
-// call overwrites.
+// Read calls f with the hash of every n-gram and its block, and returns the dense features, which the next call
+// overwrites.
 func (r *Reader) Read(text string, f func(block int, hash uint32)) (dense []float64) {
 	r.x.read(text)
 	for b, list := range r.x.hashes {

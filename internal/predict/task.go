@@ -5,13 +5,13 @@ type Task string
 
 // The tasks.
 const (
-	Chat        Task = "chat" // talk, advice, writing: everything that is nothing else
+	Chat        Task = "chat" // conversation, advice, writing, and everything else
 	Code        Task = "code"
 	Maths       Task = "maths"
 	Reasoning   Task = "reasoning" // puzzles, logic, multi-step questions
-	Knowledge   Task = "knowledge" // questions with an answer to be known
+	Knowledge   Task = "knowledge" // questions about facts
 	Translation Task = "translation"
-	Extraction  Task = "extraction" // taking data out of a given text, classifying, summing up
+	Extraction  Task = "extraction" // extracting data from a text, classifying, summarising
 	ToolUse     Task = "tools"
 	Vision      Task = "vision"
 	LongContext Task = "long_context"
@@ -23,16 +23,16 @@ func Tasks() []Task {
 }
 
 const (
-	longContext = 32_000 // tokens from which finding things is the work
-	taskHead    = 800    // bytes of the text that are read from its beginning
-	taskTail    = 300    // and from its end, where the question often stands
-	systemHead  = 300    // bytes of the instructions
-	systemPart  = 0.5    // what a word of the instructions counts, against one of the user
-	enough      = 1.0    // a sum below this is chat
+	longContext  = 32_000 // tokens from which a prompt counts as long context
+	taskHead     = 800    // bytes read from the start of the text
+	taskTail     = 300    // bytes read from its end, where the question often is
+	systemHead   = 300    // bytes read from the instructions
+	systemPart   = 0.5    // weight of a word in the instructions, relative to the user's text
+	minTaskScore = 1.0    // lower scores are chat
 )
 
-// TaskOf says what kind of work a prompt asks for, by the shape of the request first and by signs in the text then. It
-// reads the ends of a long text only.
+// TaskOf returns the kind of work a prompt asks for, first by the form of the request and then by cues in the text.
+// It reads only the start and end of a long text.
 func TaskOf(p Prompt) Task {
 	switch {
 	case p.Images:
@@ -42,7 +42,7 @@ func TaskOf(p Prompt) Task {
 	case p.Tools:
 		return ToolUse
 	}
-	var t tally
+	var t taskScores
 	t.read(cut(p.System, systemHead), systemPart)
 	if len(p.Text) <= taskHead+taskTail {
 		t.read(p.Text, 1)
@@ -53,13 +53,13 @@ func TaskOf(p Prompt) Task {
 	if p.JSON {
 		t.sum[kindExtraction] += 0.8
 	}
-	t.judge(len(p.Text))
+	t.addWholeText(len(p.Text))
 	return t.task()
 }
 
 func cut(text string, n int) string { return text[:min(len(text), n)] }
 
-// taskKind is a task that the text can tell.
+// taskKind is a task that can be detected in the text.
 type taskKind uint8
 
 const (
@@ -74,25 +74,25 @@ const (
 	taskKinds
 )
 
-// named are the tasks in the order of the kinds. Of equal sums the later kind wins: it is the more special one.
-var named = [taskKinds]Task{kindNothing: Chat, kindCode: Code, kindMaths: Maths, kindReasoning: Reasoning, kindKnowledge: Knowledge, kindTranslation: Translation, kindExtraction: Extraction, kindChat: Chat}
+// taskByKind lists the tasks by kind. If scores are equal, the later kind wins because it is more specific.
+var taskByKind = [taskKinds]Task{kindNothing: Chat, kindCode: Code, kindMaths: Maths, kindReasoning: Reasoning, kindKnowledge: Knowledge, kindTranslation: Translation, kindExtraction: Extraction, kindChat: Chat}
 
-// tally adds up the signs of a text.
-type tally struct {
-	sum     [taskKinds]float64
-	fresh   bool // the next word begins a sentence or a part of one
-	numbers int
-	options int // lines that begin like the answers of a multiple choice
-	marks   int // characters that programs are full of
-	bytes   int
-	foreign bool // letters outside ASCII
-	asked   bool // a sentence begins with a question word
-	amount  int  // words that word problems count with
-	blank   bool // a gap to fill
+// taskScores sums the cues of a text.
+type taskScores struct {
+	sum           [taskKinds]float64
+	sentenceStart bool // the next word starts a sentence or a clause
+	numbers       int
+	options       int // lines that start like the options of a multiple-choice question
+	marks         int // characters that are frequent in source code
+	bytes         int
+	foreign       bool // letters outside ASCII
+	isQuestion    bool // a sentence starts with a question word
+	amount        int  // words that word problems count with
+	blank         bool // a gap to fill in
 }
 
-// judge adds what only the whole text tells.
-func (t *tally) judge(length int) {
+// addWholeText adds the cues that depend on the whole text.
+func (t *taskScores) addWholeText(length int) {
 	if t.bytes > 0 && float64(t.marks)/float64(t.bytes) > 0.06 {
 		t.sum[kindCode] += 1.2
 	}
@@ -105,17 +105,17 @@ func (t *tally) judge(length int) {
 			t.sum[kindReasoning] += 2.5
 		}
 	}
-	if t.asked && length < 400 && t.sum[kindChat] == 0 {
+	if t.isQuestion && length < 400 && t.sum[kindChat] == 0 {
 		t.sum[kindKnowledge]++
 	}
 }
 
-func (t *tally) task() Task {
-	best, most := kindNothing, enough
+func (t *taskScores) task() Task {
+	best, most := kindNothing, minTaskScore
 	for k := kindCode; k < taskKinds; k++ {
 		if t.sum[k] >= most {
 			best, most = k, t.sum[k]
 		}
 	}
-	return named[best]
+	return taskByKind[best]
 }

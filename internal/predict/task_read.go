@@ -2,10 +2,10 @@ package predict
 
 import "strings"
 
-// read adds the signs of a piece of text, each counted with a weight.
-func (t *tally) read(text string, weight float64) {
+// read adds the cues of a part of the text, each with a weight.
+func (t *taskScores) read(text string, weight float64) {
 	var word [longestWord]byte
-	t.fresh = true
+	t.sentenceStart = true
 	t.bytes += len(text)
 	for i := 0; i < len(text); {
 		if length, foreign := foldWord(&word, text[i:]); length > 0 {
@@ -26,10 +26,10 @@ func (t *tally) read(text string, weight float64) {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// word adds what one word says.
-func (t *tally) word(w []byte, length int, weight float64) {
-	fresh := t.fresh
-	t.fresh = fresh && length <= 3 // "In which year" asks as well
+// word adds the cues of one word.
+func (t *taskScores) word(w []byte, length int, weight float64) {
+	fresh := t.sentenceStart
+	t.sentenceStart = fresh && length <= 3 // "In which year" is also a question
 	if length == 1 && w[0] != '_' {
 		if w[0] >= '0' && w[0] <= '9' {
 			t.numbers++
@@ -46,7 +46,7 @@ func (t *tally) word(w []byte, length int, weight float64) {
 	if length > longestWord || length < 2 {
 		return
 	}
-	s, ok := signs.find(w)
+	s, ok := taskCues.find(w)
 	if !ok {
 		return
 	}
@@ -54,15 +54,15 @@ func (t *tally) word(w []byte, length int, weight float64) {
 	case s.amount:
 		t.amount++
 	case s.asks && !fresh:
-		return // "which" in the middle of a sentence asks nothing
+		return // "which" in the middle of a sentence is not a question
 	case s.asks:
-		t.asked = true
+		t.isQuestion = true
 	}
 	t.sum[s.kind] += weight * s.weight
 }
 
-// mark adds what a character between words says.
-func (t *tally) mark(text string, i int, b byte, weight float64) {
+// mark adds the cue of a character between words.
+func (t *taskScores) mark(text string, i int, b byte, weight float64) {
 	switch b {
 	case '{', '}', ';', '=', '<', '>', '[', ']', '|', '&':
 		t.marks++
@@ -83,23 +83,23 @@ func (t *tally) mark(text string, i int, b byte, weight float64) {
 	case '%':
 		t.amount++
 	case '.', '?', '!', ',', ':':
-		t.fresh = true
+		t.sentenceStart = true
 	case '\n':
-		t.fresh = true
+		t.sentenceStart = true
 		if isOption(text[i+1:]) {
 			t.options++
 		}
 	}
 }
 
-// isOption reports whether a line begins like an answer to choose: "A.", "(b)", "- (C)", "D:".
+// isOption reports whether a line starts like an option: "A.", "(b)", "- (C)", "D:".
 func isOption(line string) bool {
 	line = strings.TrimLeft(line[:min(len(line), 8)], " -*(")
 	return len(line) > 2 && (line[0] >= 'A' && line[0] <= 'J' || line[0] >= 'a' && line[0] <= 'e') && strings.IndexByte(".):", line[1]) >= 0
 }
 
-// phrases looks for signs in scripts that do not put spaces between words, or inflect them.
-func (t *tally) phrases(text string, weight float64) {
+// phrases finds cues in scripts that do not separate words with spaces, or that inflect them.
+func (t *taskScores) phrases(text string, weight float64) {
 	for _, p := range phrases {
 		if strings.Contains(text, p.text) {
 			t.sum[p.kind] += weight * p.weight

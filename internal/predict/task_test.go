@@ -52,7 +52,7 @@ func TestTaskOfText(t *testing.T) {
 	}
 }
 
-func TestTheShapeOfTheRequestGoesBeforeItsText(t *testing.T) {
+func TestTaskDependsOnRequestFormFirst(t *testing.T) {
 	t.Parallel()
 	const text = "Translate to French: good morning"
 	for _, c := range []struct {
@@ -60,13 +60,13 @@ func TestTheShapeOfTheRequestGoesBeforeItsText(t *testing.T) {
 		p    Prompt
 		want Task
 	}{
-		{"pictures are vision", Prompt{Text: text, Images: true, Tools: true}, Vision},
+		{"images are vision", Prompt{Text: text, Images: true, Tools: true}, Vision},
 		{"much text is long context", Prompt{Text: text, Tokens: 40_000, Tools: true}, LongContext},
 		{"tools are tool use", Prompt{Text: text, Tools: true}, ToolUse},
 		{"the limit itself is not long", Prompt{Text: text, Tokens: 32_000}, Translation},
 		{"instructions count", Prompt{Text: "good morning", System: "You are a translator. Translate what the user says into French."}, Translation},
 		{"the user counts more than the instructions", Prompt{Text: "Write a python function that sorts a list.", System: "Write a summary when asked."}, Code},
-		{"an answer in JSON is extraction when the text hints at it", Prompt{Text: "Read this invoice: 3 chairs, Monday.", JSON: true}, Extraction},
+		{"a response in JSON is extraction when the text hints at it", Prompt{Text: "Read this invoice: 3 chairs, Monday.", JSON: true}, Extraction},
 	} {
 		if got := TaskOf(c.p); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.rule, got, c.want)
@@ -74,7 +74,7 @@ func TestTheShapeOfTheRequestGoesBeforeItsText(t *testing.T) {
 	}
 }
 
-// What is asked at the end of a long text is seen, and the middle costs nothing.
+// A question at the end of a long text is found, and the middle is not read.
 func TestTaskReadsBothEnds(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("The river was calm and the boats came home. ", 200)
@@ -95,7 +95,7 @@ func TestTasksAreAllNamed(t *testing.T) {
 		}
 		seen[task] = true
 	}
-	for _, task := range named {
+	for _, task := range taskByKind {
 		if !seen[task] {
 			t.Errorf("%q is not listed", task)
 		}

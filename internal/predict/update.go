@@ -2,25 +2,25 @@ package predict
 
 import "math"
 
-// Label is an answer that somebody rated.
+// Label is a rated response.
 type Label struct {
-	Skills []float64 // of the prompt's sketch
-	Score  float64   // 0 bad to 1 good
-	Weight float64   // less for old ratings and for weak signs
+	Skills []float64 // skills of the prompt
+	Score  float64   // 0 (bad) to 1 (good)
+	Weight float64   // lower for old ratings and weak evidence
 }
 
 const (
-	levelSpread  = 0.2 // by how much a workspace may find a model better or worse in everything than its fit says
-	leastSpread  = 0.5 // the same for a vector of which only the spread is known
-	skillsShare  = 0.2 // of the variance of such a one that ratings may explain by skills; the rest is the intercept's
-	updateRounds = 12
-	enoughClose  = 1e-5
-	spreadOver   = 100 // labels that the new spread is measured at
+	interceptSpread = 0.2 // standard deviation by which a workspace may rate a model better or worse overall than its fit
+	minSpread       = 0.5 // the same for a vector of which only the spread is known
+	skillsShare     = 0.2 // share of the variance that ratings may explain by skills in that case; the rest is the intercept's
+	updateRounds    = 12
+	enoughClose     = 1e-5
+	spreadOver      = 100 // labels at which the new spread is measured
 )
 
-// Update corrects an ability by ratings: the most probable vector given both. A fitted vector moves where its fit was
-// unsure, and as a whole; of another one the intercept moves first, and the weights of skills are held closer to what they
-// were, so that they move only when many ratings agree. Without ratings nothing changes.
+// Update corrects an ability by ratings and returns the most probable vector given both. A fitted vector changes
+// where its fit was uncertain, and in its intercept. For other vectors the intercept changes first, and the weights
+// of skills change only if many ratings agree. Without ratings the ability is unchanged.
 func Update(prior Ability, labels []Label) Ability {
 	labels = usable(prior, labels)
 	if len(labels) == 0 {
@@ -54,10 +54,10 @@ func usable(prior Ability, labels []Label) []Label {
 type update struct {
 	start     []float64
 	vector    []float64
-	precision square // of the prior, whole
+	precision square // of the prior, full matrix
 	rows      [][]float64
 	labels    []Label
-	weight    float64 // of all labels
+	weight    float64 // total of all labels
 }
 
 func newUpdate(prior Ability, labels []Label) *update {
@@ -71,21 +71,21 @@ func newUpdate(prior Ability, labels []Label) *update {
 		u.weight += l.Weight
 	}
 	if n := len(prior.Vector); len(prior.Precision) == n*n {
-		u.precision = loosened(square{n, prior.Precision})
+		u.precision = loosen(square{n, prior.Precision})
 	} else {
-		u.precision = u.supposed(prior.Spread)
+		u.precision = u.assumedPrecision(prior.Spread)
 	}
 	return u
 }
 
-// loosened is the precision when the intercept may differ by levelSpread more. Only the lower half of m is read.
-func loosened(m square) square {
+// loosen returns the precision if the intercept may differ by interceptSpread more. Only the lower half of m is read.
+func loosen(m square) square {
 	free := square{m.n, append([]float64(nil), m.v...)}
 	first := make([]float64, m.n)
 	for i := range first {
 		first[i] = m.at(i, 0)
 	}
-	free.addOuter(first, -1/(1/(levelSpread*levelSpread)+first[0]))
+	free.addOuter(first, -1/(1/(interceptSpread*interceptSpread)+first[0]))
 	for i := range free.n {
 		for j := range i {
 			free.v[j*free.n+i] = free.at(i, j)
@@ -94,14 +94,14 @@ func loosened(m square) square {
 	return free
 }
 
-// supposed is the precision of a vector of which only the spread is known.
-func (u *update) supposed(spread float64) square {
-	size := 0.0 // mean squared length of the skills, by which their scale does not matter
+// assumedPrecision returns the precision of a vector of which only the spread is known.
+func (u *update) assumedPrecision(spread float64) square {
+	size := 0.0 // mean squared length of the skills, which makes their scale irrelevant
 	for _, l := range u.labels {
 		size += l.Weight * dot(l.Skills, l.Skills)
 	}
 	size = max(size/u.weight, 1e-6)
-	variance := math.Pow(max(spread, leastSpread), 2)
+	variance := math.Pow(max(spread, minSpread), 2)
 	m := newSquare(len(u.vector))
 	for k := range u.vector {
 		m.v[k*m.n+k] = size / (variance * skillsShare)
@@ -110,7 +110,7 @@ func (u *update) supposed(spread float64) square {
 	return m
 }
 
-// slope is the gradient of the log posterior and its negative curvature.
+// slope returns the gradient of the log posterior and its negative curvature.
 func (u *update) slope() ([]float64, square) {
 	gradient := u.precision.times(difference(u.start, u.vector))
 	curvature := newSquare(len(u.vector))
@@ -136,7 +136,7 @@ func (u *update) objective(vector []float64) float64 {
 	return sum
 }
 
-// move takes the step, or the part of it that helps.
+// move takes the step, or a shortened one that improves the objective.
 func (u *update) move(step []float64) {
 	before := u.objective(u.vector)
 	for part := 1.0; part > 1e-3; part /= 2 {
@@ -151,13 +151,13 @@ func (u *update) move(step []float64) {
 	}
 }
 
-// shrink is by how much the labels narrow the spread of the logit where they are.
+// shrink returns the factor by which the labels reduce the spread of the logit.
 func (u *update) shrink(curvature square) float64 {
 	wide, narrow := u.precision.factor(), curvature.factor()
 	before, after := 0.0, 0.0
 	for i := 0; i < len(u.rows); i += 1 + len(u.rows)/spreadOver {
-		before += u.labels[i].Weight * squaredLength(wide.half(u.rows[i]))
-		after += u.labels[i].Weight * squaredLength(narrow.half(u.rows[i]))
+		before += u.labels[i].Weight * squaredLength(wide.solveLower(u.rows[i]))
+		after += u.labels[i].Weight * squaredLength(narrow.solveLower(u.rows[i]))
 	}
 	return math.Sqrt(min(1, after/before))
 }

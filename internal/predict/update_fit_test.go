@@ -9,17 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// stranger is a trained model as one who knows only its scores sees it: the fit, and the vector that it should find.
+// stranger returns a trained model's ability fitted from its scores only, and the trained vector that it should find.
 func stranger(p *Predictor, name string) (fitted Ability, truth []float64) {
 	a, _ := p.Known(name)
 	var scores []Score
 	for _, benchmark := range []string{"mmlu", "mmlu_pro", "gsm8k", "math_l5", "bfcl", "mbpp", "zebra_grid"} {
-		scores = append(scores, Score{benchmark, meanChance(p.Anchors(benchmark), a.Vector)})
+		scores = append(scores, Score{benchmark, meanProbability(p.Anchors(benchmark), a.Vector)})
 	}
 	return p.Ability("", scores, 0), a.Vector
 }
 
-// rated are answers of a model to prompts of a benchmark.
+// rated returns rated responses of a model to prompts of a benchmark.
 func rated(p *Predictor, r *rand.Rand, benchmark string, n int, truth []float64) []Label {
 	labels, anchors := make([]Label, n), p.Anchors(benchmark)
 	for i := range labels {
@@ -32,7 +32,7 @@ func rated(p *Predictor, r *rand.Rand, benchmark string, n int, truth []float64)
 	return labels
 }
 
-// misjudged is the squared error of the logits over the prompts of a benchmark.
+// misjudged returns the squared error of the logits over the prompts of a benchmark.
 func misjudged(p *Predictor, benchmark string, a Ability, truth []float64) float64 {
 	away, sum := difference(a.Vector, truth), 0.0
 	for _, x := range p.Anchors(benchmark) {
@@ -41,7 +41,7 @@ func misjudged(p *Predictor, benchmark string, a Ability, truth []float64) float
 	return sum
 }
 
-// A hundred ratings say little more of a model's level than its scores do, and less of other kinds of prompts.
+// A hundred ratings say little more about a model's level than its scores, and less about other kinds of prompts.
 func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	t.Parallel()
 	p, err := Embedded()
@@ -67,7 +67,7 @@ func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	}
 }
 
-func TestHundredsOfRatingsOverruleAFit(t *testing.T) {
+func TestManyRatingsOverruleFit(t *testing.T) {
 	t.Parallel()
 	p, err := Embedded()
 	if err != nil {
@@ -78,14 +78,14 @@ func TestHundredsOfRatingsOverruleAFit(t *testing.T) {
 		truth = append([]float64(nil), truth...)
 		truth[0] += off
 		got := Update(fitted, rated(p, rand.New(rand.NewPCG(5, 1)), "mmlu", 400, truth))
-		want, before, after := meanChance(p.Anchors("mmlu"), truth), meanChance(p.Anchors("mmlu"), fitted.Vector), meanChance(p.Anchors("mmlu"), got.Vector)
+		want, before, after := meanProbability(p.Anchors("mmlu"), truth), meanProbability(p.Anchors("mmlu"), fitted.Vector), meanProbability(p.Anchors("mmlu"), got.Vector)
 		if moved := (after - before) / (want - before); moved < 0.75 || moved > 1.15 || got.Spread > fitted.Spread/1.2 {
-			t.Errorf("by %v: mean chance from %.3f to %.3f, want %.3f; spread %.3f after %.3f", off, before, after, want, got.Spread, fitted.Spread)
+			t.Errorf("by %v: mean probability from %.3f to %.3f, want %.3f; spread %.3f after %.3f", off, before, after, want, got.Spread, fitted.Spread)
 		}
 	}
 }
 
-// The figures of the model card are made by train/ability.py, which has to do what Update does.
+// train/ability.py computes the figures of the model card and must do the same as Update.
 func TestUpdateIsWhatTheModelCardJudges(t *testing.T) {
 	t.Parallel()
 	fitted := Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}

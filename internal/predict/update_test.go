@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// draws makes prompts and what a model of the true ability makes of them.
+// draws returns prompts and the outcomes of a model of the true ability.
 func draws(seed uint64, n, skills int, truth []float64) []Label {
 	r := rand.New(rand.NewPCG(seed, 1))
 	labels := make([]Label, n)
@@ -25,7 +25,7 @@ func draws(seed uint64, n, skills int, truth []float64) []Label {
 	return labels
 }
 
-// distance is the mean error of the chance over fresh prompts.
+// distance returns the mean error of the success probability over new prompts.
 func distance(a, truth []float64) float64 {
 	sum := 0.0
 	for _, l := range draws(99, 400, len(a)-1, truth) {
@@ -34,7 +34,7 @@ func distance(a, truth []float64) float64 {
 	return sum / 400
 }
 
-func TestRatingsMoveAnAbilityTowardsTheTruth(t *testing.T) {
+func TestUpdateMovesAbilityTowardsTruth(t *testing.T) {
 	t.Parallel()
 	truth := []float64{1.2, 0.8, -0.5, 0, 0.6, 0, 0, 0.3, 0}
 	start := Ability{Vector: []float64{-0.2, 0.4, 0, 0, 0.2, 0, 0.1, 0, 0}, Spread: 0.8, Source: FromBenchmarks}
@@ -52,14 +52,14 @@ func TestRatingsMoveAnAbilityTowardsTheTruth(t *testing.T) {
 	}
 }
 
-func TestWithoutRatingsNothingChanges(t *testing.T) {
+func TestUpdateWithoutUsableRatingsChangesNothing(t *testing.T) {
 	t.Parallel()
 	start := Ability{Vector: []float64{1, 2}, Spread: 0.5, Source: FromTraining}
 	for name, labels := range map[string][]Label{
-		"none":             nil,
-		"without weight":   {{Skills: []float64{1}, Score: 1}},
-		"of other skills":  {{Skills: []float64{1, 2}, Score: 1, Weight: 1}},
-		"no number at all": {{Skills: []float64{1}, Score: math.NaN(), Weight: 1}},
+		"none":            nil,
+		"without weight":  {{Skills: []float64{1}, Score: 1}},
+		"of other skills": {{Skills: []float64{1, 2}, Score: 1, Weight: 1}},
+		"NaN":             {{Skills: []float64{1}, Score: math.NaN(), Weight: 1}},
 	} {
 		if diff := cmp.Diff(start, Update(start, labels)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -67,7 +67,7 @@ func TestWithoutRatingsNothingChanges(t *testing.T) {
 	}
 }
 
-func TestTheInterceptMovesFirst(t *testing.T) {
+func TestUpdateMovesInterceptFirst(t *testing.T) {
 	t.Parallel()
 	start := Ability{Vector: []float64{0, 0.5, 0.5}, Spread: 0.6}
 	few := draws(3, 5, 2, []float64{3, 0.5, 0.5})
@@ -78,7 +78,7 @@ func TestTheInterceptMovesFirst(t *testing.T) {
 	}
 }
 
-func TestRatingsThatContradictStayBounded(t *testing.T) {
+func TestContradictingRatingsStayBounded(t *testing.T) {
 	t.Parallel()
 	start := Ability{Vector: []float64{0.3, 1}, Spread: 0.5}
 	var labels []Label
@@ -97,7 +97,7 @@ func TestRatingsThatContradictStayBounded(t *testing.T) {
 	}
 }
 
-func TestABetterRatingNeverLowersTheChance(t *testing.T) {
+func TestBetterRatingNeverLowersProbability(t *testing.T) {
 	t.Parallel()
 	start := Ability{Vector: []float64{0.2, 0.5, -0.5, 0.1}, Spread: 0.7}
 	labels := draws(11, 60, 3, []float64{0, 1, 0, 0})
@@ -106,7 +106,7 @@ func TestABetterRatingNeverLowersTheChance(t *testing.T) {
 		for _, score := range []float64{0, 0.25, 0.5, 1, 7} {
 			labels[i].Score = score
 			a := Update(start, labels)
-			now := Success(&Features{Skills: labels[i].Skills}, &a).Chance
+			now := Success(&Features{Skills: labels[i].Skills}, &a).Probability
 			if now < last-1e-9 {
 				t.Fatalf("rating %d: %.6f after %.6f", i, now, last)
 			}
@@ -116,7 +116,7 @@ func TestABetterRatingNeverLowersTheChance(t *testing.T) {
 	}
 }
 
-func TestOldRatingsCountLess(t *testing.T) {
+func TestLowWeightRatingsCountLess(t *testing.T) {
 	t.Parallel()
 	start := Ability{Vector: []float64{0, 0}, Spread: 0.6}
 	fresh := Update(start, []Label{{Skills: []float64{0}, Score: 1, Weight: 1}})

@@ -5,7 +5,7 @@ import "strings"
 // kindCount is the number of kinds of words that are counted; kind 0 is every other word.
 const kindCount = 25
 
-// kinds lists, for each kind, the words that belong to it. The order is part of the artefact: change it and train again.
+// kinds lists the words of each kind. The order is part of the artefact: after a change, train again.
 func kinds() [kindCount]string {
 	return [kindCount]string{
 		0:  "",
@@ -36,7 +36,7 @@ func kinds() [kindCount]string {
 	}
 }
 
-// words finds the kind of a word by its hash: a table of open addresses, built once.
+// words maps a word's hash to its kind: an open-addressing table, built once.
 type words struct {
 	hashes [512]uint32
 	kinds  [512]uint8
@@ -68,7 +68,7 @@ func (w *words) add(h uint32, kind uint8) {
 	w.hashes[i], w.kinds[i] = h, kind
 }
 
-// kind is the kind of the word with this hash, 0 for a word on no list.
+// kind returns the kind of the word with this hash, or 0.
 func (w *words) kind(h uint32) int {
 	i := h % uint32(len(w.hashes))
 	for w.hashes[i] != 0 {

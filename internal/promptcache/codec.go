@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// What replicas tell each other about a link is text: a line with the turn, when it was seen and who served it, and one
-// for each target that is warm. Anything else, such as what a later version writes, is not understood and counts as
-// unknown.
+// Replicas exchange links as text: one line with the turn number, the time of last use and the serving target, then
+// one line per target that has the link cached. Text in another format, such as that of a later version, is ignored.
 const codecVersion = "1"
 
-// keyOf is the name of a link outside the process.
-func keyOf(p place) string {
+// remoteKey returns the key of a link in the Remote.
+func remoteKey(p linkKey) string {
 	var b [len("fairlead:prefix:") + 8 + 16]byte
 	out := append(b[:0], "fairlead:prefix:"...)
 	out = appendHex(out, uint64(p.owner), 8)
@@ -27,7 +26,8 @@ func appendHex(b []byte, n uint64, digits int) []byte {
 	return b
 }
 
-// encode writes what an entry tells at a moment, and how long it goes on to be true: until the last target has forgotten.
+// encode returns the entry as text and how long it stays valid, which is until the last cached prefix expires. The
+// text is empty when no target has the link cached.
 func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Duration) {
 	b := append(make([]byte, 0, 128), codecVersion+" "...)
 	b = strconv.AppendUint(b, uint64(e.turn), 10)
@@ -52,9 +52,9 @@ func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Durati
 	return string(b), time.Duration(last-now) * time.Second
 }
 
-// merge takes in what another replica wrote about a link. It never makes anything colder. What is not understood is left
-// out, and so are times that no rule allows.
-func (m *Memory) merge(p place, text string, now uint32) {
+// merge adds what another replica recorded about a link. It never shortens an expiry. It ignores malformed lines and
+// expiry times beyond maxLifetime.
+func (m *Memory) merge(p linkKey, text string, now uint32) {
 	head, rest, _ := strings.Cut(text, "\n")
 	version, head, _ := strings.Cut(head, " ")
 	turn, head, _ := strings.Cut(head, " ")
@@ -64,8 +64,8 @@ func (m *Memory) merge(p place, text string, now uint32) {
 	if version != codecVersion || err != nil || seenErr != nil {
 		return
 	}
-	if id, ok := m.names.take(served); ok && number > 0 {
-		m.put(p, note{at: min(uint32(at), now), target: id, turn: uint16(number)})
+	if id, ok := m.names.assign(served); ok && number > 0 {
+		m.put(p, entryUpdate{at: min(uint32(at), now), target: id, turn: uint16(number)})
 	}
 	for range slots {
 		var line string
@@ -74,11 +74,11 @@ func (m *Memory) merge(p place, text string, now uint32) {
 		}
 		until, target, _ := strings.Cut(line, " ")
 		end, err := strconv.ParseUint(until, 10, 32)
-		if err != nil || uint32(end) <= now || uint32(end)-now > uint32(longestTTL/time.Second) {
+		if err != nil || uint32(end) <= now || uint32(end)-now > uint32(maxLifetime/time.Second) {
 			continue
 		}
-		if id, ok := m.names.take(target); ok {
-			m.put(p, note{at: min(uint32(at), now), target: id, until: uint32(end)})
+		if id, ok := m.names.assign(target); ok {
+			m.put(p, entryUpdate{at: min(uint32(at), now), target: id, until: uint32(end)})
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/promptcache/prefixtest"
+	"fairlead/internal/promptcache/cachetest"
 )
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 
-// chain is a digest with links of these lengths, the hashes of which begin as told.
+// chain returns a fingerprint with links of these lengths and hashes starting at first.
 func chain(seed uint64, tokens ...int64) Fingerprint {
 	d := Fingerprint{Previous: len(tokens) - 3}
 	for i, n := range tokens {
@@ -26,7 +26,7 @@ func chain(seed uint64, tokens ...int64) Fingerprint {
 	return d
 }
 
-// marked returns the digest with marks on these links.
+// marked returns the fingerprint with marks on these links.
 func marked(d Fingerprint, mark Mark, links ...int) Fingerprint {
 	d.Links = append([]Link(nil), d.Links...)
 	for _, i := range links {
@@ -39,7 +39,7 @@ func look(s Store, d Fingerprint, now time.Time) View {
 	return s.Lookup(context.Background(), "ws", d, now)
 }
 
-func TestRulesDecideWhatIsWarm(t *testing.T) {
+func TestCacheHitFollowsRules(t *testing.T) {
 	t.Parallel()
 	before, next := chain(1, 2000, 2100, 5000), chain(1, 2000, 2100, 5000, 5300, 6000)
 	for name, tc := range map[string]struct {
@@ -48,37 +48,37 @@ func TestRulesDecideWhatIsWarm(t *testing.T) {
 		after         time.Duration
 		held, written int64
 	}{
-		"the previous turn, in whole steps":            {rules: openAI, before: before, next: next, held: 4992},
-		"until the time is over":                       {rules: openAI, before: before, next: next, after: 299 * time.Second, held: 4992},
-		"and no longer":                                {rules: openAI, before: before, next: next, after: 300 * time.Second},
-		"instructions that others share":               {rules: openAI, before: before, next: append3(chain(1, 2000), 77, 4000), held: 1920},
-		"too short to be kept":                         {rules: openAI, before: chain(1, 900), next: chain(1, 900, 1300)},
-		"a beginning that is too short":                {rules: openAI, before: chain(1, 900, 3000), next: append3(chain(1, 900), 77, 4000)},
-		"a price without a discount":                   {rules: Rules{}, before: before, next: next},
-		"longer on request":                            {rules: openAI, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour, held: 4992},
-		"no longer on request where that is not known": {rules: gemini, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour},
-		"ends: the previous turn as it is":             {rules: openAIEnds, before: before, next: next, after: 29 * time.Minute, held: 5000, written: 1000},
-		"ends: instructions alone are not found":       {rules: openAIEnds, before: before, next: append3(chain(1, 2000), 77, 4000), written: 4000},
-		"ends: nothing but marks where asked":          {rules: openAIEnds, before: only(before), next: only(next)},
-		"marks: none":                                  {rules: claude, before: before, next: next},
-		"marks: on the last message":                   {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), held: 5000, written: 1000},
-		"marks: none in the next turn":                 {rules: claude, before: marked(before, ShortMark, 2), next: next},
-		"marks: on the instructions alone":             {rules: claude, before: marked(before, ShortMark, 0), next: marked(next, ShortMark, 0), held: 2000},
-		"marks: gone after five minutes":               {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), after: 5 * time.Minute, written: 6000},
-		"marks: there for an hour":                     {rules: claude, before: marked(before, LongMark, 2), next: marked(next, LongMark, 4), after: 59 * time.Minute, held: 5000, written: 1000},
-		"marks: the minimum is the model's":            {rules: claude.from(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
+		"the previous turn, rounded to steps":    {rules: openAI, before: before, next: next, held: 4992},
+		"before expiry":                          {rules: openAI, before: before, next: next, after: 299 * time.Second, held: 4992},
+		"after expiry":                           {rules: openAI, before: before, next: next, after: 300 * time.Second},
+		"instructions that others share":         {rules: openAI, before: before, next: append3(chain(1, 2000), 77, 4000), held: 1920},
+		"too short to be cached":                 {rules: openAI, before: chain(1, 900), next: chain(1, 900, 1300)},
+		"a prefix that is too short":             {rules: openAI, before: chain(1, 900, 3000), next: append3(chain(1, 900), 77, 4000)},
+		"a price without a discount":             {rules: Rules{}, before: before, next: next},
+		"longer on request":                      {rules: openAI, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour, held: 4992},
+		"no longer lifetime if not supported":    {rules: gemini, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour},
+		"ends: the previous turn as it is":       {rules: openAIEnds, before: before, next: next, after: 29 * time.Minute, held: 5000, written: 1000},
+		"ends: instructions alone are not found": {rules: openAIEnds, before: before, next: append3(chain(1, 2000), 77, 4000), written: 4000},
+		"ends: only marks if requested":          {rules: openAIEnds, before: only(before), next: only(next)},
+		"marks: none":                            {rules: claude, before: before, next: next},
+		"marks: on the last message":             {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), held: 5000, written: 1000},
+		"marks: none in the next turn":           {rules: claude, before: marked(before, ShortMark, 2), next: next},
+		"marks: on the instructions alone":       {rules: claude, before: marked(before, ShortMark, 0), next: marked(next, ShortMark, 0), held: 2000},
+		"marks: gone after five minutes":         {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), after: 5 * time.Minute, written: 6000},
+		"marks: there for an hour":               {rules: claude, before: marked(before, LongMark, 2), next: marked(next, LongMark, 4), after: 59 * time.Minute, held: 5000, written: 1000},
+		"marks: the minimum is the model's":      {rules: claude.withMinimum(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := NewMemory(1000)
 			m.Record("ws", tc.before, "p/m", tc.rules, llm.Usage{Estimated: true}, noon)
 			w := look(m, tc.next, noon.Add(tc.after)).CacheHit("p/m", tc.rules)
-			chance := tc.rules.Chance
+			chance := tc.rules.HitRate
 			if w.Held != tc.held || w.Tokens != int64(float64(tc.held)*chance+0.5) {
-				t.Errorf("held %d, expected to be read %d; want %d with a chance of %v", w.Held, w.Tokens, tc.held, chance)
+				t.Errorf("held %d, expected to be read %d; want %d with a hit rate of %v", w.Held, w.Tokens, tc.held, chance)
 			}
 			wantWrites := tc.written
-			if tc.rules.Writes { // what is not found after all is written again
+			if tc.rules.Writes { // everything not read is written
 				wantWrites += tc.held - w.Tokens
 			}
 			if w.Writes != wantWrites {
@@ -91,17 +91,17 @@ func TestRulesDecideWhatIsWarm(t *testing.T) {
 	}
 }
 
-// append3 adds a link that no earlier prompt had.
+// append3 adds a link that no earlier prompt has.
 func append3(d Fingerprint, hash uint64, tokens int64) Fingerprint {
 	d.Links = append(d.Links, Link{Hash: hash, Tokens: tokens})
 	return d
 }
 
-func keep(d Fingerprint, span time.Duration) Fingerprint { d.Keep = span; return d }
+func keep(d Fingerprint, span time.Duration) Fingerprint { d.Retention = span; return d }
 
 func only(d Fingerprint) Fingerprint { d.MarksOnly = true; return d }
 
-func TestUseKeepsWarm(t *testing.T) {
+func TestUseExtendsLifetime(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), marked(chain(1, 2000, 4000), ShortMark, 0)
 	for i := range 5 {
@@ -115,7 +115,7 @@ func TestUseKeepsWarm(t *testing.T) {
 	}
 }
 
-// A mark that stays behind is refreshed by later turns that read over it.
+// A later turn that reads past a mark extends its lifetime.
 func TestReadingOverAMarkRefreshesIt(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000, 4000, 6000)
@@ -127,7 +127,7 @@ func TestReadingOverAMarkRefreshesIt(t *testing.T) {
 	}
 }
 
-func TestAMarkIsFoundOnlyFromNearby(t *testing.T) {
+func TestMarkIsFoundWithinLookback(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(1000)
 	lengths := []int64{}
@@ -143,7 +143,7 @@ func TestAMarkIsFoundOnlyFromNearby(t *testing.T) {
 	}
 }
 
-func TestWorkspacesShareNothing(t *testing.T) {
+func TestWorkspacesAreIsolated(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(1000), chain(1, 2000, 5000)
 	d.Session = "same"
@@ -154,33 +154,33 @@ func TestWorkspacesShareNothing(t *testing.T) {
 	}
 }
 
-// Even two places with the same key are told apart by whose they are.
+// Links with equal keys are distinguished by owner.
 func TestAKeyIsNotEnough(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(8)
-	m.put(place{key: 5, owner: 1}, note{at: 10, target: 1, turn: 1, until: 100})
-	if _, ok := m.get(place{key: 5, owner: 2}); ok {
+	m.put(linkKey{key: 5, owner: 1}, entryUpdate{at: 10, target: 1, turn: 1, until: 100})
+	if _, ok := m.get(linkKey{key: 5, owner: 2}); ok {
 		t.Error("the entry of another owner was found")
 	}
-	m.put(place{key: 5, owner: 2}, note{at: 10, target: 2, turn: 7, until: 100})
-	mine, _ := m.get(place{key: 5, owner: 1})
+	m.put(linkKey{key: 5, owner: 2}, entryUpdate{at: 10, target: 2, turn: 7, until: 100})
+	mine, _ := m.get(linkKey{key: 5, owner: 1})
 	if mine.turn != 1 || mine.last != 1 {
 		t.Errorf("the entry was overwritten by another owner's: %+v", mine)
 	}
 }
 
-func TestWhatWasReportedWins(t *testing.T) {
+func TestReportedUsageTakesPrecedence(t *testing.T) {
 	t.Parallel()
 	d := marked(chain(1, 2000, 5000, 8000), ShortMark, 0, 2)
 	for name, tc := range map[string]struct {
 		usage llm.Usage
 		held  int64
 	}{
-		"all of it was written":            {llm.Usage{Input: 10, CacheWrite: 9990}, 8000},
-		"read and written":                 {llm.Usage{Input: 10, CacheRead: 2500, CacheWrite: 7490}, 8000},
-		"only the instructions":            {llm.Usage{Input: 7500, CacheWrite: 2500}, 2000},
-		"nothing: the marks got lost":      {llm.Usage{Input: 10_000}, 0},
-		"nothing was reported: as it says": {llm.Usage{Input: 10_000, Estimated: true}, 8000},
+		"all of it was written":           {llm.Usage{Input: 10, CacheWrite: 9990}, 8000},
+		"read and written":                {llm.Usage{Input: 10, CacheRead: 2500, CacheWrite: 7490}, 8000},
+		"only the instructions":           {llm.Usage{Input: 7500, CacheWrite: 2500}, 2000},
+		"nothing: the marks got lost":     {llm.Usage{Input: 10_000}, 0},
+		"no usage reported: by the rules": {llm.Usage{Input: 10_000, Estimated: true}, 8000},
 	} {
 		m := NewMemory(100)
 		m.Record("ws", d, "p/m", claude, tc.usage, noon)
@@ -190,20 +190,20 @@ func TestWhatWasReportedWins(t *testing.T) {
 	}
 }
 
-func TestATargetThatForgetsIsTrustedLess(t *testing.T) {
+func TestMissesLowerTheHitRate(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000, 8000)
 	hit, miss := llm.Usage{Input: 64, CacheRead: 9936}, llm.Usage{Input: 10_000}
-	chance := func() float64 { return look(m, d, noon).CacheHit("p/m", openAI).Chance }
+	chance := func() float64 { return look(m, d, noon).CacheHit("p/m", openAI).HitRate }
 	record := func(u llm.Usage, times int) float64 {
 		for range times {
 			m.Record("ws", d, "p/m", openAI, u, noon)
 		}
 		return chance()
 	}
-	m.Record("ws", d, "p/m", openAI, miss, noon) // the first time nothing is expected
-	if got := chance(); got != openAI.Chance {
-		t.Fatalf("a chance of %v, want the guess of %v", got, openAI.Chance)
+	m.Record("ws", d, "p/m", openAI, miss, noon) // no read is expected the first time
+	if got := chance(); got != openAI.HitRate {
+		t.Fatalf("hit rate %v, want the prior %v", got, openAI.HitRate)
 	}
 	low := record(miss, 10)
 	lowest := record(miss, 200)
@@ -212,17 +212,17 @@ func TestATargetThatForgetsIsTrustedLess(t *testing.T) {
 		t.Errorf("after misses %v and %v, after hits %v", low, lowest, high)
 	}
 	if half := record(llm.Usage{Input: 5040, CacheRead: 4960}, 500); half < 0.45 || half > 0.6 {
-		t.Errorf("a target that reads half has a chance of %v", half)
+		t.Errorf("a target that reads half has a hit rate of %v", half)
 	}
 	if got := record(llm.Usage{Input: 10_000, Estimated: true}, 100); got < 0.45 {
-		t.Errorf("our own count taught it %v", got)
+		t.Errorf("estimated usage changed the hit rate to %v", got)
 	}
 	if w := look(m, d, noon).CacheHit("other/m", openAI); w.Tokens != 0 {
-		t.Errorf("a target that was never asked is warm: %+v", w)
+		t.Errorf("a target without requests has a cached prefix: %+v", w)
 	}
 }
 
-func TestTheBaselineHasItsOwnCache(t *testing.T) {
+func TestBaselineHasItsOwnCache(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(1000)
 	base := Baseline("gpt-4.1")
@@ -241,12 +241,12 @@ func TestTheBaselineHasItsOwnCache(t *testing.T) {
 			}
 		}
 		m.Record("ws", d, fmt.Sprintf("p/m%d", i), openAI, llm.Usage{Input: d.Tokens()}, at)
-		m.Record("ws", d, base, openAI, llm.Usage{Input: d.Tokens()}, at) // the served target's usage is not its own
+		m.Record("ws", d, base, openAI, llm.Usage{Input: d.Tokens()}, at) // the usage of the served target does not apply to the baseline
 		before = d
 	}
 }
 
-func TestTurnsAndWhoServedThem(t *testing.T) {
+func TestViewReportsTurnsAndLastTarget(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(1000)
 	first, second := chain(1, 10, 20), chain(1, 10, 20, 30, 40)
@@ -267,7 +267,7 @@ func TestTurnsAndWhoServedThem(t *testing.T) {
 	}
 }
 
-// A session goes on where the messages do not tell: an agent has summed up what was said.
+// A session continues even if the messages differ, as after an agent summarised the conversation.
 func TestASessionOutlivesItsMessages(t *testing.T) {
 	t.Parallel()
 	m, d, other := NewMemory(1000), chain(1, 10, 20), chain(50, 10, 20)
@@ -282,7 +282,7 @@ func TestASessionOutlivesItsMessages(t *testing.T) {
 	}
 }
 
-func TestUsageSplitsAPrompt(t *testing.T) {
+func TestUsageSplitsPrompt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		warmth CacheHit
@@ -338,16 +338,16 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	if look(m, chain(10, 2000, 3000, 4000), noon.Add(100*time.Second)).CacheHit("p/m", openAI).Held != 0 {
-		t.Error("what was used once is still there, though much came after it")
+		t.Error("an old link was not evicted")
 	}
 }
 
-func TestMemoryGrowsWithUse(t *testing.T) {
+func TestMemoryGrowsOnDemand(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(0)
 	few, used := len(m.buckets), uint64(20_000)
 	if few*int(unsafe.Sizeof(bucket{})) > 512<<10 {
-		t.Errorf("it begins with %d buckets", few)
+		t.Errorf("starts with %d buckets", few)
 	}
 	var all sync.WaitGroup
 	for worker := range uint64(4) {
@@ -364,12 +364,12 @@ func TestMemoryGrowsWithUse(t *testing.T) {
 			kept++
 		}
 	}
-	if grown := len(m.buckets); kept < int(used)*999/1000 || grown <= few || grown > m.most+few {
+	if grown := len(m.buckets); kept < int(used)*999/1000 || grown <= few || grown > m.maxBuckets+few {
 		t.Errorf("%d of %d links kept in %d buckets, after %d", kept, used, grown, few)
 	}
 }
 
-func TestMoreTargetsThanPlaces(t *testing.T) {
+func TestEntryEvictsTargetThatExpiresFirst(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000)
 	for i := range slots + 3 {
@@ -384,14 +384,14 @@ func TestMoreTargetsThanPlaces(t *testing.T) {
 		}
 	}
 	if warm != slots {
-		t.Errorf("%d targets are warm, want %d", warm, slots)
+		t.Errorf("%d targets are cached, want %d", warm, slots)
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(400)
-	turns := prefixtest.Conversation(prefixtest.Shape{Turns: 8, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
+	turns := cachetest.Conversation(cachetest.Shape{Turns: 8, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
@@ -410,35 +410,35 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 	d := Build(turns[7].Request, turns[7].Tokens)
 	if look(m, d, noon).CacheHit("p/m0", openAI).Held == 0 {
-		t.Error("nothing is warm after all that")
+		t.Error("no cached prefix after recording")
 	}
 }
 
-// Against a provider that really keeps prompts, the estimate is right about each turn of a long conversation.
+// Against a simulated provider cache, the estimate is right for each turn of a long conversation.
 func TestEstimatesMeetTheTruth(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules    Rules
-		provider prefixtest.Settings
+		provider cachetest.Settings
 		pause    time.Duration
-		least    float64 // of the true reads that were expected
+		least    float64 // share of the true reads that was expected
 	}{
-		"blocks":           {openAI, prefixtest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 25 * time.Second, 0.95},
-		"slow turns":       {openAI, prefixtest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 5 * time.Minute, 0.95},
-		"ends":             {openAIEnds, prefixtest.Settings{Minimum: 1024, Lifetime: 30 * time.Minute, Writes: true}, 25 * time.Second, 0.95},
-		"it keeps nothing": {openAI, prefixtest.Settings{}, 25 * time.Second, 0},
+		"blocks":           {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 25 * time.Second, 0.95},
+		"slow turns":       {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 5 * time.Minute, 0.95},
+		"ends":             {openAIEnds, cachetest.Settings{Minimum: 1024, Lifetime: 30 * time.Minute, Writes: true}, 25 * time.Second, 0.95},
+		"it keeps nothing": {openAI, cachetest.Settings{}, 25 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shape := prefixtest.Agent(7)
+			shape := cachetest.Agent(7)
 			shape.Pause = tc.pause
-			m, provider := NewMemory(1000), prefixtest.NewCache(tc.provider)
+			m, provider := NewMemory(1000), cachetest.NewCache(tc.provider)
 			var expected, read, prompt float64
-			for i, turn := range prefixtest.Conversation(shape) {
+			for i, turn := range cachetest.Conversation(shape) {
 				at, d := noon.Add(turn.At), Build(turn.Request, turn.Tokens)
 				w := look(m, d, at).CacheHit("p/m", tc.rules).Usage(turn.Tokens)
 				u := provider.Read(at, turn.Messages)
-				if i >= 10 { // it has had time to learn
+				if i >= 10 { // after the hit rate has been learned
 					expected, read, prompt = expected+float64(w.CacheRead), read+float64(u.CacheRead), prompt+float64(turn.Tokens)
 				}
 				m.Record("ws", d, "p/m", tc.rules, u, at)
@@ -452,7 +452,7 @@ func TestEstimatesMeetTheTruth(t *testing.T) {
 
 func BenchmarkLookup(b *testing.B) {
 	m := NewMemory(0)
-	turns := prefixtest.Conversation(prefixtest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
+	turns := cachetest.Conversation(cachetest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
 	d := Build(turns[19].Request, turns[19].Tokens)
 	if len(d.Links) != 40 {
 		b.Fatal(len(d.Links))
@@ -467,29 +467,29 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// A full memory is larger than the processor's caches.
+// A full memory does not fit in the CPU caches.
 func BenchmarkLookupInAFullMemory(b *testing.B) {
 	m := NewMemory(0)
-	digests := make([]Fingerprint, DefaultLinks/40)
-	for i := range digests {
+	fingerprints := make([]Fingerprint, DefaultLinks/40)
+	for i := range fingerprints {
 		lengths := make([]int64, 40)
 		for k := range lengths {
 			lengths[k] = int64(1000 * (k + 1))
 		}
-		digests[i] = chain(uint64(i)<<20, lengths...)
-		m.Record("ws", digests[i], "p/m", openAI, llm.Usage{Estimated: true}, noon)
+		fingerprints[i] = chain(uint64(i)<<20, lengths...)
+		m.Record("ws", fingerprints[i], "p/m", openAI, llm.Usage{Estimated: true}, noon)
 	}
 	ctx, i := context.Background(), 0
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Lookup(ctx, "ws", digests[i%len(digests)], noon)
+		m.Lookup(ctx, "ws", fingerprints[i%len(fingerprints)], noon)
 		i += 127
 	}
 }
 
 func BenchmarkRecord(b *testing.B) {
 	m := NewMemory(0)
-	turns := prefixtest.Conversation(prefixtest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
+	turns := cachetest.Conversation(cachetest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
 	d := Build(turns[19].Request, turns[19].Tokens)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -498,7 +498,7 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 func BenchmarkBuild(b *testing.B) {
-	turns := prefixtest.Conversation(prefixtest.Agent(1))
+	turns := cachetest.Conversation(cachetest.Agent(1))
 	turn := turns[39]
 	b.SetBytes(int64(len(turn.Request.Body)))
 	b.ReportAllocs()

@@ -1,40 +1,40 @@
 package promptcache
 
-// speaker is whose a message is, as far as the chain is concerned.
-type speaker int
+// author is who wrote a message.
+type author int
 
 const (
-	other        speaker = iota
-	instructions         // of the system or the developer
-	answer               // the model's own, from an earlier turn
+	byOther  author = iota
+	bySystem        // system or developer
+	byModel         // the model, in an earlier turn
 )
 
-// authorOf tells whose the message is that begins at a place. Mostly its first member says so.
-func authorOf(raw []byte, at int) speaker {
-	kind, message := other, object{raw, at}
+// authorOf returns the author of the message at an offset. Usually the first member decides.
+func authorOf(raw []byte, at int) author {
+	kind, message := byOther, object{raw, at}
 	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
 		switch string(key) {
 		case `"role"`:
 			switch string(one.raw) {
 			case `"system"`, `"developer"`:
-				return instructions
+				return bySystem
 			case `"assistant"`, `"model"`:
-				return answer
+				return byModel
 			}
-			return other
-		case `"type"`: // items of the responses format have no role when they are calls or reasoning
+			return byOther
+		case `"type"`: // calls and reasoning items of the responses format have no role
 			switch string(one.raw) {
 			case `"function_call"`, `"custom_tool_call"`, `"reasoning"`, `"web_search_call"`, `"file_search_call"`:
-				kind = answer
+				kind = byModel
 			}
 		}
 	}
 	return kind
 }
 
-// element takes in the message, tool or block of instructions that begins at a place, and returns where it ends. Cache marks are
-// taken out first: callers move them from turn to turn, and what the model reads stays the same.
-func (b *builder) element(raw []byte, at int) (end int) {
+// addElement adds the message, tool or instruction block at an offset and returns its end. It leaves out cache marks,
+// because callers move them from turn to turn while the prompt stays the same.
+func (b *builder) addElement(raw []byte, at int) (end int) {
 	message := object{raw, at}
 	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
 		if isMark(key) {
@@ -43,7 +43,7 @@ func (b *builder) element(raw []byte, at int) (end int) {
 		}
 		b.write(key)
 		if string(key) == `"content"` {
-			// Callers write a text bare in one turn and as a part in the next, when they need a place for a mark.
+			// Clients send a text as a string in one turn and as a part in the next, when they need to mark it.
 			if text, mark, ok := soleText(one.raw); ok {
 				b.mark = max(b.mark, mark)
 				b.write(text)
@@ -51,42 +51,42 @@ func (b *builder) element(raw []byte, at int) (end int) {
 				continue
 			}
 		}
-		b.take(one)
+		b.addValue(one)
 	}
-	if end = message.end(); message.i == at { // a bare text, a list of token ids
+	if end = message.end(); message.i == at { // a string or a list of token IDs
 		var bare value
-		bare, end = whole(raw, at)
-		b.take(bare)
+		bare, end = readValue(raw, at)
+		b.addValue(bare)
 	}
-	b.write([]byte{0}) // so that two messages differ from one with the members of both
+	b.write([]byte{0}) // separates two messages from one with the members of both
 	return end
 }
 
-// take takes in a value without its marks.
-func (b *builder) take(v value) {
+// addValue adds a value without its marks.
+func (b *builder) addValue(v value) {
 	b.weight += int64(max(len(v.raw)-v.excess, 0))
 	if !v.marked {
 		b.write(v.raw)
 		return
 	}
-	raw, from, comma := v.raw, 0, -1 // raw[from:] is still to be written; comma is the last one before i, if nothing followed it
+	raw, from, comma := v.raw, 0, -1 // raw[from:] is not written yet; comma is the index of a comma with no value after it, or -1
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; c {
 		case '"':
-			end := text(raw, i)
-			after := space(raw, end)
+			end := stringEnd(raw, i)
+			after := skipSpace(raw, end)
 			if !isMark(raw[i:end]) || after >= len(raw) || raw[after] != ':' {
 				i, comma = end, -1
 				continue
 			}
-			mark := read(raw, space(raw, after+1))
+			mark := scanValue(raw, skipSpace(raw, after+1))
 			b.mark = max(b.mark, markOf(mark.raw))
-			next := space(raw, after+1) + len(mark.raw)
+			next := skipSpace(raw, after+1) + len(mark.raw)
 			cut := i
 			if comma >= 0 {
-				cut = comma // the member goes with the comma before it,
-			} else if following := space(raw, next); following < len(raw) && raw[following] == ',' {
-				next = space(raw, following+1) // or with the one after it
+				cut = comma // remove the member with the preceding comma
+			} else if following := skipSpace(raw, next); following < len(raw) && raw[following] == ',' {
+				next = skipSpace(raw, following+1) // or with the following one
 			}
 			b.write(raw[from:cut])
 			i, from, comma = next, next, -1
@@ -102,7 +102,7 @@ func (b *builder) take(v value) {
 	b.write(raw[from:])
 }
 
-// soleText returns the text of a list that holds one part with nothing but text.
+// soleText returns the text of a list with a single part that has nothing but text.
 func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, Unmarked, false
@@ -119,7 +119,7 @@ func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 			return nil, Unmarked, false
 		}
 	}
-	if after := space(raw, part.end()); after < len(raw) && raw[after] == ',' { // there is another one
+	if after := skipSpace(raw, part.end()); after < len(raw) && raw[after] == ',' { // another part follows
 		return nil, Unmarked, false
 	}
 	return text, mark, text != nil

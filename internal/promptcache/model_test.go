@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// naive remembers every prompt that every target ever read, and looks through all of them.
+// naive remembers every prompt of every target and searches all of them.
 type naive struct{ prompts []naivePrompt }
 
 type naivePrompt struct {
@@ -20,8 +20,8 @@ type naivePrompt struct {
 	at                time.Time
 }
 
-// held is the longest common beginning with a prompt that the target has read lately. A later prompt keeps the beginning
-// that it shares with an earlier one alive, because it holds that beginning itself.
+// held returns the longest common prefix with a prompt that the target has read recently. A later prompt with the
+// same prefix extends its lifetime.
 func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration, step, least int64, now time.Time) int64 {
 	var longest int64
 	for _, p := range n.prompts {
@@ -41,8 +41,8 @@ func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration
 	return longest
 }
 
-// Conversations branch and grow at random; the memory says what a naive one says while there is room, and never more when
-// there is not.
+// Conversations branch and grow at random. The memory agrees with the naive model below capacity and never reports
+// more above it.
 func TestMemoryAgreesWithANaiveOne(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"roomy": 1 << 16, "tight": 16} {

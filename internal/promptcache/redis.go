@@ -8,15 +8,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a Remote in Redis or Valkey, alone or as a cluster.
+// Redis is a Remote backed by Redis or Valkey, standalone or as a cluster.
 type Redis struct {
 	client redis.UniversalClient
 }
 
-// NewRedis makes a Remote of a client, which stays the caller's to close.
+// NewRedis returns a Remote that uses the client. The caller closes the client.
 func NewRedis(client redis.UniversalClient) *Redis { return &Redis{client: client} }
 
-// Get implements Remote. The keys of a cluster lie apart, so each is asked for by itself, all in one go.
+// Get implements Remote. It pipelines one command per key, because the keys of a cluster are on different nodes.
 func (r *Redis) Get(ctx context.Context, keys []string) ([]string, error) {
 	texts := make([]string, len(keys))
 	commands, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -26,12 +26,12 @@ func (r *Redis) Get(ctx context.Context, keys []string) ([]string, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("read %d prefixes: %w", len(keys), err)
+		return nil, fmt.Errorf("get %d links: %w", len(keys), err)
 	}
 	for i, command := range commands {
 		text, err := command.(*redis.StringCmd).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, fmt.Errorf("read prefix %q: %w", keys[i], err)
+			return nil, fmt.Errorf("get link %q: %w", keys[i], err)
 		}
 		texts[i] = text
 	}
@@ -47,7 +47,7 @@ func (r *Redis) Set(ctx context.Context, items []Item) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("write %d prefixes: %w", len(items), err)
+		return fmt.Errorf("set %d links: %w", len(items), err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endWithParent makes a server end with the test process, even when that panics or is killed.
+// endWithParent makes a server exit with the test process, even if the process panics or is killed.
 func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

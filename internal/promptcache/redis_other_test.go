@@ -4,5 +4,5 @@ package prefix
 
 import "os/exec"
 
-// endWithParent does nothing: only Linux can tie a process to its parent's life.
+// endWithParent does nothing: only Linux can tie a process to its parent.
 func endWithParent(*exec.Cmd) {}

@@ -21,7 +21,7 @@ const redisVariable = "FAIRLEAD_TEST_REDIS"
 
 var errNoRedis = errors.New("no Redis or Valkey server is installed and " + redisVariable + " is not set; run scripts/setup-test.sh")
 
-// startRedis starts the server of this process when the first test asks for it.
+// startRedis starts one server per test process, on first use.
 var startRedis = sync.OnceValues(func() (string, error) {
 	if address := os.Getenv(redisVariable); address != "" {
 		return address, nil
@@ -50,14 +50,14 @@ var startRedis = sync.OnceValues(func() (string, error) {
 			_ = c.Close()
 			return address, nil
 		}
-		time.Sleep(25 * time.Millisecond) // another process starts in its own time
+		time.Sleep(25 * time.Millisecond) // wait for the server to start
 	}
 	return "", fmt.Errorf("%s does not answer on port %d", server, port)
 })
 
 var redisProcess *exec.Cmd
 
-// stopRedis ends the server that tests may have started.
+// stopRedis stops the server that startRedis started.
 func stopRedis() {
 	if redisProcess != nil {
 		_ = redisProcess.Process.Kill()
@@ -80,7 +80,7 @@ func realRedis(t *testing.T) *redis.Client {
 	return client
 }
 
-func TestRedisKeepsItemsForTheirTime(t *testing.T) {
+func TestRedisItemsExpire(t *testing.T) {
 	t.Parallel()
 	client := realRedis(t)
 	r, name := NewRedis(client), t.Name()+strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -99,20 +99,20 @@ func TestRedisKeepsItemsForTheirTime(t *testing.T) {
 	}
 }
 
-func TestRedisThatIsGoneIsAnError(t *testing.T) {
+func TestUnavailableRedisReturnsAnError(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	_ = client.Close()
 	r := NewRedis(client)
 	if _, err := r.Get(t.Context(), []string{"a"}); err == nil {
-		t.Error("reading from nobody is no error")
+		t.Error("Get did not fail")
 	}
 	if err := r.Set(t.Context(), []Item{{Key: "a", Value: "b", Lifetime: time.Second}}); err == nil {
-		t.Error("writing to nobody is no error")
+		t.Error("Set did not fail")
 	}
 }
 
-// Two replicas take turns in one conversation.
+// Two replicas alternate in one conversation.
 func TestReplicasKnowThroughRedis(t *testing.T) {
 	t.Parallel()
 	workspace := "ws_" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -121,7 +121,7 @@ func TestReplicasKnowThroughRedis(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range replicas {
 		replicas[i] = NewShared(NewMemory(1000), NewRedis(realRedis(t)))
-		replicas[i].budget = time.Minute // a busy machine is not what is tested
+		replicas[i].readTimeout = time.Minute // the timeout is not what this test is about
 		running.Go(func() { replicas[i].Run(ctx) })
 	}
 	t.Cleanup(func() { cancel(); running.Wait() })
@@ -129,12 +129,12 @@ func TestReplicasKnowThroughRedis(t *testing.T) {
 	handsOver(t, workspace, replicas, func() { waitForQueue(t, replicas) })
 }
 
-// waitForQueue waits until everything recorded so far can be read by others.
+// waitForQueue waits until everything recorded so far is published.
 func waitForQueue(t *testing.T, replicas [2]*Shared) {
 	t.Helper()
 	for _, r := range replicas {
 		probe := Item{Key: fmt.Sprintf("fairlead:prefix:probe:%p:%d", r, time.Now().UnixNano()), Value: "x", Lifetime: time.Minute}
-		r.queue <- probe // it is told after all before it
+		r.queue <- probe // published after everything before it
 		for {
 			got, err := r.remote.Get(t.Context(), []string{probe.Key})
 			if err != nil {

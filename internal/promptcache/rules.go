@@ -7,70 +7,71 @@ import (
 	"fairlead/internal/catalog"
 )
 
-// Granularity is which beginnings of a prompt a provider keeps.
+// Granularity describes which prefixes of a prompt a provider caches.
 type Granularity uint8
 
-// The reaches.
+// The granularities.
 const (
-	Nothing Granularity = iota // it keeps none, or gives no discount for it
-	Blocks                     // every beginning, in steps of so many tokens
-	Ends                       // the whole prompt, and what is marked in it
-	Marks                      // what is marked, and nothing without a mark
+	NoCache   Granularity = iota // no cache, or no discount for cached tokens
+	Blocks                       // every prefix, in steps of a fixed number of tokens
+	PromptEnd                    // the whole prompt and marked prefixes
+	Marks                        // marked prefixes only
 )
 
-// Rules say how a provider's prompt cache works for a model. The zero value is one that keeps nothing.
+// Rules describe a provider's prompt cache for a model. The zero value disables the cache.
 type Rules struct {
-	Reach    Granularity
-	Minimum  int64         // tokens: shorter beginnings are not kept
-	Step     int64         // tokens: a read is a multiple of it; 0 for the beginning as it is
-	Lifetime time.Duration // from the last use on
-	Long     time.Duration // of what is marked to be kept long; 0 when there is no such choice
-	Extends  bool          // keeps things longer where the request asks for it
-	Lookback int           // how many messages before a mark an earlier one is looked for; 0 for all
-	Writes   bool          // writing has a price of its own
-	Chance   float64       // the share of an expected read that comes true, until the target's own answers tell
+	Granularity Granularity
+	Minimum     int64         // shortest cached prefix, in tokens
+	Step        int64         // cached reads are a multiple of Step tokens; 0 for no rounding
+	Lifetime    time.Duration // time since the last use
+	Long        time.Duration // lifetime of prefixes marked for one hour; 0 if not offered
+	Extendable  bool          // the request can ask for a longer lifetime
+	Lookback    int           // how many messages before a mark a cached prefix is found; 0 for no limit
+	Writes      bool          // cache writes are billed separately
+	HitRate     float64       // prior for the share of an expected read that happens
 }
 
-// The ways in which providers keep prompts. Minutes are the lower end of what they promise: an expectation that fails
-// costs a switch that was not made, one that is missed costs little.
+// How providers cache prompts. Lifetimes are the lower end of the documented range: a wrong expectation prevents a
+// useful switch, a missed hit costs little.
 var (
-	// OpenAI up to gpt-5.5, Azure: automatic from 1,024 tokens in steps of 128, cleared after 5 to 10 minutes without use;
-	// prompt_cache_retention asks for up to 24 hours.
-	openAI = Rules{Reach: Blocks, Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute, Extends: true, Chance: 0.85}
-	// OpenAI from gpt-5.6 on: a break point at the end of the prompt and at marks, kept at least 30 minutes, writes are paid.
-	openAIEnds = Rules{Reach: Ends, Minimum: 1024, Lifetime: 30 * time.Minute, Extends: true, Writes: true, Chance: 0.95}
-	// Anthropic, wherever Claude runs: what cache_control marks, 5 minutes or an hour from the last use, found up to 20
-	// blocks before a mark.
-	claude = Rules{Reach: Marks, Minimum: 1024, Lifetime: 5 * time.Minute, Long: time.Hour, Lookback: 20, Writes: true, Chance: 0.97}
-	// Gemini: implicit; the time is not documented beyond "a few minutes".
-	gemini = Rules{Reach: Blocks, Minimum: 1024, Lifetime: 4 * time.Minute, Chance: 0.7}
+	// OpenAI up to gpt-5.5 and Azure: automatic from 1,024 tokens in steps of 128, cleared after 5 to 10 minutes
+	// without use; prompt_cache_retention asks for up to 24 hours.
+	openAI = Rules{Granularity: Blocks, Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute, Extendable: true, HitRate: 0.85}
+	// OpenAI since gpt-5.6: a breakpoint at the end of the prompt and at marks, kept at least 30 minutes; writes are
+	// billed.
+	openAIEnds = Rules{Granularity: PromptEnd, Minimum: 1024, Lifetime: 30 * time.Minute, Extendable: true, Writes: true, HitRate: 0.95}
+	// Claude at every provider: prefixes marked with cache_control, 5 minutes or one hour since the last use, found
+	// up to 20 blocks before a mark.
+	claude = Rules{Granularity: Marks, Minimum: 1024, Lifetime: 5 * time.Minute, Long: time.Hour, Lookback: 20, Writes: true, HitRate: 0.97}
+	// Gemini: implicit; the lifetime is documented only as "a few minutes".
+	gemini = Rules{Granularity: Blocks, Minimum: 1024, Lifetime: 4 * time.Minute, HitRate: 0.7}
 	// DeepSeek: on disk, in units of 64 tokens, for hours to days.
-	deepSeek = Rules{Reach: Blocks, Minimum: 64, Step: 64, Lifetime: 2 * time.Hour, Chance: 0.9}
+	deepSeek = Rules{Granularity: Blocks, Minimum: 64, Step: 64, Lifetime: 2 * time.Hour, HitRate: 0.9}
 	// Groq: automatic, expires after 2 hours without use; best effort.
-	groq = Rules{Reach: Blocks, Minimum: 1024, Step: 128, Lifetime: 2 * time.Hour, Chance: 0.7}
-	// Everybody else with a price for cached tokens: automatic, in memory, as the usual inference servers do it.
-	automatic = Rules{Reach: Blocks, Minimum: 1024, Step: 64, Lifetime: 5 * time.Minute, Chance: 0.75}
-	// The simulator never forgets by time.
-	simulator = Rules{Reach: Blocks, Minimum: 1024, Step: 128, Lifetime: time.Hour, Chance: 0.99}
+	groq = Rules{Granularity: Blocks, Minimum: 1024, Step: 128, Lifetime: 2 * time.Hour, HitRate: 0.7}
+	// Other providers with a price for cached tokens: automatic and in memory, like common inference servers.
+	automatic = Rules{Granularity: Blocks, Minimum: 1024, Step: 64, Lifetime: 5 * time.Minute, HitRate: 0.75}
+	// The simulator's cache has no time limit.
+	simulator = Rules{Granularity: Blocks, Minimum: 1024, Step: 128, Lifetime: time.Hour, HitRate: 0.99}
 )
 
-// row says which rules hold at a vendor for models whose names begin so; an empty name matches all.
+// row assigns rules to a vendor and a model name prefix. Empty fields match everything.
 type row struct {
 	vendor, model string
 	rules         Rules
 }
 
-// table is searched from the top; the first row that matches holds.
+// table is searched from the top; the first matching row applies.
 var table = []row{
-	{"", "claude-3-haiku", claude.from(2048)},
-	{"", "claude-3-5-haiku", claude.from(2048)},
-	{"", "claude-haiku-", claude.from(4096)},
+	{"", "claude-3-haiku", claude.withMinimum(2048)},
+	{"", "claude-3-5-haiku", claude.withMinimum(2048)},
+	{"", "claude-haiku-", claude.withMinimum(4096)},
 	{"", "claude-opus-4-1", claude},
 	{"", "claude-opus-4-0", claude},
-	{"", "claude-opus-4-", claude.from(4096)}, // 4-5 and later
-	{"", "claude-opus-5", claude.from(4096)},
-	{"", "claude-sonnet-4-6", claude.from(2048)},
-	{"", "claude-sonnet-5", claude.from(2048)},
+	{"", "claude-opus-4-", claude.withMinimum(4096)}, // 4-5 and later
+	{"", "claude-opus-5", claude.withMinimum(4096)},
+	{"", "claude-sonnet-4-6", claude.withMinimum(2048)},
+	{"", "claude-sonnet-5", claude.withMinimum(2048)},
 	{"", "claude-", claude},
 	{"bedrock", "", claude}, // Nova and others: cache points, as with Claude
 	{"anthropic", "", claude},
@@ -81,14 +82,14 @@ var table = []row{
 	{"deepseek", "", deepSeek},
 	{"groq", "", groq},
 	{"simulator", "", simulator},
-	{"", "gpt-", openAI}, // through OpenRouter and the like
+	{"", "gpt-", openAI}, // through OpenRouter and other resellers
 	{"", "gemini-", gemini},
-	{"", "deepseek-", automatic}, // at other hosts than DeepSeek itself
+	{"", "deepseek-", automatic}, // at hosts other than DeepSeek
 	{"", "qwen", automatic},
 }
 
-// For returns the rules of a model at a vendor with a price. A price without a rate for cached tokens makes the cache
-// worth nothing to the caller, whether there is one or not.
+// For returns the rules of a model at a vendor with this price. Without a rate for cached tokens it returns no cache,
+// because a hit would not save anything.
 func For(vendor, model string, price *catalog.Price) Rules {
 	if price == nil || price.CacheRead == nil {
 		return Rules{}
@@ -100,28 +101,28 @@ func For(vendor, model string, price *catalog.Price) Rules {
 			break
 		}
 	}
-	if rules.Reach == Blocks && rules.Extends && price.CacheWrite != nil {
-		return openAIEnds // paid writes are what tells the newer models apart
+	if rules.Granularity == Blocks && rules.Extendable && price.CacheWrite != nil {
+		return openAIEnds // only the newer models bill writes
 	}
-	if rules.Reach == Marks && price.CacheWrite == nil {
+	if rules.Granularity == Marks && price.CacheWrite == nil {
 		rules.Writes = false
 	}
 	return rules
 }
 
-// from returns the rules with another minimum.
-func (r Rules) from(minimum int64) Rules {
+// withMinimum returns the rules with another minimum.
+func (r Rules) withMinimum(minimum int64) Rules {
 	r.Minimum = minimum
 	return r
 }
 
-// keeps is how long a link stays warm from its last use on.
-func (r Rules) keeps(d Fingerprint, mark Mark) time.Duration {
+// ttl returns how long a link stays cached after its last use.
+func (r Rules) ttl(fp Fingerprint, mark Mark) time.Duration {
 	switch {
 	case mark == LongMark && r.Long > 0:
 		return r.Long
-	case r.Extends:
-		return max(r.Lifetime, d.Keep)
+	case r.Extendable:
+		return max(r.Lifetime, fp.Retention)
 	}
 	return r.Lifetime
 }

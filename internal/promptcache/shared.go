@@ -11,99 +11,99 @@ import (
 )
 
 const (
-	readBudget  = 2 * time.Millisecond // what a request may wait for the other replicas
-	restAfter   = time.Second          // how long they are left alone when they took longer
-	remoteLimit = time.Second          // how long a call may take that nobody waits for
-	readsAtOnce = 16
-	queueSize   = 4096 // links that wait to be told
-	batchSize   = 256
-	readLinks   = 32   // links of a prompt that are asked for: the first, and the last ones
-	worthAsking = 1024 // tokens: shorter prompts are hardly kept by anybody
+	readTimeout    = 2 * time.Millisecond // how long a request waits for the Remote
+	readBackoff    = time.Second          // no reads for this long after a failed or slow one
+	remoteTimeout  = time.Second          // for calls that no request waits for
+	maxReads       = 16
+	queueSize      = 4096 // links waiting to be published
+	batchSize      = 256
+	readLinks      = 32   // links fetched per prompt: the first and the last ones
+	minFetchTokens = 1024 // shorter prompts are rarely cached
 )
 
-// Remote is a store of short texts that replicas share.
+// Remote is a key-value store that the replicas share.
 type Remote interface {
-	// Get returns the texts under the keys, in their order; an empty one where there is none.
+	// Get returns the values of the keys in their order, empty for a missing key.
 	Get(ctx context.Context, keys []string) ([]string, error)
-	// Set keeps the items.
+	// Set stores the items.
 	Set(ctx context.Context, items []Item) error
 }
 
-// Item is a text that is kept for a while.
+// Item is a value with a lifetime.
 type Item struct {
 	Key, Value string
 	Lifetime   time.Duration
 }
 
-// Shared is a Store that knows what other replicas have recorded. Its own memory answers first; only where that has not
-// seen the previous turn are the others asked, within a short time. What it records it tells them later.
+// Shared is a Store that includes what other replicas recorded. It reads the Remote only if its own memory does not
+// know the previous turn, and waits at most readTimeout. It publishes records in the background.
 type Shared struct {
-	memory  *Memory
-	remote  Remote
-	queue   chan Item
-	reading chan struct{} // a place for each read under way
-	rest    atomic.Int64  // no reads before, in unix nanoseconds
-	lost    atomic.Int64
-	budget  time.Duration
+	memory       *Memory
+	remote       Remote
+	queue        chan Item
+	readSlots    chan struct{} // one slot per read in progress
+	backoffUntil atomic.Int64  // Unix nanoseconds; no reads before then
+	dropped      atomic.Int64
+	readTimeout  time.Duration
 }
 
-// NewShared makes a store on top of a memory. Run must be running for others to hear of anything.
+// NewShared returns a store on top of m. Records are published only while Run is running.
 func NewShared(m *Memory, r Remote) *Shared {
 	return &Shared{
-		memory: m, remote: r, queue: make(chan Item, queueSize), reading: make(chan struct{}, readsAtOnce), budget: readBudget,
+		memory: m, remote: r, queue: make(chan Item, queueSize), readSlots: make(chan struct{}, maxReads), readTimeout: readTimeout,
 	}
 }
 
-// Lost counts links that others were never told, because telling them failed or took too long.
-func (s *Shared) Lost() int64 { return s.lost.Load() }
+// Dropped counts links that were not published because the queue was full or the Remote failed.
+func (s *Shared) Dropped() int64 { return s.dropped.Load() }
 
 // Lookup implements Store.
-func (s *Shared) Lookup(ctx context.Context, workspaceID string, d Fingerprint, now time.Time) View {
-	v := s.memory.Lookup(ctx, workspaceID, d, now)
-	if v.known >= max(d.Previous, 0) || d.Tokens() < worthAsking || now.UnixNano() < s.rest.Load() {
+func (s *Shared) Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View {
+	v := s.memory.Lookup(ctx, workspaceID, fp, now)
+	if v.longestKnown >= max(fp.Previous, 0) || fp.Tokens() < minFetchTokens || now.UnixNano() < s.backoffUntil.Load() {
 		return v
 	}
-	if !s.fetch(ctx, workspaceID, d, now) {
+	if !s.fetch(ctx, workspaceID, fp, now) {
 		return v
 	}
-	return s.memory.Lookup(ctx, workspaceID, d, now)
+	return s.memory.Lookup(ctx, workspaceID, fp, now)
 }
 
-// fetch asks the others about a prompt and reports whether the answer came in time. One that comes later is taken in all
-// the same, for the next turn.
-func (s *Shared) fetch(ctx context.Context, workspaceID string, d Fingerprint, now time.Time) bool {
+// fetch reads a prompt's links from the Remote and reports whether they arrived in time. Later results are still
+// merged for the next turn.
+func (s *Shared) fetch(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) bool {
 	select {
-	case s.reading <- struct{}{}:
+	case s.readSlots <- struct{}{}:
 	default:
-		return false // so many wait already that it will not be in time
+		return false // too many reads in progress to finish in time
 	}
-	places := asked(workspaceID, d)
+	places := linksToFetch(workspaceID, fp)
 	done := make(chan bool, 1)
-	ctx = context.WithoutCancel(ctx) // a client that leaves need not break the connection
+	ctx = context.WithoutCancel(ctx) // a client disconnect must not close the connection to the Remote
 	go func() {
-		defer func() { <-s.reading }()
-		ctx, cancel := context.WithTimeout(ctx, remoteLimit)
+		defer func() { <-s.readSlots }()
+		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 		defer cancel()
 		done <- s.read(ctx, places, seconds(now))
 	}()
-	timer := time.NewTimer(s.budget)
+	timer := time.NewTimer(s.readTimeout)
 	defer timer.Stop()
 	select {
 	case ok := <-done:
 		if !ok {
-			s.rest.Store(now.Add(restAfter).UnixNano())
+			s.backoffUntil.Store(now.Add(readBackoff).UnixNano())
 		}
 		return ok
 	case <-timer.C:
-		s.rest.Store(now.Add(restAfter).UnixNano())
+		s.backoffUntil.Store(now.Add(readBackoff).UnixNano())
 		return false
 	}
 }
 
-func (s *Shared) read(ctx context.Context, places []place, now uint32) bool {
+func (s *Shared) read(ctx context.Context, places []linkKey, now uint32) bool {
 	keys := make([]string, len(places))
 	for i, p := range places {
-		keys[i] = keyOf(p)
+		keys[i] = remoteKey(p)
 	}
 	texts, err := s.remote.Get(ctx, keys)
 	if err != nil || len(texts) != len(keys) {
@@ -117,24 +117,24 @@ func (s *Shared) read(ctx context.Context, places []place, now uint32) bool {
 	return true
 }
 
-// asked are the places that are worth asking others about.
-func asked(workspaceID string, d Fingerprint) []place {
+// linksToFetch returns the links worth reading from the Remote.
+func linksToFetch(workspaceID string, fp Fingerprint) []linkKey {
 	workspace := xxhash.Sum64String(workspaceID)
-	places := make([]place, 0, readLinks+1)
-	from := max(len(d.Links)-readLinks, 0)
+	places := make([]linkKey, 0, readLinks+1)
+	from := max(len(fp.Links)-readLinks, 0)
 	if from > 0 {
-		places = append(places, placeOf(workspace, d.Links[0].Hash))
+		places = append(places, linkKeyOf(workspace, fp.Links[0].Hash))
 	}
-	for _, link := range d.Links[from:] {
-		places = append(places, placeOf(workspace, link.Hash))
+	for _, link := range fp.Links[from:] {
+		places = append(places, linkKeyOf(workspace, link.Hash))
 	}
 	return places
 }
 
 // Record implements Store.
-func (s *Shared) Record(workspaceID string, d Fingerprint, target string, rules Rules, u llm.Usage, now time.Time) {
-	s.memory.Record(workspaceID, d, target, rules, u, now)
-	for _, p := range told(workspaceID, d) {
+func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules Rules, u llm.Usage, now time.Time) {
+	s.memory.Record(workspaceID, fp, target, rules, u, now)
+	for _, p := range linksToPublish(workspaceID, fp) {
 		e, ok := s.memory.get(p)
 		if !ok {
 			continue
@@ -144,47 +144,47 @@ func (s *Shared) Record(workspaceID string, d Fingerprint, target string, rules 
 			continue
 		}
 		select {
-		case s.queue <- Item{Key: keyOf(p), Value: value, Lifetime: lifetime}:
+		case s.queue <- Item{Key: remoteKey(p), Value: value, Lifetime: lifetime}:
 		default:
-			s.lost.Add(1)
+			s.dropped.Add(1)
 		}
 	}
 }
 
-// told are the places that others need to hear of. A target that is warm at the last link is warm at all before it, and
-// the next turn asks for that one; the first is what other conversations share. Marked ones are found by themselves.
-func told(workspaceID string, d Fingerprint) []place {
+// linksToPublish returns the links that other replicas need. A target that has the last link cached has all links
+// before it, and the next turn looks up the last link. Other conversations share the first link. Marked links are
+// cached individually.
+func linksToPublish(workspaceID string, fp Fingerprint) []linkKey {
 	workspace := xxhash.Sum64String(workspaceID)
-	var places []place
-	for i, link := range d.Links {
-		if i == 0 || i == len(d.Links)-1 || link.Mark != Unmarked {
-			places = append(places, placeOf(workspace, link.Hash))
+	var places []linkKey
+	for i, link := range fp.Links {
+		if i == 0 || i == len(fp.Links)-1 || link.Mark != Unmarked {
+			places = append(places, linkKeyOf(workspace, link.Hash))
 		}
 	}
 	return places
 }
 
-// Run tells the others what is recorded, until ctx ends; what waits then is told as well, if that is quick. It returns
-// when nothing of it is running any more.
+// Run publishes records until ctx ends, then publishes one last batch. It returns when no read is in progress.
 func (s *Shared) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case first := <-s.queue:
-			s.tell(ctx, s.batch(first))
+			s.publish(ctx, s.batch(first))
 		}
 	}
 	select {
 	case first := <-s.queue:
-		s.tell(ctx, s.batch(first))
+		s.publish(ctx, s.batch(first))
 	default:
 	}
-	for range readsAtOnce { // holding every place, no read is under way and none can begin
-		s.reading <- struct{}{}
+	for range maxReads { // holding every slot, no read is in progress and none can start
+		s.readSlots <- struct{}{}
 	}
 }
 
-// batch adds to an item what else waits. Of several for a key the last one counts.
+// batch adds the other queued items to the first. The last item of a key wins.
 func (s *Shared) batch(first Item) []Item {
 	items := []Item{first}
 	at := map[string]int{first.Key: 0}
@@ -204,10 +204,10 @@ func (s *Shared) batch(first Item) []Item {
 	return items
 }
 
-func (s *Shared) tell(ctx context.Context, items []Item) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remoteLimit)
+func (s *Shared) publish(ctx context.Context, items []Item) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remoteTimeout)
 	defer cancel()
 	if err := s.remote.Set(ctx, items); err != nil {
-		s.lost.Add(int64(len(items))) // an estimate that is not shared: nothing to repeat or to complain of
+		s.dropped.Add(int64(len(items))) // only an estimate is lost: neither retried nor logged
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// fakeRemote is a Remote in memory that can be slow or broken.
+// fakeRemote is an in-memory Remote that can be slow or fail.
 type fakeRemote struct {
 	mu     sync.Mutex
 	items  map[string]string
@@ -67,7 +67,7 @@ func (f *fakeRemote) Set(_ context.Context, items []Item) error {
 	return nil
 }
 
-// handsOver lets two replicas take turns in a conversation; settle waits until what was recorded is told.
+// handsOver alternates the turns of a conversation between two replicas; settle waits until records are published.
 func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func()) {
 	t.Helper()
 	lengths := []int64{2000, 3000}
@@ -94,7 +94,7 @@ func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func(
 	}
 }
 
-// bubble runs two replicas on a fake remote, with time that is not real.
+// bubble runs two replicas on a fake remote with simulated time.
 func bubble(t *testing.T, test func(t *testing.T, f *fakeRemote, replicas [2]*Shared)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,14 +112,14 @@ func bubble(t *testing.T, test func(t *testing.T, f *fakeRemote, replicas [2]*Sh
 	})
 }
 
-func TestReplicasKnow(t *testing.T) {
+func TestReplicasShareLinks(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, _ *fakeRemote, replicas [2]*Shared) {
 		handsOver(t, "ws", replicas, synctest.Wait)
 	})
 }
 
-func TestItsOwnMemoryComesFirst(t *testing.T) {
+func TestLookupUsesMemoryFirst(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		first, next := chain(1, 2000, 3000), chain(1, 2000, 3000, 3300, 5000)
@@ -135,7 +135,7 @@ func TestItsOwnMemoryComesFirst(t *testing.T) {
 	})
 }
 
-func TestASlowRemoteIsNotWaitedFor(t *testing.T) {
+func TestSlowRemoteDoesNotDelayLookup(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		d, next := chain(1, 2000, 3000), chain(1, 2000, 3000, 3300, 5000)
@@ -145,29 +145,29 @@ func TestASlowRemoteIsNotWaitedFor(t *testing.T) {
 
 		began := time.Now()
 		v := replicas[1].Lookup(t.Context(), "ws", next, began)
-		if took := time.Since(began); took != readBudget || v.CacheHit("p/m", openAI).Held != 0 {
-			t.Errorf("after %v held %d, want nothing after %v", took, v.CacheHit("p/m", openAI).Held, readBudget)
+		if took := time.Since(began); took != readTimeout || v.CacheHit("p/m", openAI).Held != 0 {
+			t.Errorf("after %v held %d, want nothing after %v", took, v.CacheHit("p/m", openAI).Held, readTimeout)
 		}
 		began = time.Now()
 		replicas[1].Lookup(t.Context(), "ws", chain(700, 2000, 3000), began)
 		if took := time.Since(began); took != 0 {
-			t.Errorf("the next request waited %v, want the remote left alone", took)
+			t.Errorf("the next request waited %v, want no read during the backoff", took)
 		}
-		time.Sleep(50 * time.Millisecond) // the answer comes late and is not lost
+		time.Sleep(50 * time.Millisecond) // the late result is still merged
 		if w := replicas[1].Lookup(t.Context(), "ws", next, time.Now()).CacheHit("p/m", openAI); w.Held != 2944 {
 			t.Errorf("held %d after the late answer, want 2944", w.Held)
 		}
 		f.set(func(f *fakeRemote) { f.delay = 0 })
-		time.Sleep(restAfter)
+		time.Sleep(readBackoff)
 		reads := f.reads
 		replicas[1].Lookup(t.Context(), "ws", chain(800, 2000, 3000), time.Now())
 		if f.reads != reads+1 {
-			t.Error("after a rest the remote is not asked again")
+			t.Error("the remote is not read after the backoff")
 		}
 	})
 }
 
-func TestABrokenRemoteLosesOnlyWhatOthersWouldKnow(t *testing.T) {
+func TestFailingRemoteKeepsLocalMemory(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		f.set(func(f *fakeRemote) { f.broken = true })
@@ -178,13 +178,13 @@ func TestABrokenRemoteLosesOnlyWhatOthersWouldKnow(t *testing.T) {
 		if w := replicas[0].Lookup(t.Context(), "ws", next, time.Now()).CacheHit("p/m", openAI); w.Held != 2944 {
 			t.Errorf("its own memory holds %d, want 2944", w.Held)
 		}
-		if replicas[0].Lost() != 2 {
-			t.Errorf("lost %d links, want 2", replicas[0].Lost())
+		if replicas[0].Dropped() != 2 {
+			t.Errorf("lost %d links, want 2", replicas[0].Dropped())
 		}
 	})
 }
 
-func TestWhatIsForgottenIsForgottenEverywhere(t *testing.T) {
+func TestPublishedLinksExpire(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		d := chain(1, 2000, 3000)
@@ -205,7 +205,7 @@ func TestWhatIsForgottenIsForgottenEverywhere(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsAtTheEndIsTold(t *testing.T) {
+func TestRunPublishesQueueOnShutdown(t *testing.T) {
 	t.Parallel()
 	f := newFakeRemote()
 	s := NewShared(NewMemory(100), f)
@@ -214,7 +214,7 @@ func TestWhatWaitsAtTheEndIsTold(t *testing.T) {
 	s.Record("ws", chain(1, 2000, 3000), "p/m", openAI, llm.Usage{Estimated: true}, time.Now())
 	s.Run(ctx)
 	if len(f.items) != 2 {
-		t.Errorf("%d items were told, want 2", len(f.items))
+		t.Errorf("%d items were published, want 2", len(f.items))
 	}
 	s.Lookup(t.Context(), "ws", chain(90, 2000, 3000), time.Now())
 	if f.reads != 0 {
@@ -222,14 +222,14 @@ func TestWhatWaitsAtTheEndIsTold(t *testing.T) {
 	}
 }
 
-func TestAFullQueueHoldsNobodyUp(t *testing.T) {
+func TestFullQueueDoesNotBlockRecord(t *testing.T) {
 	t.Parallel()
-	s := NewShared(NewMemory(100), newFakeRemote()) // nobody runs it
+	s := NewShared(NewMemory(100), newFakeRemote()) // without Run
 	for range queueSize {
 		s.Record("ws", chain(1, 2000, 3000), "p/m", openAI, llm.Usage{Estimated: true}, noon)
 	}
-	if s.Lost() != queueSize {
-		t.Errorf("lost %d, want %d", s.Lost(), queueSize)
+	if s.Dropped() != queueSize {
+		t.Errorf("lost %d, want %d", s.Dropped(), queueSize)
 	}
 }
 
@@ -239,15 +239,15 @@ func FuzzMerge(f *testing.F) {
 	f.Add("2 1 1 p")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, d, at := NewMemory(100), chain(1, 5000), seconds(noon)
-		p := asked("ws", d)[0]
+		p := linksToFetch("ws", d)[0]
 		m.merge(p, text, at)
 		e, ok := m.get(p)
 		if !ok {
 			return
 		}
 		for _, until := range e.until {
-			if until != 0 && (until <= at || until-at > uint32(longestTTL/time.Second)) {
-				t.Fatalf("%q is warm until %d", text, until)
+			if until != 0 && (until <= at || until-at > uint32(maxLifetime/time.Second)) {
+				t.Fatalf("%q is cached until %d", text, until)
 			}
 		}
 		again, lifetime := m.encode(&e, at)

@@ -8,39 +8,38 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Store remembers what targets have read. It is safe for concurrent use. Workspaces share nothing in it but how well each
-// target keeps what it should, which is a fact about the provider as its speed is.
+// Store remembers which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
+// of each target, which is a property of the provider.
 type Store interface {
-	// Lookup tells what targets have warm of a prompt. It waits for the network at most a few milliseconds, and knows
-	// less rather than fail.
-	Lookup(ctx context.Context, workspaceID string, d Fingerprint, now time.Time) View
-	// Record notes that a target has read a prompt, and what it reported of it. now is when it was sent the prompt: its
-	// cache counts from there, however long the answer takes. A target named by Baseline is taken to have read it as well,
-	// whatever was used.
-	Record(workspaceID string, d Fingerprint, target string, rules Rules, u llm.Usage, now time.Time)
+	// Lookup returns what targets have cached of a prompt. It waits a few milliseconds for the network at most and
+	// never fails: without the network it returns less.
+	Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View
+	// Record stores that a target has read a prompt and the usage it reported. now is the time the prompt was sent,
+	// because cache lifetimes start there. A target named by Baseline counts as having read the prompt regardless of
+	// the usage.
+	Record(workspaceID string, fp Fingerprint, target string, rules Rules, u llm.Usage, now time.Time)
 }
 
-// virtual begins the names of targets that were never asked.
-const virtual = "baseline:"
+// baselinePrefix starts the names of targets that stand for a baseline model.
+const baselinePrefix = "baseline:"
 
-// Baseline names the target that stands for a model that would have answered every turn.
-func Baseline(model string) string { return virtual + model }
+// Baseline returns the target name of a baseline model that is assumed to have served every turn.
+func Baseline(model string) string { return baselinePrefix + model }
 
-func isVirtual(target string) bool { return strings.HasPrefix(target, virtual) }
+func isBaseline(target string) bool { return strings.HasPrefix(target, baselinePrefix) }
 
-// CacheHit is what a target has warm of a prompt, in tokens of the digest's own count.
+// CacheHit is the cached prefix that a target is expected to have, in tokens of the fingerprint's estimate.
 type CacheHit struct {
-	Prompt int64     `json:"prompt"`          // the whole prompt
-	Held   int64     `json:"held,omitempty"`  // what the target should have, by its rules
-	Tokens int64     `json:"tokens"`          // what is expected to be read from there: Held, less what experience takes off
-	Writes int64     `json:"write,omitempty"` // expected to be written at a price of its own
-	Long   bool      `json:"long,omitempty"`  // and for an hour
-	Until  time.Time `json:"until,omitzero"`  // when it is gone, unless it is used before
-	Chance float64   `json:"chance,omitempty"`
+	Prompt  int64     `json:"prompt"`          // whole prompt
+	Held    int64     `json:"held,omitempty"`  // cached prefix by the provider's rules
+	Tokens  int64     `json:"tokens"`          // expected cache read: Held times HitRate
+	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
+	Long    bool      `json:"long,omitempty"`  // written for one hour
+	Until   time.Time `json:"until,omitzero"`  // expiry without further use
+	HitRate float64   `json:"chance,omitempty"`
 }
 
-// Usage splits a prompt of this many tokens, in the target's own count, into what is expected to be read fresh, from the
-// cache, and written to it.
+// Usage splits a prompt, in the target's own token count, into the expected fresh, cached and written tokens.
 func (w CacheHit) Usage(prompt int64) llm.Usage {
 	if w.Prompt <= 0 || prompt <= 0 {
 		return llm.Usage{Input: max(prompt, 0)}

@@ -4,72 +4,72 @@ import (
 	"time"
 )
 
-// hits bounds how many targets a view tells of: those that have most of the prompt.
+// maxHits bounds how many targets a view lists.
 const maxHits = 16
 
-// hit is the longest beginning of a prompt that a target has warm.
+// hit is the longest prefix of a prompt that a target has cached.
 type hit struct {
 	target uint16
 	link   int16
 	until  uint32
 }
 
-// View is what is known about a prompt at one moment. The zero value knows nothing.
+// View is the cache state of a prompt at one moment. The zero value has no hits.
 type View struct {
-	digest Fingerprint
-	names  *names
-	hits   [maxHits]hit
-	count  int
-	known  int // the longest link that is known, -1 for none
-	turns  int
-	last   uint16
-	noted  [slots]uint16 // targets of an entry that all have hits
+	fingerprint  Fingerprint
+	names        *targetTable
+	hits         [maxHits]hit
+	count        int
+	longestKnown int // longest known link, or -1
+	turns        int
+	last         uint16
+	covered      [slots]uint16 // targets of an entry that all have hits already
 }
 
-// take notes what an entry tells of a link. Links come longest first.
-func (v *View) take(link int, e *entry, now uint32) {
-	warm := v.targets(link, e, now)
-	if e.turn > 0 && now < e.seen+uint32(idle/time.Second) {
-		warm = true
+// addEntry adds the entry of a link. Links are added longest first.
+func (v *View) addEntry(link int, e *entry, now uint32) {
+	live := v.addTargets(link, e, now)
+	if e.turn > 0 && now < e.seen+uint32(idleTimeout/time.Second) {
+		live = true
 		if v.last == 0 {
 			v.last = e.last
 		}
-		if v.turns == 0 && link < len(v.digest.Links)-1 { // the whole prompt itself is a repeat, not a turn before it
+		if v.turns == 0 && link < len(v.fingerprint.Links)-1 { // the entry of the whole prompt is a repeat, not an earlier turn
 			v.turns = int(e.turn)
 		}
 	}
-	if warm && v.known < 0 {
-		v.known = link
+	if live && v.longestKnown < 0 {
+		v.longestKnown = link
 	}
 }
 
-// targets notes who has a link warm, and reports whether anybody has.
-func (v *View) targets(link int, e *entry, now uint32) bool {
-	if e.targets == v.noted && v.count > 0 {
-		return true // all of them have more than this link
+// addTargets adds the targets that have a link cached and reports whether there are any.
+func (v *View) addTargets(link int, e *entry, now uint32) bool {
+	if e.targets == v.covered && v.count > 0 {
+		return true // all of them already have a longer prefix
 	}
-	warm, all := false, true
+	cached, all := false, true
 	for i, target := range e.targets {
 		if target == 0 {
 			break
 		}
 		if e.until[i] > now {
-			warm = true
+			cached = true
 			v.add(hit{target, int16(link), e.until[i]})
 		} else {
 			all = false
 		}
 	}
-	if warm && all {
-		v.noted = e.targets
+	if cached && all {
+		v.covered = e.targets
 	}
-	return warm
+	return cached
 }
 
 func (v *View) add(h hit) {
 	for i := range v.hits[:v.count] {
 		if v.hits[i].target == h.target {
-			return // with a longer beginning
+			return // has a longer prefix
 		}
 	}
 	if v.count < maxHits {
@@ -78,13 +78,15 @@ func (v *View) add(h hit) {
 	}
 }
 
-// Turns is how many turns of the conversation came before this one, as far as is known.
+// Turns returns the number of known earlier turns of the conversation.
 func (v View) Turns() int { return v.turns }
 
-// Repeats reports whether this very prompt was read before, not long ago.
-func (v View) Repeats() bool { return len(v.digest.Links) > 0 && v.known == len(v.digest.Links)-1 }
+// Repeats reports whether the same prompt was sent recently.
+func (v View) Repeats() bool {
+	return len(v.fingerprint.Links) > 0 && v.longestKnown == len(v.fingerprint.Links)-1
+}
 
-// Last is the target that served the previous turn; empty when unknown.
+// Last returns the target that served the previous turn, or "".
 func (v View) Last() string {
 	if v.names == nil {
 		return ""
@@ -92,25 +94,25 @@ func (v View) Last() string {
 	return v.names.name(v.last)
 }
 
-// CacheHit tells what a target has warm of the prompt. rules are the target's own.
+// CacheHit returns the expected cached prefix at a target with these rules.
 func (v View) CacheHit(target string, rules Rules) CacheHit {
-	w := CacheHit{Prompt: v.digest.Tokens()}
-	if rules.Reach == Nothing || w.Prompt == 0 {
+	w := CacheHit{Prompt: v.fingerprint.Tokens()}
+	if rules.Granularity == NoCache || w.Prompt == 0 {
 		return w
 	}
 	if id, ok := v.id(target); ok {
-		w.Chance = v.names.chance(id, rules)
-		if isVirtual(target) {
-			w.Chance = 1 // nobody was asked, so nobody ever failed: the baseline gets the benefit
+		w.HitRate = v.names.hitRate(id, rules)
+		if isBaseline(target) {
+			w.HitRate = 1 // a baseline is never called and so never misses: assume a perfect cache
 		}
 		if h, ok := v.hit(id); ok {
-			w.Held = v.held(int(h.link), rules)
+			w.Held = v.cachedTokens(int(h.link), rules)
 			if w.Held > 0 {
 				w.Until = time.Unix(int64(h.until), 0)
 			}
 		}
 	}
-	w.Tokens = int64(float64(w.Held)*w.Chance + 0.5)
+	w.Tokens = int64(float64(w.Held)*w.HitRate + 0.5)
 	w.Writes, w.Long = v.writes(rules, w.Tokens)
 	return w
 }
@@ -131,10 +133,10 @@ func (v View) hit(target uint16) (hit, bool) {
 	return hit{}, false
 }
 
-// held is how much of the prompt a target may read that has everything up to a link.
-func (v View) held(link int, rules Rules) int64 {
-	tokens := v.digest.Links[link].Tokens
-	if rules.Reach == Marks && !v.reached(link, rules.Lookback) {
+// cachedTokens returns how many tokens a target can read that has everything up to a link cached.
+func (v View) cachedTokens(link int, rules Rules) int64 {
+	tokens := v.fingerprint.Links[link].Tokens
+	if rules.Granularity == Marks && !v.isReachable(link, rules.Lookback) {
 		return 0
 	}
 	if rules.Step > 0 {
@@ -146,29 +148,29 @@ func (v View) held(link int, rules Rules) int64 {
 	return tokens
 }
 
-// reached reports whether the prompt has a mark from which a kept link is found.
-func (v View) reached(link, lookback int) bool {
-	for i := link; i < len(v.digest.Links); i++ {
-		if v.digest.Links[i].Mark != Unmarked && (lookback == 0 || i-link <= lookback) {
+// isReachable reports whether the prompt has a mark from which the provider finds the cached link.
+func (v View) isReachable(link, lookback int) bool {
+	for i := link; i < len(v.fingerprint.Links); i++ {
+		if v.fingerprint.Links[i].Mark != Unmarked && (lookback == 0 || i-link <= lookback) {
 			return true
 		}
 	}
 	return false
 }
 
-// writes is how much of the prompt is written to the cache, at a price, when so much is read from it.
+// writes returns how much of the prompt is written to the cache and billed, when read tokens are read from it.
 func (v View) writes(rules Rules, read int64) (tokens int64, long bool) {
 	if !rules.Writes {
 		return 0, false
 	}
-	end := len(v.digest.Links) - 1
-	if rules.Reach == Marks || v.digest.MarksOnly {
-		for end >= 0 && v.digest.Links[end].Mark == Unmarked {
+	end := len(v.fingerprint.Links) - 1
+	if rules.Granularity == Marks || v.fingerprint.MarksOnly {
+		for end >= 0 && v.fingerprint.Links[end].Mark == Unmarked {
 			end--
 		}
 	}
-	if end < 0 || v.digest.Links[end].Tokens < rules.Minimum {
+	if end < 0 || v.fingerprint.Links[end].Tokens < rules.Minimum {
 		return 0, false
 	}
-	return max(v.digest.Links[end].Tokens-read, 0), rules.Long > 0 && v.digest.Links[end].Mark == LongMark
+	return max(v.fingerprint.Links[end].Tokens-read, 0), rules.Long > 0 && v.fingerprint.Links[end].Mark == LongMark
 }

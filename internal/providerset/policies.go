@@ -22,8 +22,8 @@ const instanceSet = "instance"
 
 // World says what policies may name: every model, vendor and offer that the catalog knows, whether its provider is set up
 // or not, and what this instance has besides. A rule against a provider stays right while the provider has no credential.
-func (f *Set) World() policy.World {
-	w := policy.World{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
+func (f *Set) World() policy.Inventory {
+	w := policy.Inventory{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
 	for _, m := range f.Catalog.Models() {
 		w.Models = append(w.Models, m.Name)
 	}
@@ -56,7 +56,7 @@ func (f *Set) canonical(name string) (string, bool) {
 }
 
 // ReadPolicies reads the policies of a configuration; nil when there are none. The error is a *config.Problems.
-func ReadPolicies(loaded *config.Loaded, w policy.World) (*policy.Set, error) {
+func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
 		return nil, nil //nolint:nilnil // the nil Set has no policies

@@ -101,7 +101,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	}
 	for _, t := range p.Targets {
 		set := b.Book.Find(t.Provider, t.Model.Name)
-		if set != nil && set.ByHand() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
+		if set != nil && set.Manual() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
 			t.Price, f.Priced[t.ID()] = set.Price, true // also where the catalog has no say: on this machine, in the simulator
 		}
 	}

@@ -187,7 +187,7 @@ func (m maker) policies(snap *route.Snapshot) *policy.Set {
 	return policy.Join(part("instance"), part("workspace"))
 }
 
-func (m maker) policy(name string, names policy.World) policy.Policy {
+func (m maker) policy(name string, names policy.Inventory) policy.Policy {
 	p := policy.Policy{Name: name, When: pick(m, "", "", `request.task == "code"`, `request.tokens > 2000 && request.stream`,
 		`key.tags["team"] == "infra"`, `time.hour < 8`, `request.metadata["tier"] == "free"`, `request.language == "de" || request.tools`)}
 	if m.chance(0.1) {

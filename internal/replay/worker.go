@@ -163,7 +163,7 @@ func (w *worker) chance(model string) *float64 {
 	if live.Corrections != nil {
 		best = live.Corrections.Ability(model, best)
 	}
-	chance := predict.Success(&in.Features, best).Chance
+	chance := predict.Success(&in.Features, best).Probability
 	return &chance
 }
 

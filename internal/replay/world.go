@@ -96,7 +96,7 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 	}
 	return kept(l.policies, [2]string{version, snap.Version()}, func() (*policy.Set, error) {
 		names := NamesOf(snap, l.zone)
-		names.Open = true // what they name was there when they were saved, or was switched off when it went
+		names.AllowUnknown = true // what they name was there when they were saved, or was switched off when it went
 		var joined *policy.Set
 		for part := range strings.SplitSeq(version, "+") {
 			body, err := l.archive.KeptVersion(ctx, Policies, part)
@@ -143,8 +143,8 @@ func kept[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, err
 }
 
 // NamesOf lists what policies may name where these targets are to be had. zone may be nil.
-func NamesOf(snap *route.Snapshot, zone func(string) (*time.Location, error)) policy.World {
-	w := policy.World{Zone: zone, Canonical: func(name string) (string, bool) {
+func NamesOf(snap *route.Snapshot, zone func(string) (*time.Location, error)) policy.Inventory {
+	w := policy.Inventory{Zone: zone, Canonical: func(name string) (string, bool) {
 		m, ok := snap.Catalog.Model(name)
 		if !ok {
 			return "", false

@@ -91,7 +91,7 @@ func rulesOf(t testing.TB, n int) *policy.Set {
 	if n == 0 {
 		return nil
 	}
-	set, problems := policy.Parse("workspace", []byte(b.String()), policy.World{Open: true})
+	set, problems := policy.Parse("workspace", []byte(b.String()), policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

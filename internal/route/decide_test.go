@@ -182,7 +182,7 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 
 // atMost is a policy against requests that cost more.
 func atMost(t *rapid.T, cents int) *policy.Set {
-	set, problems := policy.Parse("test", fmt.Appendf(nil, "policies: [{name: limit, max_cost_usd: %.2f}]", float64(cents)/100), policy.World{Open: true})
+	set, problems := policy.Parse("test", fmt.Appendf(nil, "policies: [{name: limit, max_cost_usd: %.2f}]", float64(cents)/100), policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -66,7 +66,7 @@ func factsOf(in *Input) *policy.Facts {
 
 // restrict reports whether the rules can change the choice.
 func (r *rules) restrict() bool {
-	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Narrows()
+	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
 }
 
 // maxOutput returns the lower of the output limits of caller and policies; 0 for no limit.
@@ -92,7 +92,7 @@ func (r *rules) objective(asked Objective) Objective {
 
 // forbid reports whether policies exclude a target, and sets why.
 func (r *rules) forbid(one *candidate, why *Exclusion) bool {
-	if !r.Narrows() {
+	if !r.Restricts() {
 		return false
 	}
 	x := r.Excludes(one.Provider, one.Model, one.target.Tags)
@@ -136,7 +136,7 @@ func (r *rules) reason(alone *candidate) string {
 	if r.Pin.IsSet() {
 		return r.Pin.Policy
 	}
-	if r.Narrows() {
+	if r.Restricts() {
 		if x := r.Excludes(alone.Provider, alone.Model, alone.target.Tags); x != nil {
 			return x.Policy
 		}

@@ -249,7 +249,7 @@ func readWarm(t *testing.T, text string) map[string]CacheHit {
 
 func readPolicies(t *testing.T, text []byte) *policy.Set {
 	t.Helper()
-	set, problems := policy.Parse("test", text, policy.World{Open: true})
+	set, problems := policy.Parse("test", text, policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -24,7 +24,7 @@ func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
 		p.Targets = append(p.Targets, &provider.Target{Provider: "p", Model: &catalog.Model{Name: name, Op: llm.Chat}, Price: &catalog.Price{Input: 1e9, Output: 1e9}})
 	}
 	snap := NewSnapshot(known, []*provider.Provider{p}, nil)
-	pin, problems := policy.Parse("test", []byte("policies: [{name: pin, pin: c}]"), policy.World{Open: true})
+	pin, problems := policy.Parse("test", []byte("policies: [{name: pin, pin: c}]"), policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -64,7 +64,7 @@ func (r *ranking) qualityTarget() QualityTarget {
 	best := 0.0
 	for i := range r.snap.models {
 		if m := &r.snap.models[i]; m.model.Op == llm.Chat && !m.model.Deprecated {
-			best = max(best, r.successOf(i).Chance)
+			best = max(best, r.successOf(i).Probability)
 		}
 	}
 	return QualityTarget{Best: round(best), Target: round(best * r.weights.qualityShare)}
@@ -99,7 +99,7 @@ func (r *ranking) score(one *candidate) {
 	}
 	if r.in.Op == llm.Chat || r.in.Op == llm.Complete {
 		success := r.successOf(one.model)
-		one.Quality, one.Spread = round(success.Chance), round(success.Spread)
+		one.Quality, one.Spread = round(success.Probability), round(success.Spread)
 	}
 	latency := expectedLatency(one.Seen, one.Output)
 	one.Latency = latency.Milliseconds()

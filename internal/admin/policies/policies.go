@@ -170,7 +170,7 @@ func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (poli
 // written parses a saved source, even if it refers to removed names.
 func (a *handlers) written(source string) []policy.Policy {
 	world := a.Policies.World()
-	world.Open = true
+	world.AllowUnknown = true
 	set, _ := policy.Parse(workspaceSet, []byte(source), world)
 	return set.Policies()
 }

@@ -11,51 +11,51 @@ import (
 	"fairlead/internal/llm"
 )
 
-// State says what becomes of a row of a price list.
+// State is the result of comparing a row of a price list with the catalog.
 type State string
 
-// The states of a change. New and changed prices are accepted.
+// The states of a change. New and changed prices are applied.
 const (
-	New     State = "new"     // the catalog had no price
-	Changed State = "changed" // it had another one
-	Refused State = "refused" // it is not to be trusted; the reason says why
-	Kept    State = "kept"    // somebody set the price by hand, and that stays
+	New      State = "new"      // no price in the catalog
+	Changed  State = "changed"  // another price in the catalog
+	Rejected State = "rejected" // implausible; Reason says why
+	Kept     State = "kept"     // set manually, not changed
 )
 
-// jump is how many times dearer or cheaper a price may become without being asked about.
-const jump = 5
+// maxFactor is the largest change of a rate that is accepted by default.
+const maxFactor = 5
 
-// Options say what is accepted.
+// Options control which changes are accepted.
 type Options struct {
-	At        time.Time // when the list was read
-	Jumps     bool      // also prices that become five times as high or low
-	NewModels bool      // also models that the catalog does not know
+	At        time.Time // time the list was read
+	Jumps     bool      // accept changes by more than maxFactor
+	NewModels bool      // accept models that are not in the catalog
 }
 
-// Change is one price that the list has and the catalog has not.
+// Change is a difference between a price list and the catalog.
 type Change struct {
 	State    State
 	Provider string
 	Model    string
-	Old      *catalog.Price // the card in force; nil when there was none
-	New      *catalog.Price // the card it would become; nil when the list has none
-	Factor   float64        // how many times higher or lower the rate is that changes most; 0 without an old one
-	Reason   string         // for those refused and kept
+	Old      *catalog.Price // current price; nil if there is none
+	New      *catalog.Price // resulting price; nil if the list has none
+	Factor   float64        // largest factor by which a rate changes; 0 without an old price
+	Reason   string         // for rejected and kept prices
 
 	row      Row
-	upstream string // of an offer that is new
+	upstream string // name of a new offer at its provider
 	newModel bool
 }
 
-// Diff is what a list would change.
+// Diff is the set of changes that a list would make.
 type Diff struct {
 	Source    string
-	Changes   []Change // by provider, then model
+	Changes   []Change // sorted by provider, then model
 	Unchanged int
-	Unknown   int // models that the catalog does not know, left out
+	Unknown   int // number of skipped models that are not in the catalog
 }
 
-// Count is how many changes have the state.
+// Count returns the number of changes in a state.
 func (d Diff) Count(s State) int {
 	n := 0
 	for _, c := range d.Changes {
@@ -66,7 +66,7 @@ func (d Diff) Count(s State) int {
 	return n
 }
 
-// Compare says what the rows of a list would change in the catalog.
+// Compare returns the changes that the rows of a list would make to the catalog.
 func Compare(source string, rows []Row, c *catalog.Catalog, o Options) Diff {
 	m := comparison{catalog: c, options: o, offers: map[string]catalog.Offer{}, taken: map[string]bool{}}
 	m.diff.Source = source
@@ -76,7 +76,7 @@ func Compare(source string, rows []Row, c *catalog.Catalog, o Options) Diff {
 	}
 	for i, row := range rows {
 		if i > 0 && key(rows[i-1].Provider, rows[i-1].ID) == key(row.Provider, row.ID) {
-			continue // listed twice: the first is as good as the second
+			continue // duplicate row: keep the first
 		}
 		m.add(row)
 	}
@@ -89,16 +89,16 @@ func Compare(source string, rows []Row, c *catalog.Catalog, o Options) Diff {
 type comparison struct {
 	catalog *catalog.Catalog
 	options Options
-	offers  map[string]catalog.Offer // by provider and the provider's own name of the model
+	offers  map[string]catalog.Offer // by provider and upstream name
 	taken   map[string]bool          // provider and model of every offer
 	diff    Diff
 }
 
 func key(provider, name string) string { return provider + "\x00" + strings.ToLower(name) }
 
-// add finds what the row is about: an offer under the provider's own name, else a model of exactly this name that the
-// provider did not offer yet. Names that lead to a model in another way, as aliases and dated ids do, may be priced
-// otherwise, so they never price it.
+// add matches the row with an offer by its upstream name, or with a model of exactly this name that the provider does
+// not offer yet. Names that match in other ways, such as aliases and dated IDs, may have another price and are
+// skipped.
 func (m *comparison) add(row Row) {
 	if offer, ok := m.offers[key(row.Provider, row.ID)]; ok {
 		m.compare(row, offer.Model, "", offer.Price)
@@ -108,9 +108,9 @@ func (m *comparison) add(row Row) {
 	model, known := m.catalog.Model(name)
 	switch {
 	case known && model.Name != name:
-		m.diff.Unknown++ // an alias, or a snapshot of its own
+		m.diff.Unknown++ // an alias or a snapshot
 	case known && m.taken[key(row.Provider, name)]:
-		m.diff.Unknown++ // the same model in another way, such as through a region
+		m.diff.Unknown++ // another route to the same model, such as a region
 	case known && model.Op == row.Op:
 		m.taken[key(row.Provider, name)] = true
 		m.compare(row, model.Name, row.ID, nil)
@@ -120,21 +120,21 @@ func (m *comparison) add(row Row) {
 		m.diff.Unknown++
 	default:
 		m.taken[key(row.Provider, name)] = true
-		m.introduce(row, name)
+		m.addNew(row, name)
 	}
 }
 
-// compare judges the price of a model that is known.
+// compare compares the price of a known model.
 func (m *comparison) compare(row Row, model, upstream string, known *catalog.Price) {
 	if of, ok := m.catalog.Model(model); ok {
-		row.Op = of.Op // lists guess what embeds
+		row.Op = of.Op // lists are unreliable about embeddings
 	}
 	change := Change{Provider: row.Provider, Model: model, upstream: upstream, row: row}
 	if known != nil {
 		change.Old = known.During(m.options.At)
 	}
 	if row.Price != nil {
-		change.New = merged(change.Old, row.Price, m.options.At)
+		change.New = merge(change.Old, row.Price, m.options.At)
 	}
 	if row.Op == llm.Embed && change.New != nil {
 		change.New.Output = 0
@@ -147,60 +147,60 @@ func (m *comparison) compare(row Row, model, upstream string, known *catalog.Pri
 	if list := m.catalog.ListPrice(model); reference == nil && list != nil {
 		reference = list.During(m.options.At)
 	}
-	m.judge(&change, reference)
+	m.classify(&change, reference)
 	m.diff.Changes = append(m.diff.Changes, change)
 }
 
-// introduce judges the price of a model that is new.
-func (m *comparison) introduce(row Row, name string) {
+// addNew adds the price of a new model.
+func (m *comparison) addNew(row Row, name string) {
 	change := Change{Provider: row.Provider, Model: name, row: row, newModel: true}
 	if row.Price != nil {
-		change.New = merged(nil, row.Price, m.options.At)
+		change.New = merge(nil, row.Price, m.options.At)
 	}
-	m.judge(&change, nil)
-	if change.State == Refused {
-		m.diff.Unknown++ // nothing was lost
+	m.classify(&change, nil)
+	if change.State == Rejected {
+		m.diff.Unknown++ // no usable price
 		return
 	}
 	m.diff.Changes = append(m.diff.Changes, change)
 }
 
-func (m *comparison) judge(c *Change, reference *catalog.Price) {
+func (m *comparison) classify(c *Change, reference *catalog.Price) {
 	c.State = New
 	if c.Old != nil {
 		c.State = Changed
 	}
 	if c.New != nil && c.New.Input > 0 && reference != nil {
-		c.Factor = furthest(reference, c.New)
+		c.Factor = largestFactor(reference, c.New)
 	}
 	switch why := implausible(c.row.Op, c.New); {
 	case c.Old != nil && c.Old.Source == catalog.OverrideSource:
-		c.State, c.Reason = Kept, "set by hand"
+		c.State, c.Reason = Kept, "set manually"
 	case why != "":
-		c.State, c.Reason = Refused, why
-	case c.Factor >= jump && !m.options.Jumps:
-		c.State, c.Reason = Refused, fmt.Sprintf("differs %.3g times", c.Factor)
+		c.State, c.Reason = Rejected, why
+	case c.Factor >= maxFactor && !m.options.Jumps:
+		c.State, c.Reason = Rejected, fmt.Sprintf("changes by a factor of %.3g", c.Factor)
 	}
 }
 
-// implausible says what is wrong with a price, or nothing.
+// implausible returns why a price cannot be right, or "".
 func implausible(op llm.Op, p *catalog.Price) string {
 	switch {
 	case p == nil:
 		return "no price"
 	case p.Input == 0 || (op == llm.Chat && p.Output == 0):
-		return "a price of zero"
+		return "price is zero"
 	case p.CacheRead != nil && *p.CacheRead > p.Input:
-		return "reading the cache dearer than reading anew"
-	case or(p.CacheWrite, 0) > 4*p.Input, or(p.CacheWriteLong, 0) > 4*p.Input:
-		return "writing a cache far dearer than reading"
+		return "cached input costs more than input"
+	case rateOr(p.CacheWrite, 0) > 4*p.Input, rateOr(p.CacheWriteLong, 0) > 4*p.Input:
+		return "cache writes cost far more than input"
 	case op == llm.Chat && p.Output < p.Input/4:
-		return "output much cheaper than input"
+		return "output costs much less than input"
 	}
 	return ""
 }
 
-// Apply puts the accepted changes into the book. The catalog is the one they were compared with.
+// Apply adds the accepted changes to the price history. c is the catalog they were compared with.
 func (d Diff) Apply(b *catalog.PriceHistory, c *catalog.Catalog, at time.Time) {
 	for _, change := range d.Changes {
 		if change.State != New && change.State != Changed {

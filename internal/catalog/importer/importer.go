@@ -1,5 +1,5 @@
-// Package importer reads the price lists that others publish and says what they would change in a catalog. It fetches and
-// stores nothing: text comes in, and accepted prices go into a catalog.Book.
+// Package importer reads public price lists and computes the changes they would make to a catalog. It performs no
+// I/O: it takes the text of a list and returns accepted prices for a catalog.PriceHistory.
 package importer
 
 import (
@@ -15,16 +15,16 @@ import (
 	"fairlead/internal/money"
 )
 
-// The lists that can be read.
+// The supported price lists.
 const (
 	LiteLLM   = "litellm"
 	ModelsDev = "models.dev"
 )
 
-// Sources lists them.
+// Sources lists the supported price lists.
 func Sources() []string { return []string{LiteLLM, ModelsDev} }
 
-// Address is where a list is published.
+// Address returns the URL of a list.
 func Address(source string) string {
 	if source == LiteLLM {
 		return "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json"
@@ -32,10 +32,10 @@ func Address(source string) string {
 	return "https://models.dev/api.json"
 }
 
-// Row is one model at one provider as a list has it. Provider is our name of it; unknown facts are zero.
+// Row is one model at one provider in a list. Provider is our name for it; unknown facts are zero.
 type Row struct {
 	Provider   string
-	ID         string // as the provider knows it
+	ID         string // name at the provider
 	Op         llm.Op
 	Needs      string // as in catalog.Offer
 	Price      *catalog.Price
@@ -47,12 +47,12 @@ type Row struct {
 }
 
 var (
-	errSource = errors.New("no such price list")
-	errShape  = errors.New("not a list of this kind")
+	errSource = errors.New("unknown price list")
+	errShape  = errors.New("unexpected format")
 )
 
-// Read parses a list. Entries that are no chat or embedding models of a provider that we know are left out; an entry that
-// cannot be read is left out too, because one slip must not cost all the others.
+// Read parses a list. It skips entries that are not chat or embedding models of a known provider, and malformed
+// entries, so that one error does not lose the rest.
 func Read(source string, text []byte) ([]Row, error) {
 	var rows []Row
 	var err error
@@ -65,10 +65,10 @@ func Read(source string, text []byte) ([]Row, error) {
 		return nil, fmt.Errorf("%q: %w", source, errSource)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the price list of %s: %w", source, err)
+		return nil, fmt.Errorf("read price list %s: %w", source, err)
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("read the price list of %s: %w: no model in it", source, errShape)
+		return nil, fmt.Errorf("read price list %s: %w: no models", source, errShape)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)))
@@ -76,7 +76,7 @@ func Read(source string, text []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// perMillion makes a rate of a number of dollars per so many tokens. Numbers that are no price are none.
+// perMillion converts a price for a number of tokens to a rate. It returns nil for an invalid price.
 func perMillion(dollars *float64, tokens float64) *money.Rate {
 	if dollars == nil {
 		return nil
@@ -88,7 +88,7 @@ func perMillion(dollars *float64, tokens float64) *money.Rate {
 	return new(money.PerMillion(perMillion))
 }
 
-// factor is a multiplier of a rate in thousandths, 0 when there is none.
+// factor returns the ratio of two rates in thousandths, or 0.
 func factor(rate, of *money.Rate) int64 {
 	if rate == nil || of == nil || *of == 0 || *rate == 0 {
 		return 0
@@ -96,7 +96,7 @@ func factor(rate, of *money.Rate) int64 {
 	return int64(math.Round(float64(*rate) / float64(*of) * 1000))
 }
 
-// whole is a number of tokens, which lists sometimes write with a point.
+// whole returns a token count, which lists sometimes write as a float.
 func whole(n *float64) int64 {
 	if n == nil || math.IsNaN(*n) || *n < 1 || *n > 1e9 {
 		return 0

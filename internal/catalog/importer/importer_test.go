@@ -75,17 +75,17 @@ func TestLiteLLMRows(t *testing.T) {
 		t.Errorf("service tiers: %+v", p.Services)
 	}
 	if p := find(t, rows, "openai", "gpt-5-nano").Price; len(p.Services) != 0 {
-		t.Errorf("a factor of fifty is a slip: %+v", p.Services)
+		t.Errorf("an implausible factor was accepted: %+v", p.Services)
 	}
 	if r := find(t, rows, "openai", "gpt-5-pro"); r.Needs != "responses" {
 		t.Errorf("needs %q", r.Needs)
 	}
 	if r := find(t, rows, "openai", "gpt-4o"); r.Price != nil {
-		t.Errorf("a text as a price: %+v", r.Price)
+		t.Errorf("a string as a price: %+v", r.Price)
 	}
 	for _, r := range rows {
 		if strings.Contains(r.ID, "sample") || strings.Contains(r.ID, "gov") || strings.Contains(r.ID, "1024") || r.Provider == "" {
-			t.Errorf("%s at %s is no model", r.ID, r.Provider)
+			t.Errorf("%s at %s is not a model", r.ID, r.Provider)
 		}
 	}
 }
@@ -113,15 +113,15 @@ func TestModelsDevRows(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	if r := find(t, rows, "openai", "gpt-10"); r.Price != nil {
-		t.Errorf("a missing price is one: %+v", r.Price)
+		t.Errorf("a missing price was read as one: %+v", r.Price)
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return strings.HasPrefix(r.ID, "glm") }) {
-		t.Error("a plan by subscription is no price list")
+		t.Error("a subscription plan was read")
 	}
 }
 
-// told is a diff in one line per change.
-func told(d Diff) []string {
+// formatDiff formats a diff with one line per change.
+func formatDiff(d Diff) []string {
 	var lines []string
 	for _, c := range d.Changes {
 		show := func(p *catalog.Price) string {
@@ -145,39 +145,39 @@ func TestCompare(t *testing.T) {
 	}{
 		"litellm": {LiteLLM, Options{At: noon}, []string{
 			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1", // one tier fewer
-			"refused anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 writing a cache far dearer than reading",
-			"refused cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03 differs 1e+03 times",
+			"rejected anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 cache writes cost far more than input",
+			"rejected cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03 changes by a factor of 1e+03",
 			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
-			"refused openai/gpt-4o 2.5/10 - x0 no price",
+			"rejected openai/gpt-4o 2.5/10 - x0 no price",
 			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
 			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
 			"unchanged 4, unknown 4", // a snapshot, an alias, two new models
 		}},
 		"litellm, everything": {LiteLLM, Options{At: noon, Jumps: true, NewModels: true}, []string{
 			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1",
-			"refused anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 writing a cache far dearer than reading",
+			"rejected anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 cache writes cost far more than input",
 			"changed cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03",
 			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
-			"refused openai/gpt-4o 2.5/10 - x0 no price",
+			"rejected openai/gpt-4o 2.5/10 - x0 no price",
 			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
 			"new openai/gpt-9 - 1/4 x0",
 			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
-			"unchanged 4, unknown 3", // a model that costs nothing stays unknown
+			"unchanged 4, unknown 3", // a free model stays unknown
 		}},
 		"models.dev": {ModelsDev, Options{At: noon}, []string{
 			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
-			"refused groq/gpt-oss-20b 0.075/0.3 0/0 x0 a price of zero",
-			"refused mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 reading the cache dearer than reading anew",
-			"refused openai/gpt-5.5 5/30 0.5/3 x10 differs 10 times",
+			"rejected groq/gpt-oss-20b 0.075/0.3 0/0 x0 price is zero",
+			"rejected mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 cached input costs more than input",
+			"rejected openai/gpt-5.5 5/30 0.5/3 x10 changes by a factor of 10",
 			"new openrouter/grok-4.7 - 2/6 x1",
 			"unchanged 5, unknown 4",
 		}},
 		"models.dev after the promotion": {ModelsDev, Options{At: noon.AddDate(0, 2, 0)}, []string{
 			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
 			"changed gemini/gemini-3.8-flash 1.5/7.5 0.75/3.75 x2",
-			"refused groq/gpt-oss-20b 0.075/0.3 0/0 x0 a price of zero",
-			"refused mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 reading the cache dearer than reading anew",
-			"refused openai/gpt-5.5 5/30 0.5/3 x10 differs 10 times",
+			"rejected groq/gpt-oss-20b 0.075/0.3 0/0 x0 price is zero",
+			"rejected mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 cached input costs more than input",
+			"rejected openai/gpt-5.5 5/30 0.5/3 x10 changes by a factor of 10",
 			"changed openai/gpt-5.6-sol 5/30 4/20 x1.5",
 			"new openrouter/grok-4.7 - 2/6 x1",
 			"unchanged 3, unknown 4",
@@ -185,7 +185,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := told(Compare(tc.source, rowsOf(t, tc.source), tables(t), tc.options))
+			got := formatDiff(Compare(tc.source, rowsOf(t, tc.source), tables(t), tc.options))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -204,7 +204,7 @@ func applied(t *testing.T, source string, o Options) (*catalog.PriceHistory, *ca
 	return b, c.With(b.Overrides(c))
 }
 
-func TestAcceptedPricesHoldAndKeepTheirHistory(t *testing.T) {
+func TestAcceptedPricesAreAppliedWithHistory(t *testing.T) {
 	t.Parallel()
 	b, c := applied(t, LiteLLM, Options{At: noon, NewModels: true})
 	o, _ := c.Offer("openai", "gpt-4.1")
@@ -213,7 +213,7 @@ func TestAcceptedPricesHoldAndKeepTheirHistory(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	if o, _ := c.Offer("openai", "gpt-4o"); o.Price.Input != *rate(2.5) {
-		t.Errorf("a refused price holds: %+v", o.Price)
+		t.Errorf("a rejected price was applied: %+v", o.Price)
 	}
 	if o, _ := c.Offer("openai", "gpt-5-pro"); o.Needs != "responses" {
 		t.Errorf("an import made %s callable", o.Model)
@@ -223,14 +223,14 @@ func TestAcceptedPricesHoldAndKeepTheirHistory(t *testing.T) {
 		t.Errorf("the new model: %+v", m)
 	}
 	if again := Compare(LiteLLM, rowsOf(t, LiteLLM), c, Options{At: noon.Add(time.Hour), NewModels: true}); again.Count(New)+again.Count(Changed) != 0 {
-		t.Errorf("the same list changes something again: %v", told(again))
+		t.Errorf("the same list changes something again: %v", formatDiff(again))
 	}
 	if b.Find("openai", "gpt-9").Upstream != "gpt-9" || b.Find("openai", "gpt-4.1").Upstream != "" {
-		t.Error("upstream names are kept where they are new, and only there")
+		t.Error("upstream names must be kept for new offers only")
 	}
 }
 
-func TestWhatSomebodySetByHandStays(t *testing.T) {
+func TestManualPricesAreKept(t *testing.T) {
 	t.Parallel()
 	c := tables(t)
 	b, err := catalog.ReadPriceHistory(nil)
@@ -241,19 +241,19 @@ func TestWhatSomebodySetByHandStays(t *testing.T) {
 	diff := Compare(LiteLLM, rowsOf(t, LiteLLM), c.With(b.Overrides(c)), Options{At: noon.Add(time.Hour)})
 	i := slices.IndexFunc(diff.Changes, func(c Change) bool { return c.Model == "gpt-4.1" })
 	if diff.Changes[i].State != Kept || diff.Count(Kept) != 1 {
-		t.Errorf("got %v", told(diff))
+		t.Errorf("got %v", formatDiff(diff))
 	}
 }
 
-func TestUnreadableListsAreRefused(t *testing.T) {
+func TestInvalidListsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ source, text, want string }{
-		{"portkey", "{}", "no such price list"},
-		{LiteLLM, "[]", "not a list of this kind"},
-		{LiteLLM, "{}", "no model in it"},
-		{ModelsDev, "<html>", "not a list of this kind"},
-		{ModelsDev, string(fixture(t, LiteLLM)), "no model in it"},
-		{LiteLLM, string(fixture(t, ModelsDev)), "no model in it"},
+		{"portkey", "{}", "unknown price list"},
+		{LiteLLM, "[]", "unexpected format"},
+		{LiteLLM, "{}", "no models"},
+		{ModelsDev, "<html>", "unexpected format"},
+		{ModelsDev, string(fixture(t, LiteLLM)), "no models"},
+		{LiteLLM, string(fixture(t, ModelsDev)), "no models"},
 	} {
 		if _, err := Read(tc.source, []byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s %.20s: %v, want an error with %q", tc.source, tc.text, err, tc.want)
@@ -261,7 +261,7 @@ func TestUnreadableListsAreRefused(t *testing.T) {
 	}
 }
 
-func TestProvidersAreThoseOfTheCatalog(t *testing.T) {
+func TestProvidersExistInCatalog(t *testing.T) {
 	t.Parallel()
 	known := tables(t).Providers()
 	for theirs, ours := range modelsDevProviders {
@@ -299,7 +299,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, err := catalog.ReadPriceHistory(encoded); err != nil {
-			t.Fatalf("a list made a book that cannot be read: %v", err)
+			t.Fatalf("a list made an invalid price history: %v", err)
 		}
 	})
 }

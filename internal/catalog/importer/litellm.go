@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// liteLLMProviders are our names of those that the list knows under others. Prefix is what its keys begin with.
+// liteLLMProviders maps the list's provider names to ours. prefix is the prefix of its keys.
 var liteLLMProviders = map[string]struct{ name, prefix string }{
 	"openai": {"openai", "openai/"}, "anthropic": {"anthropic", "anthropic/"}, "gemini": {"gemini", "gemini/"},
 	"vertex_ai-language-models": {"vertex", "vertex_ai/"}, "vertex_ai-anthropic_models": {"vertex", "vertex_ai/"},
@@ -32,7 +32,7 @@ var liteLLMProviders = map[string]struct{ name, prefix string }{
 	"upstage": {"upstage", "upstage/"}, "xiaomi_mimo": {"xiaomi", "xiaomi_mimo/"},
 }
 
-// readLiteLLM reads an object of flat objects by name. Money is dollars for one token.
+// readLiteLLM parses an object of models by name. Prices are in dollars per token.
 func readLiteLLM(text []byte) ([]Row, error) {
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
@@ -51,8 +51,8 @@ func readLiteLLM(text []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// liteLLMEntry is one model. Its fields are looked up one by one, because the list has several hundred of them and
-// sometimes a text where a number belongs.
+// liteLLMEntry is one model. Fields are decoded individually, because the list has several hundred and some have the
+// wrong type.
 type liteLLMEntry struct{ fields map[string]json.RawMessage }
 
 func (e liteLLMEntry) row(key string) (Row, bool) {
@@ -93,7 +93,7 @@ func (e liteLLMEntry) mode() (op llm.Op, needs string) {
 
 func (e liteLLMEntry) text(name string) string {
 	var text string
-	_ = json.Unmarshal(e.fields[name], &text) // absent or of another type: not known
+	_ = json.Unmarshal(e.fields[name], &text) // absent or of another type: unknown
 	return text
 }
 
@@ -108,7 +108,7 @@ func (e liteLLMEntry) number(name string) *float64 {
 
 func (e liteLLMEntry) rate(name string) *money.Rate { return perMillion(e.number(name), 1) }
 
-// price reads the card. Where the flat price is missing, the first of the tiers is it.
+// price reads the price. Without a flat price, the first tier is the base.
 func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
 	base := e.card("")
 	p := &catalog.Price{
@@ -128,7 +128,7 @@ func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
 	}
 	p.Input, p.Output = *input, *output
 	if fee := e.rate("input_cost_per_request"); fee != nil {
-		p.PerRequest = money.Amount(*fee / 1_000_000) // a fee is not for a million
+		p.PerRequest = money.Amount(*fee / 1_000_000) // a fee is per request, not per million
 	}
 	p.Tiers = append(e.tiers(), ranges...)
 	for _, name := range []string{"flex", "priority"} {
@@ -152,7 +152,7 @@ func (e liteLLMEntry) card(suffix string) catalog.Tier {
 	return t
 }
 
-// aboveField is how the list names a tier; suffixes of service tiers may follow, which are not read.
+// aboveField matches the field of a tier; variants for service tiers are ignored.
 var aboveField = regexp.MustCompile(`^input_cost_per_token(_above_(\d{1,6})k_tokens)$`)
 
 func (e liteLLMEntry) tiers() []catalog.Tier {
@@ -201,7 +201,7 @@ func sortTiers(list []catalog.Tier) {
 	slices.SortFunc(list, func(a, b catalog.Tier) int { return int(a.Above - b.Above) })
 }
 
-// abilities are those that the list affirms: what it does not mention is not known, and common things are assumed.
+// abilities returns the abilities that the list states. Missing fields are unknown, and common abilities are assumed.
 func (e liteLLMEntry) abilities(op llm.Op) llm.Abilities {
 	if op == llm.Embed {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"fairlead/internal/money"
 )
 
-// merged is the card that the list makes of the known one. Lists know less than we do: where input and output stay, what
-// the list does not mention stays too; service tiers and hours are factors and stay in any case.
-func merged(old, listed *catalog.Price, at time.Time) *catalog.Price {
+// merge combines the listed price with the known one. Lists have less detail than the catalog: if input and output
+// rates are unchanged, rates missing from the list are kept. Service tiers and hours are factors and always kept.
+func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 	p := *listed
 	p.Tiers = slices.Clone(p.Tiers)
 	p.AsOf = at.UTC().Format(time.DateOnly)
@@ -21,20 +21,20 @@ func merged(old, listed *catalog.Price, at time.Time) *catalog.Price {
 		p.Services = old.Services
 	}
 	p.Hours = old.Hours
-	for _, h := range old.Hours { // a list that tells the price of other hours tells no other price
-		if near(p.Input, old.Input.Times(h.Factor)) && near(p.Output, old.Output.Times(h.Factor)) {
+	for _, h := range old.Hours { // a list that has the price of other hours has no new price
+		if nearlyEqual(p.Input, old.Input.Times(h.Factor)) && nearlyEqual(p.Output, old.Output.Times(h.Factor)) {
 			return old
 		}
 	}
-	if !near(p.Input, old.Input) || !near(p.Output, old.Output) {
+	if !nearlyEqual(p.Input, old.Input) || !nearlyEqual(p.Output, old.Output) {
 		return &p
 	}
-	base := filled(p.Base(), old.Base())
+	base := fillMissing(p.Base(), old.Base())
 	p.CacheRead, p.CacheWrite, p.CacheWriteLong = base.CacheRead, base.CacheWrite, base.CacheWriteLong
 	p.AudioInput, p.AudioOutput = base.AudioInput, base.AudioOutput
 	for i, tier := range p.Tiers {
-		if i < len(old.Tiers) && old.Tiers[i].Above == tier.Above && near(tier.Input, old.Tiers[i].Input) && near(tier.Output, old.Tiers[i].Output) {
-			p.Tiers[i] = filled(tier, old.Tiers[i])
+		if i < len(old.Tiers) && old.Tiers[i].Above == tier.Above && nearlyEqual(tier.Input, old.Tiers[i].Input) && nearlyEqual(tier.Output, old.Tiers[i].Output) {
+			p.Tiers[i] = fillMissing(tier, old.Tiers[i])
 		}
 	}
 	if len(p.Tiers) == 0 {
@@ -46,8 +46,8 @@ func merged(old, listed *catalog.Price, at time.Time) *catalog.Price {
 	return &p
 }
 
-// filled takes from the old card what the new one does not state.
-func filled(t, old catalog.Tier) catalog.Tier {
+// fillMissing returns t with missing rates taken from old.
+func fillMissing(t, old catalog.Tier) catalog.Tier {
 	for _, one := range []struct{ to, from **money.Rate }{
 		{&t.CacheRead, &old.CacheRead},
 		{&t.CacheWrite, &old.CacheWrite},
@@ -62,8 +62,8 @@ func filled(t, old catalog.Tier) catalog.Tier {
 	return t
 }
 
-// same reports whether two cards ask the same. What only one of them has, and costs there what it costs without, is no
-// difference.
+// same reports whether two prices charge the same. A rate that only one of them has, equal to the rate charged
+// without it, is not a difference.
 func same(a, b *catalog.Price) bool {
 	if len(a.Tiers) != len(b.Tiers) || a.PerRequest != b.PerRequest {
 		return false
@@ -74,12 +74,12 @@ func same(a, b *catalog.Price) bool {
 		}
 	}
 	alike := true
-	pairs(a, b, func(x, y money.Rate, _ bool) { alike = alike && near(x, y) })
+	pairs(a, b, func(x, y money.Rate, _ bool) { alike = alike && nearlyEqual(x, y) })
 	return alike
 }
 
-// furthest is how many times higher or lower the rate is that differs most, of those that both cards state.
-func furthest(a, b *catalog.Price) float64 {
+// largestFactor returns the largest factor between two rates that both prices state.
+func largestFactor(a, b *catalog.Price) float64 {
 	most := 1.0
 	pairs(a, b, func(x, y money.Rate, stated bool) {
 		if stated && x > 0 && y > 0 {
@@ -89,18 +89,18 @@ func furthest(a, b *catalog.Price) float64 {
 	return most
 }
 
-// pairs compares the cards rate by rate, in tiers where both have as many. Stated is whether both cards have the rate
-// themselves, and not only what is paid where there is none.
+// pairs compares two prices rate by rate, and tier by tier if they have equally many. stated reports whether both
+// have the rate itself rather than a default.
 func pairs(a, b *catalog.Price, each func(x, y money.Rate, stated bool)) {
 	compare := func(x, y catalog.Tier) {
 		optional := func(x, y *money.Rate, elseX, elseY money.Rate) {
-			each(or(x, elseX), or(y, elseY), x != nil && y != nil)
+			each(rateOr(x, elseX), rateOr(y, elseY), x != nil && y != nil)
 		}
 		each(x.Input, y.Input, true)
 		each(x.Output, y.Output, true)
 		optional(x.CacheRead, y.CacheRead, x.Input, y.Input)
 		optional(x.CacheWrite, y.CacheWrite, x.Input, y.Input)
-		optional(x.CacheWriteLong, y.CacheWriteLong, or(x.CacheWrite, x.Input), or(y.CacheWrite, y.Input))
+		optional(x.CacheWriteLong, y.CacheWriteLong, rateOr(x.CacheWrite, x.Input), rateOr(y.CacheWrite, y.Input))
 		optional(x.AudioInput, y.AudioInput, x.Input, y.Input)
 		optional(x.AudioOutput, y.AudioOutput, x.Output, y.Output)
 	}
@@ -112,12 +112,12 @@ func pairs(a, b *catalog.Price, each func(x, y money.Rate, stated bool)) {
 	}
 }
 
-func or(rate *money.Rate, otherwise money.Rate) money.Rate {
+func rateOr(rate *money.Rate, otherwise money.Rate) money.Rate {
 	if rate == nil {
 		return otherwise
 	}
 	return *rate
 }
 
-// near allows for what a list loses when it writes prices for one token.
-func near(a, b money.Rate) bool { return max(a, b)-min(a, b) <= max(a, b)/1000 }
+// nearlyEqual allows for rounding in lists with prices per token.
+func nearlyEqual(a, b money.Rate) bool { return max(a, b)-min(a, b) <= max(a, b)/1000 }

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// modelsDevProviders are our names of those that the list knows under others. Plans by subscription, such as those for
-// coding, have other names there and are left out by that.
+// modelsDevProviders maps the list's provider names to ours. Subscription plans, such as those for coding, have other
+// names and are skipped.
 var modelsDevProviders = map[string]string{
 	"openai": "openai", "anthropic": "anthropic", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
 	"amazon-bedrock": "bedrock", "azure": "azure", "mistral": "mistral", "xai": "xai", "groq": "groq", "togetherai": "together",
@@ -23,7 +23,7 @@ var modelsDevProviders = map[string]string{
 	"upstage": "upstage", "xiaomi": "xiaomi",
 }
 
-// readModelsDev reads an object of providers with their models. Money is dollars for a million tokens.
+// readModelsDev parses an object of providers with their models. Prices are in dollars per million tokens.
 func readModelsDev(text []byte) ([]Row, error) {
 	var providers map[string]json.RawMessage
 	if err := json.Unmarshal(text, &providers); err != nil {
@@ -103,7 +103,7 @@ func (m modelsDevModel) row(provider string) Row {
 		row.Needs = "responses"
 	}
 	if m.embeds() {
-		row.Op, row.MaxOutput = llm.Embed, 0 // the list has the size of vectors there, now and then
+		row.Op, row.MaxOutput = llm.Embed, 0 // the list sometimes has the vector size here
 	} else {
 		row.Abilities = m.abilities()
 	}
@@ -141,7 +141,7 @@ func (m modelsDevModel) abilities() llm.Abilities {
 	return all
 }
 
-// price is nil where the list has none. Its tiers are those of tiers; context_over_200k is an older copy of one of them.
+// price returns nil if the list has none. It reads tiers; context_over_200k is an older copy of one of them.
 func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 	base, ok := c.card(op)
 	if !ok {

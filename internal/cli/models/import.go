@@ -139,7 +139,7 @@ func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) e
 		stored = "would be stored"
 	}
 	c.Infof(o, "%s: %d new and %d changed %s, %d refused, %d kept as set by hand, %s unchanged, %s in the list that the catalog does not know",
-		diff.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Refused), diff.Count(importer.Kept),
+		diff.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Rejected), diff.Count(importer.Kept),
 		cli.Count(int64(diff.Unchanged)), cli.Count(int64(diff.Unknown)))
 	return nil
 }
@@ -156,7 +156,7 @@ func changes(diff importer.Diff) *cli.Table {
 	}}
 	for _, change := range diff.Changes {
 		state := cli.Cell{Text: string(change.State), Paint: cli.Green}
-		if change.State == importer.Refused || change.State == importer.Kept {
+		if change.State == importer.Rejected || change.State == importer.Kept {
 			state.Paint = cli.Yellow
 		}
 		times := cli.Dash

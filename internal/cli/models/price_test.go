@@ -88,7 +88,7 @@ func TestImportRefusesWhatItCannotRead(t *testing.T) {
 	_, err = l.Run(cli.ExitFailed, "models", "import", filepath.Join(l.Dir, "nothing.json"))
 	clitest.MustContain(t, err, "no such file")
 	_, err = l.Run(cli.ExitFailed, "models", "import", "--from", "litellm", writeList(l, priceList))
-	clitest.MustContain(t, err, "no model in it", "fix: name the list that it is")
+	clitest.MustContain(t, err, "no models", "fix: name the list that it is")
 }
 
 func TestSetAndTakeBackAPrice(t *testing.T) {

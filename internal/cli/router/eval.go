@@ -89,7 +89,7 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 			return protocol.Report{}, err
 		}
 	}
-	return protocol.Judge(e.rows, e.predictions, plan), nil
+	return protocol.Evaluate(e.rows, e.predictions, plan), nil
 }
 
 // plan is the usual one, or the pairs asked for with whatever has costs.
@@ -271,7 +271,7 @@ func (g *guesser) chances(p predict.Prompt, models []string) map[string]float64 
 	chances := make(map[string]float64, len(models))
 	for _, name := range models {
 		if a := g.ability(name); a != nil {
-			chances[name] = predict.Success(&sketch, a).Chance
+			chances[name] = predict.Success(&sketch, a).Probability
 		}
 	}
 	return chances

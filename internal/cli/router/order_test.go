@@ -39,7 +39,7 @@ func level(r *roster, name, kind string) float64 {
 	sum := 0.0
 	for _, text := range asked[kind] {
 		sketch := r.predictor.Features(predict.Prompt{Text: text})
-		sum += predict.Success(&sketch, &ability).Chance
+		sum += predict.Success(&sketch, &ability).Probability
 	}
 	return sum / float64(len(asked[kind]))
 }

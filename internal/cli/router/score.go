@@ -65,7 +65,7 @@ func scoreLines(ctx context.Context, c *cli.Console, predictor *predict.Predicto
 				buffer = append(buffer, ',')
 			}
 			buffer = append(append(buffer, keys[i]...), ':')
-			buffer = strconv.AppendFloat(buffer, predict.Success(&sketch, &models[i].ability).Chance, 'f', 7, 64)
+			buffer = strconv.AppendFloat(buffer, predict.Success(&sketch, &models[i].ability).Probability, 'f', 7, 64)
 		}
 		return append(buffer, "}}\n"...), nil
 	}, func(text []byte) error {

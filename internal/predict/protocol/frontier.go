@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// FrontierResult is the mean quality over the budgets between the cheapest and the dearest model: of the router, of the
-// best mixtures of single models, and of a router that knows the outcomes.
+// FrontierResult is the mean quality over the budgets between the cheapest and the most expensive model: of the
+// router, of the best mixtures of single models, and of a router that knows the outcomes.
 type FrontierResult struct {
 	Name    string   `json:"name"`
 	Prompts int      `json:"prompts"`
@@ -18,30 +18,30 @@ type FrontierResult struct {
 	Oracle  float64  `json:"oracle"`
 }
 
-// offer is a mean cost with the mean quality it buys.
-type offer struct{ cost, quality float64 }
+// costPoint is a mean cost and the mean quality it buys.
+type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // between a millionth and ten thousand dollars for a good answer, and nothing for it
+	tradeOffs = 300 // from a millionth to ten thousand dollars per good response, and zero
 )
 
-func judgeFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {
-	rows, models := complete(rows, predictions)
+func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {
+	rows, models := completeRows(rows, predictions)
 	if len(models) < 2 {
 		return FrontierResult{}, false
 	}
 	quality := column(rows, models, func(r *Row) map[string]float64 { return r.Scores })
 	cost := column(rows, models, func(r *Row) map[string]float64 { return r.Costs })
 	guess := column(rows, models, func(r *Row) map[string]float64 { return predictions[r.ID] })
-	f := field{quality: quality, cost: cost}
-	single := make([]offer, len(models))
+	f := outcomeTable{quality: quality, cost: cost}
+	single := make([]costPoint, len(models))
 	for k := range models {
 		single[k] = f.mean(func(int) int { return k })
 	}
 	low := slices.MinFunc(single, byCost).cost
 	high := slices.MaxFunc(single, byCost).cost
-	usual := make([]float64, len(models)) // the router knows what a model costs on average, not on this prompt
+	usual := make([]float64, len(models)) // the router knows the mean cost of a model, not its cost for this prompt
 	for k, o := range single {
 		usual[k] = o.cost
 	}
@@ -53,10 +53,10 @@ func judgeFrontier(name string, rows []*Row, predictions Predictions) (FrontierR
 	}, true
 }
 
-func byCost(a, b offer) int { return cmp.Compare(a.cost, b.cost) }
+func byCost(a, b costPoint) int { return cmp.Compare(a.cost, b.cost) }
 
-// complete keeps the rows that know the most models, and says which these are.
-func complete(rows []*Row, predictions Predictions) (kept []*Row, models []string) {
+// completeRows returns the rows with the most models, and these models.
+func completeRows(rows []*Row, predictions Predictions) (kept []*Row, models []string) {
 	known := func(r *Row) []string {
 		var names []string
 		for m := range r.Scores {
@@ -101,24 +101,24 @@ func column(rows []*Row, models []string, of func(*Row) map[string]float64) [][]
 	return table
 }
 
-// field is outcomes and costs by prompt and model.
-type field struct{ quality, cost [][]float64 }
+// outcomeTable holds outcomes and costs by prompt and model.
+type outcomeTable struct{ quality, cost [][]float64 }
 
-// mean is what a choice of a model for each prompt costs and yields.
-func (f field) mean(choose func(i int) int) offer {
-	var sum offer
+// mean returns the mean cost and quality of choosing a model for each prompt.
+func (f outcomeTable) mean(choose func(i int) int) costPoint {
+	var sum costPoint
 	for i := range f.quality {
 		k := choose(i)
 		sum.cost += f.cost[i][k]
 		sum.quality += f.quality[i][k]
 	}
 	n := float64(len(f.quality))
-	return offer{sum.cost / n, sum.quality / n}
+	return costPoint{sum.cost / n, sum.quality / n}
 }
 
-// sweep chooses by value less price at every trade-off.
-func (f field) sweep(value [][]float64, price func(i int) []float64) []offer {
-	offers := make([]offer, 0, tradeOffs+1)
+// sweep chooses by value minus price at every trade-off.
+func (f outcomeTable) sweep(value [][]float64, price func(i int) []float64) []costPoint {
+	offers := make([]costPoint, 0, tradeOffs+1)
 	for step := -1; step < tradeOffs; step++ {
 		worth := 0.0
 		if step >= 0 {
@@ -138,8 +138,8 @@ func (f field) sweep(value [][]float64, price func(i int) []float64) []offer {
 	return offers
 }
 
-// meanQuality is the mean height of the upper hull of the offers between two costs.
-func meanQuality(offers []offer, low, high float64) float64 {
+// meanQuality returns the mean height of the upper hull of the points between two costs.
+func meanQuality(offers []costPoint, low, high float64) float64 {
 	hull := upperHull(offers)
 	sum := 0.0
 	for i := range budgets {
@@ -148,11 +148,11 @@ func meanQuality(offers []offer, low, high float64) float64 {
 	return sum / budgets
 }
 
-// upperHull is the rising upper convex hull: what mixtures of offers reach.
-func upperHull(offers []offer) []offer {
+// upperHull returns the rising upper convex hull, which mixtures of points can reach.
+func upperHull(offers []costPoint) []costPoint {
 	sorted := slices.Clone(offers)
-	slices.SortFunc(sorted, func(a, b offer) int { return cmp.Or(byCost(a, b), cmp.Compare(a.quality, b.quality)) })
-	var hull []offer
+	slices.SortFunc(sorted, func(a, b costPoint) int { return cmp.Or(byCost(a, b), cmp.Compare(a.quality, b.quality)) })
+	var hull []costPoint
 	for _, p := range sorted {
 		if n := len(hull); n > 0 && p.quality <= hull[n-1].quality {
 			continue
@@ -165,13 +165,13 @@ func upperHull(offers []offer) []offer {
 	return hull
 }
 
-// below reports whether b lies on or under the line from a to c.
-func below(a, b, c offer) bool {
+// below reports whether b is on or under the line from a to c.
+func below(a, b, c costPoint) bool {
 	return (b.quality-a.quality)*(c.cost-a.cost) <= (c.quality-a.quality)*(b.cost-a.cost)
 }
 
-func heightAt(hull []offer, cost float64) float64 {
-	i, _ := slices.BinarySearchFunc(hull, cost, func(o offer, c float64) int { return cmp.Compare(o.cost, c) })
+func heightAt(hull []costPoint, cost float64) float64 {
+	i, _ := slices.BinarySearchFunc(hull, cost, func(o costPoint, c float64) int { return cmp.Compare(o.cost, c) })
 	switch i {
 	case 0:
 		return hull[0].quality

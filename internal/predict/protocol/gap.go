@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// Gap is how much of the gap between a weak and a strong model a router recovers.
+// Gap measures how much of the quality gap between a weak and a strong model a router recovers.
 type Gap struct {
-	APGR  float64 `json:"apgr"`  // mean share of the gap recovered over all shares of strong calls; random is 0.5
+	APGR  float64 `json:"apgr"`  // mean share of the gap recovered over all shares of strong calls; 0.5 for random routing
 	CPT50 float64 `json:"cpt50"` // share of strong calls that recovers half the gap
-	CPT80 float64 `json:"cpt80"` // … and four fifths
+	CPT80 float64 `json:"cpt80"` // share of strong calls that recovers 80 % of the gap
 }
 
 const (
 	thresholds = 10
-	tieNoise   = 1e-9 // decides between equal predictions without favouring the order of the file
+	tieNoise   = 1e-9 // breaks ties without favouring the order of the file
 	noGap      = 1e-9
 )
 
-// point is a setting of the router: the share of prompts the strong model gets, and the mean score.
+// point is a setting of the router: the share of prompts sent to the strong model, and the mean score.
 type point struct{ share, quality float64 }
 
-// gap moves a threshold over the predicted advantage and follows the quality.
-func gap(used []outcome, draw *rand.Rand) Gap {
+// computeGap varies the threshold of the predicted advantage and measures the quality.
+func computeGap(used []outcome, draw *rand.Rand) Gap {
 	strong, weak := means(used)
 	if math.Abs(strong-weak) < noGap {
 		return Gap{math.NaN(), math.NaN(), math.NaN()}
@@ -52,8 +52,8 @@ func means(used []outcome) (strong, weak float64) {
 	return strong / n, weak / n
 }
 
-// settings are the router's points at the quantiles of the advantage, the lowest share first. At the highest threshold
-// nothing goes to the strong model.
+// settings returns the router's points at the quantiles of the advantage, lowest share first. The highest threshold
+// sends no prompt to the strong model.
 func settings(used []outcome, draw *rand.Rand) []point {
 	advantage := make([]float64, len(used))
 	for i, o := range used {
@@ -82,8 +82,8 @@ func settings(used []outcome, draw *rand.Rand) []point {
 	return points
 }
 
-// shareFor is the share of strong calls at which the best quality so far reaches the wanted one, between points in
-// proportion.
+// shareFor returns the share of strong calls at which the best quality so far reaches want, with linear
+// interpolation.
 func shareFor(points []point, want float64) float64 {
 	best := math.Inf(-1)
 	risen := make([]point, len(points))
@@ -105,7 +105,7 @@ func shareFor(points []point, want float64) float64 {
 	return risen[0].share
 }
 
-// quantile of sorted values, between neighbours in proportion. Of nothing it is not a number.
+// quantile returns a quantile of sorted values, with linear interpolation. It returns NaN for no values.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

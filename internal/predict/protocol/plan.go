@@ -1,6 +1,6 @@
 package protocol
 
-// Standard is the plan that published routers are compared by.
+// Standard returns the plan used to compare published routers.
 func Standard() Plan {
 	const (
 		strong = "gpt-4-1106-preview"

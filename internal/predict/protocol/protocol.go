@@ -1,7 +1,7 @@
-// Package protocol judges predictions against recorded outcomes of many models. For pairs of a strong and a weak model it
-// measures how much of the quality gap a router recovers when it sends only a share of the prompts to the strong one; for
-// outcomes with costs it measures the quality of the cost-quality frontier. Random routing scores one half on the first,
-// the best mixture of single models is the floor of the second.
+// Package protocol evaluates predictions against recorded outcomes of many models. For pairs of a strong and a weak
+// model it measures how much of the quality gap a router recovers when it sends only a share of the prompts to the
+// strong one; for outcomes with costs it measures the cost-quality frontier. Random routing scores one half on the
+// first; the best mixture of single models is the floor of the second.
 package protocol
 
 import (
@@ -10,16 +10,16 @@ import (
 	"slices"
 )
 
-// Row is a prompt with what models made of it.
+// Row is a prompt with the outcomes of several models.
 type Row struct {
 	ID           string
 	Source       string
 	Scores       map[string]float64 // outcome by model, 0 to 1
-	Costs        map[string]float64 // dollars by model, where they were recorded
-	Contaminated bool               // the prompt was in somebody's training data: not for pairs
+	Costs        map[string]float64 // dollars by model, if recorded
+	Contaminated bool               // the prompt may be in training data: not used for pairs
 }
 
-// Predictions are chances by prompt and model.
+// Predictions are success probabilities by prompt and model.
 type Predictions map[string]map[string]float64
 
 // Pair is a strong and a weak model on the prompts of one source.
@@ -27,43 +27,43 @@ type Pair struct {
 	Source    string  `json:"source"`
 	Strong    string  `json:"strong"`
 	Weak      string  `json:"weak"`
-	Published float64 `json:"published,omitempty"` // the best published APGR, where there is one
+	Published float64 `json:"published,omitempty"` // best published APGR, if any
 }
 
-// Costed is a field of sources whose outcomes have costs.
+// Costed is a group of sources whose outcomes have costs.
 type Costed struct {
 	Name    string
 	Sources []string
 }
 
-// Plan is what is judged.
+// Plan selects the sources and pairs to evaluate.
 type Plan struct {
 	Pairs  []Pair
 	Costed []Costed
-	// Pooled is the pair whose sources make the mixture; NotPooled are sources that stay out of it because their scores
-	// are preferences or similarities and not correctness.
+	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
+	// are preferences or similarities rather than correctness.
 	Pooled    Pair
 	NotPooled []string
 }
 
-// PairResult is what a router does for a pair.
+// PairResult is the result of a router for a pair.
 type PairResult struct {
 	Pair
 	Gap
 	Prompts int     `json:"prompts"`
-	Lead    float64 `json:"lead"` // the strong model's mean score less the weak one's
+	Lead    float64 `json:"lead"` // mean score of the strong model minus that of the weak one
 	Low     float64 `json:"apgr_low"`
-	High    float64 `json:"apgr_high"` // low to high: ninety per cent of bootstrap samples
+	High    float64 `json:"apgr_high"` // low to high: 90 % of the bootstrap samples
 	Skipped bool    `json:"skipped,omitempty"`
 }
 
-// PoolResult is what a router does for a mixture of sources.
+// PoolResult is the result of a router for a mixture of sources.
 type PoolResult struct {
 	Gap
 	Prompts int `json:"prompts"`
 }
 
-// Report is the judgement.
+// Report is the result of an evaluation.
 type Report struct {
 	Pairs  []PairResult     `json:"pairs"`
 	Pooled *PoolResult      `json:"pooled,omitempty"`
@@ -71,16 +71,16 @@ type Report struct {
 }
 
 const (
-	fewest     = 40  // prompts below which a pair says nothing
+	minPrompts = 40  // minimum number of prompts for a pair
 	samples    = 100 // of the bootstrap
-	poolShare  = 300 // prompts of each source in the mixture
-	poolDraws  = 20  // mixtures whose mean is reported: one alone moves by a point
+	poolShare  = 300 // prompts per source in the mixture
+	poolDraws  = 20  // mixtures averaged, because a single one varies by a point
 	poolFewest = 100
 	seed       = 20261115
 )
 
-// Judge computes the report. The same input gives the same report.
-func Judge(rows []Row, predictions Predictions, plan Plan) Report {
+// Evaluate computes the report. Equal input gives an equal report.
+func Evaluate(rows []Row, predictions Predictions, plan Plan) Report {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	bySource := map[string][]*Row{}
 	for i := range rows {
@@ -90,18 +90,18 @@ func Judge(rows []Row, predictions Predictions, plan Plan) Report {
 	var pools [][]outcome
 	for _, pair := range plan.Pairs {
 		used := outcomes(bySource[pair.Source], predictions, pair)
-		report.Pairs = append(report.Pairs, judgePair(pair, used, draw))
-		if pooled(pair, plan) && len(used) >= fewest {
+		report.Pairs = append(report.Pairs, evaluatePair(pair, used, draw))
+		if pooled(pair, plan) && len(used) >= minPrompts {
 			pools = append(pools, used)
 		}
 	}
-	report.Pooled = judgePool(pools, draw)
+	report.Pooled = evaluatePool(pools, draw)
 	for _, field := range plan.Costed {
 		var rows []*Row
 		for _, source := range field.Sources {
 			rows = append(rows, bySource[source]...)
 		}
-		if result, ok := judgeFrontier(field.Name, rows, predictions); ok {
+		if result, ok := evaluateFrontier(field.Name, rows, predictions); ok {
 			report.Costed = append(report.Costed, result)
 		}
 	}
@@ -112,10 +112,10 @@ func pooled(p Pair, plan Plan) bool {
 	return p.Strong == plan.Pooled.Strong && !slices.Contains(plan.NotPooled, p.Source)
 }
 
-// outcome is one prompt of a pair: the predicted advantage of the strong model and what both really scored.
+// outcome is one prompt of a pair: the predicted advantage of the strong model and both actual scores.
 type outcome struct{ advantage, strong, weak float64 }
 
-// outcomes are the prompts where both models have a score and a prediction.
+// outcomes returns the prompts for which both models have a score and a prediction.
 func outcomes(rows []*Row, predictions Predictions, p Pair) []outcome {
 	var used []outcome
 	for _, r := range rows {
@@ -130,26 +130,26 @@ func outcomes(rows []*Row, predictions Predictions, p Pair) []outcome {
 	return used
 }
 
-func judgePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
+func evaluatePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 	result := PairResult{Pair: p, Prompts: len(used)}
-	if len(used) < fewest {
+	if len(used) < minPrompts {
 		result.Skipped = true
 		return result
 	}
 	strong, weak := means(used)
 	result.Lead = strong - weak
 	if math.Abs(result.Lead) < noGap {
-		result.Skipped = true // there is nothing to recover
+		result.Skipped = true // without a gap
 		return result
 	}
-	result.Gap = gap(used, draw)
+	result.Gap = computeGap(used, draw)
 	var areas []float64
 	sample := make([]outcome, len(used))
 	for range samples {
 		for i := range sample {
 			sample[i] = used[draw.IntN(len(used))]
 		}
-		if area := gap(sample, draw).APGR; !math.IsNaN(area) {
+		if area := computeGap(sample, draw).APGR; !math.IsNaN(area) {
 			areas = append(areas, area)
 		}
 	}
@@ -158,7 +158,7 @@ func judgePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 	return result
 }
 
-func judgePool(pools [][]outcome, draw *rand.Rand) *PoolResult {
+func evaluatePool(pools [][]outcome, draw *rand.Rand) *PoolResult {
 	var sum PoolResult
 	for range poolDraws {
 		var mixture []outcome
@@ -173,7 +173,7 @@ func judgePool(pools [][]outcome, draw *rand.Rand) *PoolResult {
 		if len(mixture) <= poolFewest {
 			return nil
 		}
-		one := gap(mixture, draw)
+		one := computeGap(mixture, draw)
 		sum.Prompts = len(mixture)
 		sum.APGR += one.APGR / poolDraws
 		sum.CPT50 += one.CPT50 / poolDraws

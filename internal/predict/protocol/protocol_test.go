@@ -50,10 +50,10 @@ func drawn() ([]Row, Predictions) {
 var plan = Plan{Pairs: []Pair{pair}, Costed: []Costed{{Name: "all", Sources: []string{"s"}}}, Pooled: pair}
 
 // The figures were computed from the same draws by an implementation of the protocol in another language.
-func TestFiguresAgreeWithAnotherImplementation(t *testing.T) {
+func TestFiguresMatchReferenceImplementation(t *testing.T) {
 	t.Parallel()
 	rows, predictions := drawn()
-	got := Judge(rows, predictions, plan)
+	got := Evaluate(rows, predictions, plan)
 	want := Gap{APGR: 0.535483871, CPT50: 0.42, CPT80: 0.74}
 	near := cmpopts.EquateApprox(0, 5e-7)
 	if diff := cmp.Diff(want, got.Pairs[0].Gap, near); diff != "" {
@@ -69,12 +69,12 @@ func TestFiguresAgreeWithAnotherImplementation(t *testing.T) {
 	if p := got.Pooled; p == nil || p.Prompts != 250 || math.Abs(p.APGR-want.APGR) > 1e-6 {
 		t.Errorf("a mixture of one source is not the source: %+v", p)
 	}
-	if diff := cmp.Diff(got, Judge(rows, predictions, plan)); diff != "" {
+	if diff := cmp.Diff(got, Evaluate(rows, predictions, plan)); diff != "" {
 		t.Errorf("judged twice: %s", diff)
 	}
 }
 
-func TestKnowingBeatsGuessingBeatsTheContrary(t *testing.T) {
+func TestPerfectRoutingBeatsRandomBeatsInverted(t *testing.T) {
 	t.Parallel()
 	rows, _ := drawn()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -83,7 +83,7 @@ func TestKnowingBeatsGuessingBeatsTheContrary(t *testing.T) {
 		for _, row := range rows {
 			predictions[row.ID] = map[string]float64{"big": predict(row), "small": 0}
 		}
-		return Judge(rows, predictions, plan).Pairs[0].APGR
+		return Evaluate(rows, predictions, plan).Pairs[0].APGR
 	}
 	lead := func(row Row) float64 { return row.Scores["big"] - row.Scores["small"] }
 	knowing, guessing, contrary := judge(lead), judge(func(Row) float64 { return r.Float64() }), judge(func(row Row) float64 { return -lead(row) })
@@ -92,7 +92,7 @@ func TestKnowingBeatsGuessingBeatsTheContrary(t *testing.T) {
 	}
 }
 
-func TestWhatSaysNothingIsSkipped(t *testing.T) {
+func TestUninformativePairsAreSkipped(t *testing.T) {
 	t.Parallel()
 	rows, predictions := drawn()
 	few := slices.Clone(rows[:39])
@@ -113,31 +113,31 @@ func TestWhatSaysNothingIsSkipped(t *testing.T) {
 		"contaminated prompts": {dirty, predictions},
 		"no predictions":       {rows, nil},
 	} {
-		got := Judge(c.rows, c.predictions, plan)
+		got := Evaluate(c.rows, c.predictions, plan)
 		if p := got.Pairs[0]; !p.Skipped || p.Gap != (Gap{}) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	if got := Judge(rows, nil, plan); got.Pooled != nil || got.Costed != nil {
+	if got := Evaluate(rows, nil, plan); got.Pooled != nil || got.Costed != nil {
 		t.Errorf("without predictions: %+v", got)
 	}
 }
 
-func TestSourcesOfOtherMeaningStayOutOfTheMixture(t *testing.T) {
+func TestNotPooledSourcesAreExcluded(t *testing.T) {
 	t.Parallel()
 	rows, predictions := drawn()
 	apart := plan
 	apart.NotPooled = []string{"s"}
-	if got := Judge(rows, predictions, apart); got.Pooled != nil {
+	if got := Evaluate(rows, predictions, apart); got.Pooled != nil {
 		t.Errorf("%+v", got.Pooled)
 	}
 }
 
-func TestOnlyRowsThatKnowTheMostModelsAreCompared(t *testing.T) {
+func TestFrontierUsesRowsWithMostModels(t *testing.T) {
 	t.Parallel()
 	rows, predictions := drawn()
 	rows[7].Costs = map[string]float64{"big": 1}
-	got := Judge(rows, predictions, plan).Costed[0]
+	got := Evaluate(rows, predictions, plan).Costed[0]
 	if got.Prompts != 249 || len(got.Models) != 2 {
 		t.Errorf("%d prompts of %v", got.Prompts, got.Models)
 	}
@@ -145,20 +145,20 @@ func TestOnlyRowsThatKnowTheMostModelsAreCompared(t *testing.T) {
 
 func TestUpperHull(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ offers, want []offer }{
-		"a dearer and worse one is out":   {[]offer{{1, 0.5}, {2, 0.4}}, []offer{{1, 0.5}}},
-		"one below the line is out":       {[]offer{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []offer{{1, 0.5}, {3, 0.9}}},
-		"one above the line stays":        {[]offer{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []offer{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
-		"of two at one price the better":  {[]offer{{1, 0.5}, {1, 0.7}}, []offer{{1, 0.5}, {1, 0.7}}},
-		"the same twice is the same once": {[]offer{{1, 0.5}, {1, 0.5}}, []offer{{1, 0.5}}},
+	for name, c := range map[string]struct{ offers, want []costPoint }{
+		"a more expensive and worse one is excluded":   {[]costPoint{{1, 0.5}, {2, 0.4}}, []costPoint{{1, 0.5}}},
+		"one below the line is out":       {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []costPoint{{1, 0.5}, {3, 0.9}}},
+		"one above the line stays":        {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []costPoint{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
+		"of two at one price the better":  {[]costPoint{{1, 0.5}, {1, 0.7}}, []costPoint{{1, 0.5}, {1, 0.7}}},
+		"the same twice is the same once": {[]costPoint{{1, 0.5}, {1, 0.5}}, []costPoint{{1, 0.5}}},
 	} {
-		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(offer{})); diff != "" {
+		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(costPoint{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-func TestShareForAQuality(t *testing.T) {
+func TestShareForQuality(t *testing.T) {
 	t.Parallel()
 	points := []point{{0, 0.2}, {0.5, 0.6}, {0.75, 0.4}, {1, 0.8}}
 	for _, c := range []struct{ want, share float64 }{{0.1, 0}, {0.2, 0}, {0.4, 0.25}, {0.7, 0.875}, {0.8, 1}, {0.9, 1}} {
@@ -168,7 +168,7 @@ func TestShareForAQuality(t *testing.T) {
 	}
 }
 
-func TestTheStandardPlanIsSound(t *testing.T) {
+func TestStandardPlanIsValid(t *testing.T) {
 	t.Parallel()
 	p := Standard()
 	pooledPairs := 0

@@ -11,14 +11,15 @@ import (
 	"fairlead/internal/llm"
 )
 
-// PriceHistory is the prices that were imported or set by hand, which hold over those of the tables. It is kept as one file.
+// PriceHistory holds the prices that were imported or set manually. They take precedence over the embedded tables. It
+// is stored as one file.
 type PriceHistory struct {
 	Version  int       `json:"version"`
-	Checked  time.Time `json:"checked,omitzero"` // when a price list was last read by itself
-	Listings []Listing `json:"listings"`         // by provider, then model
+	Checked  time.Time `json:"checked,omitzero"` // time of the last automatic import
+	Listings []Listing `json:"listings"`         // sorted by provider, then model
 }
 
-// Listing is the price of a model at a provider, and what else a price list said of a model that was new.
+// Listing is the price of a model at a provider, with the facts that a price list gave about a new model.
 type Listing struct {
 	Provider   string         `json:"provider"`
 	Model      string         `json:"model"`
@@ -30,53 +31,53 @@ type Listing struct {
 	Abilities  *llm.Abilities `json:"abilities,omitempty"`
 	Dimensions []int64        `json:"dimensions,omitempty"`
 
-	Price  *Price   `json:"price,omitempty"`  // with its history; nil once taken back
-	Former []Period `json:"former,omitempty"` // the history of a price that was taken back
+	Price  *Price   `json:"price,omitempty"`  // current price with its history; nil after removal
+	Former []Period `json:"former,omitempty"` // history of a removed price
 }
 
-const bookVersion = 1
+const historyVersion = 1
 
 var (
-	errBookVersion = errors.New("the book is of a version that this program does not know")
-	errListing     = errors.New("a listing is not well-formed")
+	errHistoryVersion = errors.New("unsupported version of the price history")
+	errListing        = errors.New("invalid listing")
 )
 
-// ReadPriceHistory parses what Encode writes. Empty text is an empty book.
+// ReadPriceHistory parses the output of Encode. Empty text is an empty history.
 func ReadPriceHistory(text []byte) (*PriceHistory, error) {
-	b := &PriceHistory{Version: bookVersion}
+	b := &PriceHistory{Version: historyVersion}
 	if len(text) == 0 {
 		return b, nil
 	}
 	if err := json.Unmarshal(text, b); err != nil {
-		return nil, fmt.Errorf("read the price book: %w", err)
+		return nil, fmt.Errorf("decode price history: %w", err)
 	}
-	if b.Version != bookVersion {
-		return nil, fmt.Errorf("read the price book: %w: %d", errBookVersion, b.Version)
+	if b.Version != historyVersion {
+		return nil, fmt.Errorf("decode price history: %w: %d", errHistoryVersion, b.Version)
 	}
 	for i := range b.Listings {
-		if err := b.Listings[i].check(); err != nil {
-			return nil, fmt.Errorf("read the price book, listing %d: %w", i+1, err)
+		if err := b.Listings[i].validate(); err != nil {
+			return nil, fmt.Errorf("decode price history: listing %d: %w", i+1, err)
 		}
 	}
 	b.sort()
 	return b, nil
 }
 
-// check refuses what nobody would have written.
-func (l *Listing) check() error {
+// validate rejects listings that cannot be used for billing.
+func (l *Listing) validate() error {
 	if l.Provider == "" || l.Model == "" {
-		return fmt.Errorf("%w: it names no provider or no model", errListing)
+		return fmt.Errorf("%w: missing provider or model", errListing)
 	}
 	if l.Price != nil && !l.Price.wellFormed() {
-		return fmt.Errorf("%w: %s at %s has a rate below zero or a factor that is none", errListing, l.Model, l.Provider)
+		return fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor", errListing, l.Model, l.Provider)
 	}
 	if slices.ContainsFunc(l.Former, func(p Period) bool { return !p.Price.wellFormed() }) {
-		return fmt.Errorf("%w: %s at %s had a rate below zero or a factor that is none", errListing, l.Model, l.Provider)
+		return fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor in its history", errListing, l.Model, l.Provider)
 	}
 	return nil
 }
 
-// wellFormed reports whether the price, its tiers and its periods can be billed with.
+// wellFormed reports whether the price, its tiers and its periods can be used for billing.
 func (p *Price) wellFormed() bool {
 	good := p.Base().wellFormed() && p.PerRequest >= 0
 	for _, t := range p.Tiers {
@@ -95,16 +96,16 @@ func (p *Price) wellFormed() bool {
 }
 
 func (t Tier) wellFormed() bool {
-	return t.Input >= 0 && t.Output >= 0 && or(t.CacheRead, 0) >= 0 && or(t.CacheWrite, 0) >= 0 &&
-		or(t.CacheWriteLong, 0) >= 0 && or(t.AudioInput, 0) >= 0 && or(t.AudioOutput, 0) >= 0
+	return t.Input >= 0 && t.Output >= 0 && rateOr(t.CacheRead, 0) >= 0 && rateOr(t.CacheWrite, 0) >= 0 &&
+		rateOr(t.CacheWriteLong, 0) >= 0 && rateOr(t.AudioInput, 0) >= 0 && rateOr(t.AudioOutput, 0) >= 0
 }
 
-// Encode writes the book as JSON that people can compare line by line.
+// Encode returns the history as indented JSON, suitable for line-by-line comparison.
 func (b *PriceHistory) Encode() ([]byte, error) {
 	b.sort()
 	text, err := json.MarshalIndent(b, "", " ")
 	if err != nil {
-		return nil, fmt.Errorf("write the price book: %w", err)
+		return nil, fmt.Errorf("encode price history: %w", err)
 	}
 	return append(text, '\n'), nil
 }
@@ -115,7 +116,7 @@ func (b *PriceHistory) sort() {
 	})
 }
 
-// Find returns the listing of a model at a provider, nil when there is none.
+// Find returns the listing of a model at a provider, or nil.
 func (b *PriceHistory) Find(provider, model string) *Listing {
 	i := slices.IndexFunc(b.Listings, func(l Listing) bool { return l.Provider == provider && l.Model == model })
 	if i < 0 {
@@ -124,30 +125,30 @@ func (b *PriceHistory) Find(provider, model string) *Listing {
 	return &b.Listings[i]
 }
 
-// Set puts a price into the book from a moment on, which may be past or yet to come. What the catalog, with the book
-// applied, asks until then becomes its history.
+// Set sets a price from a time on, past or future. The price that the catalog, with this history applied, has until
+// then becomes the listing's history.
 func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
-		l.Price = o.Price.Followed(l.Price, at)
+		l.Price = o.Price.FollowedBy(l.Price, at)
 	} else if known := b.Find(l.Provider, l.Model); known != nil {
 		gone := Price{Periods: known.Former}
-		next := gone.Followed(l.Price, at)
-		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // there was none
+		next := gone.FollowedBy(l.Price, at)
+		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // periods without a price
 		l.Price = next
 	}
 	if known := b.Find(l.Provider, l.Model); known != nil {
-		*known = l.over(*known)
+		*known = l.mergedOver(*known)
 		return
 	}
 	b.Listings = append(b.Listings, l)
 	b.sort()
 }
 
-// ByHand reports whether somebody set the price, rather than a list that was imported.
-func (l *Listing) ByHand() bool { return l.Price != nil && l.Price.Source == OverrideSource }
+// Manual reports whether the price was set manually rather than imported.
+func (l *Listing) Manual() bool { return l.Price != nil && l.Price.Source == OverrideSource }
 
-// over keeps what the new listing does not say again.
-func (l Listing) over(known Listing) Listing {
+// mergedOver returns the listing with missing facts taken from known.
+func (l Listing) mergedOver(known Listing) Listing {
 	l.Upstream, l.Needs, l.Op = cmp.Or(l.Upstream, known.Upstream), cmp.Or(l.Needs, known.Needs), cmp.Or(l.Op, known.Op)
 	l.Context, l.MaxOutput = cmp.Or(l.Context, known.Context), cmp.Or(l.MaxOutput, known.MaxOutput)
 	l.Abilities = cmp.Or(l.Abilities, known.Abilities)
@@ -158,20 +159,20 @@ func (l Listing) over(known Listing) Listing {
 	return l
 }
 
-// Remove takes a price back from a moment on: the catalog's own holds again, and the history stays. It reports whether
-// there was one.
+// Remove removes a price from a time on. The catalog's own price applies again, and the history is kept. It reports
+// whether a price was removed.
 func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	l := b.Find(provider, model)
 	if l == nil || l.Price == nil {
 		return false
 	}
-	l.Former = l.Price.Followed(&Price{}, at).Periods
+	l.Former = l.Price.FollowedBy(&Price{}, at).Periods
 	l.Price = nil
 	return true
 }
 
-// Overrides are what the book changes of the tables. An imported price that is older than the table's own has been
-// overtaken by a newer program and is left out; one that was set by hand is not.
+// Overrides returns the overrides that apply the history to the tables. An imported price older than the table's
+// price is omitted, because a newer release supersedes it; a manual price is not.
 func (b *PriceHistory) Overrides(tables *Catalog) Overrides {
 	own := map[string]*Price{}
 	for _, o := range tables.offers {
@@ -184,7 +185,7 @@ func (b *PriceHistory) Overrides(tables *Catalog) Overrides {
 		price := l.Price
 		switch {
 		case price == nil && known == nil:
-			continue // nobody asks anything any more
+			continue // the price was removed
 		case price == nil:
 			back := *known
 			back.Periods = slices.Concat(l.Former, known.Periods)

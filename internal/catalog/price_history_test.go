@@ -19,7 +19,7 @@ func offerNamed(t *testing.T, c *Catalog, target string) Offer {
 	return o
 }
 
-// rewritten is the book as it is read again from its own text.
+// rewritten returns the history after encoding and decoding it.
 func rewritten(t *testing.T, b *PriceHistory) *PriceHistory {
 	t.Helper()
 	text, err := b.Encode()
@@ -31,7 +31,7 @@ func rewritten(t *testing.T, b *PriceHistory) *PriceHistory {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(b, again); diff != "" {
-		t.Errorf("the book is another one when it is read again:\n%s", diff)
+		t.Errorf("the history changes in a round trip:\n%s", diff)
 	}
 	return again
 }
@@ -45,7 +45,7 @@ func emptyBook(t *testing.T) *PriceHistory {
 	return b
 }
 
-func TestBookSetsAndTakesBack(t *testing.T) {
+func TestPriceHistorySetsAndRemoves(t *testing.T) {
 	t.Parallel()
 	tables := defaults(t)
 	own := offerNamed(t, tables, "openai/gpt-4.1").Price
@@ -62,13 +62,13 @@ func TestBookSetsAndTakesBack(t *testing.T) {
 		t.Error("the catalog's version stays although a price changed")
 	}
 	if !b.Remove("openai", "gpt-4.1", second) || b.Remove("openai", "gpt-4.1", second) {
-		t.Error("it is taken back once")
+		t.Error("a price was removed twice")
 	}
 	b = rewritten(t, b)
 	c = tables.With(b.Overrides(tables))
 	p = offerNamed(t, c, "openai/gpt-4.1").Price
 	if p.At(second).Input != own.Input || p.At(first).Input != *rate(1) || p.At(first.Add(-1)).Input != own.Input || p.Source != own.Source {
-		t.Errorf("taken back: %+v", p)
+		t.Errorf("after removal: %+v", p)
 	}
 	b.Set(c, Listing{Provider: "openai", Model: "gpt-4.1", Price: &Price{Input: *rate(3), Output: *rate(4), Source: OverrideSource}}, day("2026-11-12"))
 	if got := len(b.Listings[0].Price.Periods); got != 3 || len(b.Listings) != 1 {
@@ -76,7 +76,7 @@ func TestBookSetsAndTakesBack(t *testing.T) {
 	}
 }
 
-func TestBookIntroducesModels(t *testing.T) {
+func TestPriceHistoryAddsModels(t *testing.T) {
 	t.Parallel()
 	tables := defaults(t)
 	b := emptyBook(t)
@@ -97,21 +97,21 @@ func TestBookIntroducesModels(t *testing.T) {
 	}
 	b.Set(c, Listing{Provider: "openai", Model: "gpt-9", Price: &Price{Input: *rate(2), Output: *rate(2), Source: "models.dev", AsOf: "2026-11-02"}}, day("2026-11-02"))
 	if got := b.Find("openai", "gpt-9"); got.Upstream != "gpt-9-2027" || got.Context != 1000 || len(got.Price.Periods) != 1 {
-		t.Errorf("a new price forgot what was known: %+v", got)
+		t.Errorf("a new price dropped facts: %+v", got)
 	}
 	b.Remove("openai", "gpt-9", day("2026-11-03"))
 	c = tables.With(b.Overrides(tables))
 	if _, ok := c.Offer("openai", "gpt-9"); ok {
-		t.Error("a model of the book is offered without a price")
+		t.Error("a model of the history is offered without a price")
 	}
 	b.Set(c, Listing{Provider: "openai", Model: "gpt-9", Price: &Price{Input: *rate(5), Output: *rate(2), Source: OverrideSource}}, day("2026-11-05"))
 	periods := b.Find("openai", "gpt-9").Price.Periods
 	if len(periods) != 2 || periods[1].Price.Input != *rate(2) {
-		t.Errorf("the history of a price that came back: %+v", periods)
+		t.Errorf("the history of a price that was set again: %+v", periods)
 	}
 }
 
-func TestAnImportDoesNotMakeAnOfferCallable(t *testing.T) {
+func TestImportDoesNotMakeOfferCallable(t *testing.T) {
 	t.Parallel()
 	tables := defaults(t)
 	b := emptyBook(t)
@@ -121,7 +121,7 @@ func TestAnImportDoesNotMakeAnOfferCallable(t *testing.T) {
 	}
 }
 
-func TestANewerTableOvertakesAnImport(t *testing.T) {
+func TestNewerTableSupersedesImport(t *testing.T) {
 	t.Parallel()
 	tables := defaults(t)
 	own := offerNamed(t, tables, "openai/gpt-6-sol").Price
@@ -135,16 +135,16 @@ func TestANewerTableOvertakesAnImport(t *testing.T) {
 	}
 }
 
-func TestBrokenBooksAreRefused(t *testing.T) {
+func TestInvalidPriceHistoryIsRejected(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{`:             "unexpected end",
-		`{"version":2}`: "version that this program does not know",
-		`{"version":1,"listings":[{"provider":"p"}]}`:                                                                           "no model",
-		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"input":-1}}]}`:                                          "below zero",
+		`{"version":2}`: "unsupported version",
+		`{"version":1,"listings":[{"provider":"p"}]}`:                                                                           "missing provider or model",
+		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"input":-1}}]}`:                                          "negative rate",
 		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"services":[{"name":"x","factor":0}]}}]}`:                "factor",
-		`{"version":1,"listings":[{"provider":"p","model":"m","former":[{"price":{"output":-1}}]}]}`:                            "below zero",
-		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"periods":[{"price":{"tiers":[{"cache_read":-1}]}}]}}]}`: "below zero",
+		`{"version":1,"listings":[{"provider":"p","model":"m","former":[{"price":{"output":-1}}]}]}`:                            "negative rate",
+		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"periods":[{"price":{"tiers":[{"cache_read":-1}]}}]}}]}`: "negative rate",
 	} {
 		if _, err := ReadPriceHistory([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
@@ -152,18 +152,18 @@ func TestBrokenBooksAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheOwnersPriceReachesAnOfferThatComesLater(t *testing.T) {
+func TestManualPriceAppliesToLaterOffers(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{
 		{Model: "house-model", Input: rate(1), Output: rate(2), CacheWriteLong: rate(3), AudioInput: rate(4)},
 		{Model: "house-model", Provider: "mine", Upstream: "m"},
 		{Model: "house-model", Provider: "other", Input: rate(9)},
-		{Model: "house-model", Provider: "dear", Input: rate(7), Output: rate(8)},
+		{Model: "house-model", Provider: "expensive", Input: rate(7), Output: rate(8)},
 	})
 	for provider, want := range map[string]*Price{
-		"mine":  {Input: *rate(1), Output: *rate(2), CacheWriteLong: rate(3), AudioInput: rate(4), Source: OverrideSource},
-		"other": {Input: *rate(9), Output: *rate(2), Source: OverrideSource},
-		"dear":  {Input: *rate(7), Output: *rate(8), Source: OverrideSource},
+		"mine":      {Input: *rate(1), Output: *rate(2), CacheWriteLong: rate(3), AudioInput: rate(4), Source: OverrideSource},
+		"other":     {Input: *rate(9), Output: *rate(2), Source: OverrideSource},
+		"expensive": {Input: *rate(7), Output: *rate(8), Source: OverrideSource},
 	} {
 		if diff := cmp.Diff(want, offerOf(t, c, provider, "house-model").Price); diff != "" {
 			t.Errorf("%s: %s", provider, diff)
@@ -171,7 +171,7 @@ func TestTheOwnersPriceReachesAnOfferThatComesLater(t *testing.T) {
 	}
 }
 
-func TestASingleRateHoldsInPromotionsToo(t *testing.T) {
+func TestSingleRateAppliesInPromotions(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "gemini-3.8-flash", Provider: "gemini", CacheRead: rate(0.01)}})
 	p := offerOf(t, c, "gemini", "gemini-3.8-flash").Price
@@ -185,7 +185,7 @@ func TestASingleRateHoldsInPromotionsToo(t *testing.T) {
 	}
 }
 
-func FuzzReadBook(f *testing.F) {
+func FuzzReadPriceHistory(f *testing.F) {
 	f.Add([]byte(`{"version":1,"listings":[{"provider":"p","model":"m","price":{"input":1,"output":2,"source":"x","periods":[{"until":"2026-01-01T00:00:00Z","price":{"source":"y"}}]}}]}`))
 	tables, err := Default()
 	if err != nil {

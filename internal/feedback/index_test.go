@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-func TestRatingsMoveAbilitiesOfTheirWorkspaceOnly(t *testing.T) {
+func TestRatingsChangeOnlyTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newTestBook(newShelf(), &clock{t: start})
 	before := chance(b, "ws_1", "small")
@@ -22,7 +22,7 @@ func TestRatingsMoveAbilitiesOfTheirWorkspaceOnly(t *testing.T) {
 	refresh(t, b)
 
 	if after := chance(b, "ws_1", "small"); after > before-0.1 {
-		t.Errorf("40 bad ratings move the chance from %.3f to %.3f", before, after)
+		t.Errorf("40 bad ratings change the success probability from %.3f to %.3f", before, after)
 	}
 	if got := chance(b, "ws_2", "small"); got != before {
 		t.Errorf("another workspace has %v, want %v", got, before)
@@ -32,7 +32,7 @@ func TestRatingsMoveAbilitiesOfTheirWorkspaceOnly(t *testing.T) {
 	}
 }
 
-func TestARatingIsStamped(t *testing.T) {
+func TestRateSetsIDAndTime(t *testing.T) {
 	t.Parallel()
 	r := rate(t, newTestBook(newShelf(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
 	if !r.Time.Equal(start) || len(r.ID) != len("rat_")+26 {
@@ -40,7 +40,7 @@ func TestARatingIsStamped(t *testing.T) {
 	}
 }
 
-func TestALaterRatingReplacesTheEarlier(t *testing.T) {
+func TestLaterRatingReplacesEarlier(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	twice, once := newTestBook(newShelf(), c), newTestBook(newShelf(), c)
@@ -54,7 +54,7 @@ func TestALaterRatingReplacesTheEarlier(t *testing.T) {
 	}
 }
 
-func TestSignalsAreCountedApartAndCorrectNothing(t *testing.T) {
+func TestSignalsAreCountedButChangeNoCorrection(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	b := newTestBook(newShelf(), c)
@@ -75,10 +75,10 @@ func TestSignalsAreCountedApartAndCorrectNothing(t *testing.T) {
 		t.Errorf("signals made corrections: %+v", got)
 	}
 	if _, err := b.Rate(t.Context(), refused); err == nil {
-		t.Error("a signal was taken for a rating")
+		t.Error("Rate accepted a signal")
 	}
 	if err := b.Signal(t.Context(), []Rating{draft(2, "small", 0)}); err == nil {
-		t.Error("a signal without a name was taken")
+		t.Error("a signal without a name was accepted")
 	}
 	c.move(31 * 24 * time.Hour)
 	if sum, err := b.Summary(t.Context(), "ws_1"); err != nil || len(sum.Signals) > 0 {
@@ -86,7 +86,7 @@ func TestSignalsAreCountedApartAndCorrectNothing(t *testing.T) {
 	}
 }
 
-func TestSummaryTellsWhatRatingsChange(t *testing.T) {
+func TestSummaryShowsEffectOfRatings(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	b := newTestBook(newShelf(), c)
@@ -129,17 +129,17 @@ func TestSummaryTellsWhatRatingsChange(t *testing.T) {
 		t.Errorf("before the correction %v was predicted, want %v", got, want)
 	}
 	if got := sum.Models[1].Total; got.Before != 0 || got.After != 0 {
-		t.Errorf("something is predicted of a model that is not here: %+v", got)
+		t.Errorf("an unknown model has a prediction: %+v", got)
 	}
 	if sum.Version == "" || sum.Version != b.For("ws_1").Version {
 		t.Errorf("version %q", sum.Version)
 	}
 	if _, corrected := b.For("ws_1").Abilities["large"]; corrected {
-		t.Error("a rating that an earlier predictor saw made a correction")
+		t.Error("a rating of an earlier predictor made a correction")
 	}
 }
 
-func TestShiftsReadAsWords(t *testing.T) {
+func TestTaskFiguresString(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]TaskFigures{
 		"+0.06 on code, 214 ratings": {predict.Code, Figures{Ratings: 214, Before: 0.7, After: 0.761}},
@@ -151,7 +151,7 @@ func TestShiftsReadAsWords(t *testing.T) {
 	}
 }
 
-func TestResetLetsEarlierRatingsCountNoLonger(t *testing.T) {
+func TestResetExcludesEarlierRatings(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	b := newTestBook(newShelf(), c)
@@ -179,7 +179,7 @@ func TestResetLetsEarlierRatingsCountNoLonger(t *testing.T) {
 	}
 }
 
-func TestOldRatingsFadeByTheDay(t *testing.T) {
+func TestRatingsDecayDaily(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	b := newTestBook(newShelf(), c)
@@ -202,7 +202,7 @@ func TestOldRatingsFadeByTheDay(t *testing.T) {
 	}
 }
 
-func TestManyRatingsInAMomentAreComputedOnce(t *testing.T) {
+func TestBurstOfRatingsIsComputedOnce(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	b := newTestBook(shelf, c)
@@ -210,7 +210,7 @@ func TestManyRatingsInAMomentAreComputedOnce(t *testing.T) {
 		rate(t, b, draft(i, "small", 0))
 	}
 	if shelf.reads != 1 {
-		t.Errorf("50 ratings at once were computed %d times", shelf.reads)
+		t.Errorf("50 ratings in a burst were computed %d times", shelf.reads)
 	}
 	refresh(t, b)
 	refresh(t, b)
@@ -220,11 +220,11 @@ func TestManyRatingsInAMomentAreComputedOnce(t *testing.T) {
 	c.move(settle)
 	rate(t, b, draft(51, "small", 0))
 	if got := b.For("ws_1").Abilities["small"].Ratings; got != 51 {
-		t.Errorf("a moment later %d ratings count at once, want 51", got)
+		t.Errorf("later %d ratings count immediately, want 51", got)
 	}
 }
 
-func TestAReplicaHearsOfWhatOthersDid(t *testing.T) {
+func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	here, there := newTestBook(shelf, c), newTestBook(shelf, c)
@@ -243,7 +243,7 @@ func TestAReplicaHearsOfWhatOthersDid(t *testing.T) {
 	}
 }
 
-func TestAnOlderCopyOfTheStoreIsReadAnew(t *testing.T) {
+func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	b := newTestBook(shelf, c)
@@ -262,7 +262,7 @@ func TestAnOlderCopyOfTheStoreIsReadAnew(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsAwayCostsNothing(t *testing.T) {
+func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	b := newTestBook(shelf, c)
@@ -291,7 +291,7 @@ func TestAStoreThatIsAwayCostsNothing(t *testing.T) {
 	}
 }
 
-func TestARefreshThatBrokeOffIsMadeUpFor(t *testing.T) {
+func TestInterruptedRefreshIsRepeated(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()
 	b := newTestBook(shelf, c)
@@ -299,7 +299,7 @@ func TestARefreshThatBrokeOffIsMadeUpFor(t *testing.T) {
 	refresh(t, b)
 	before := b.For("ws_1")
 	c.move(48 * time.Hour)
-	shelf.unread = errors.New("broke off")
+	shelf.unread = errors.New("interrupted")
 	if err := b.Refresh(t.Context()); !errors.Is(err, shelf.unread) || b.For("ws_1") != before {
 		t.Errorf("%v; corrections are %+v", err, b.For("ws_1"))
 	}
@@ -310,7 +310,7 @@ func TestARefreshThatBrokeOffIsMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestRecomputeFollowsTheBase(t *testing.T) {
+func TestRecomputeUsesNewBase(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	base := bases["small"]
@@ -326,7 +326,7 @@ func TestRecomputeFollowsTheBase(t *testing.T) {
 	}
 }
 
-func TestRecomputeFollowsTheHalfLife(t *testing.T) {
+func TestRecomputeUsesNewHalfLife(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	halfLife := 30 * 24 * time.Hour
@@ -343,6 +343,6 @@ func TestRecomputeFollowsTheHalfLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	if short := chance(b, "ws_1", "small"); short < long+0.05 || short > without {
-		t.Errorf("ratings of a month ago leave a chance of %.3f with a half-life of a day, %.3f with one of a month, %.3f without them", short, long, without)
+		t.Errorf("ratings of a month ago give a success probability of %.3f with a half-life of a day, %.3f with one of a month, %.3f without them", short, long, without)
 	}
 }

@@ -1,4 +1,4 @@
-package prefixtest
+package cachetest
 
 import (
 	"strings"
@@ -12,10 +12,10 @@ import (
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 
-// text is one of so many tokens that begins with a letter of its own.
+// text returns a text of this many tokens that consists of one letter.
 func text(letter string, tokens int) string { return strings.Repeat(letter, tokens*bytesPerToken) }
 
-func TestACacheFindsWhatItHasRead(t *testing.T) {
+func TestReadFindsCachedPrefix(t *testing.T) {
 	t.Parallel()
 	blocks := Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}
 	ends := Settings{Minimum: 1024, Lifetime: 5 * time.Minute, Writes: true}
@@ -49,7 +49,7 @@ func TestACacheFindsWhatItHasRead(t *testing.T) {
 	}
 }
 
-func TestAConversationGrowsAndIsAlwaysTheSame(t *testing.T) {
+func TestConversationGrowsAndIsDeterministic(t *testing.T) {
 	t.Parallel()
 	turns, again := Conversation(Agent(3)), Conversation(Agent(3))
 	if len(turns) != 40 {
@@ -67,10 +67,10 @@ func TestAConversationGrowsAndIsAlwaysTheSame(t *testing.T) {
 			t.Errorf("turn %d is not after turn %d", i, i-1)
 		}
 		if diff := cmp.Diff(before.Messages, turn.Messages[:len(before.Messages)]); diff != "" {
-			t.Errorf("turn %d does not go on from turn %d", i, i-1)
+			t.Errorf("turn %d does not extend turn %d", i, i-1)
 		}
 		if turn.Messages[len(before.Messages)] != "assistant: "+before.Answer {
-			t.Errorf("turn %d does not hold the answer of turn %d", i, i-1)
+			t.Errorf("turn %d does not contain the response of turn %d", i, i-1)
 		}
 	}
 	if last := turns[39].Tokens; last < 40_000 || last > 120_000 {

@@ -9,10 +9,10 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// offsetOf turns a place that CEL reports into a number of characters.
-func (c *inspector) offsetOf(at common.Location) int {
+// offsetOf converts a CEL location to an offset in characters.
+func (c *conditionChecker) offsetOf(at common.Location) int {
 	if at.Line() < 1 {
-		return 0 // it is about the condition as a whole
+		return 0 // refers to the whole condition
 	}
 	offset := 0
 	for i, line := range strings.SplitAfter(c.source, "\n") {
@@ -24,14 +24,15 @@ func (c *inspector) offsetOf(at common.Location) int {
 	return max(0, offset+at.Column())
 }
 
-// syntax says in plain words where a condition stops being one. What follows the first mistake is its echo.
-func (c *inspector) syntax(errors []*common.Error) {
+// reportSyntax reports a syntax error in plain words. Only the first is reported, because the others usually follow
+// from it.
+func (c *conditionChecker) reportSyntax(errors []*common.Error) {
 	e := slices.MinFunc(errors, func(a, b *common.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
 	message, hint, width := plainSyntax(e.Message)
-	c.complain(BadSyntax, c.offsetOf(e.Location), width, message, hint)
+	c.report(BadSyntax, c.offsetOf(e.Location), width, message, hint)
 }
 
-// unexpected finds what the parser of CEL stumbled over.
+// unexpected matches the token that the CEL parser rejected.
 var unexpected = regexp.MustCompile(`^(?:mismatched|extraneous) input '(.*)' expecting|^token recognition error at: '(.*)'$|^no viable alternative at input '(.*)'$`)
 
 func plainSyntax(message string) (text, hint string, width int) {
@@ -63,12 +64,12 @@ func plainSyntax(message string) (text, hint string, width int) {
 	return "unexpected " + quote(word), "", width
 }
 
-// types says in plain words which types do not fit.
-func (c *inspector) types(errors []*common.Error) {
+// reportTypes reports type errors in plain words.
+func (c *conditionChecker) reportTypes(errors []*common.Error) {
 	for _, e := range errors {
 		message, width := plainType(e.Message)
 		offset := c.offsetOf(e.Location)
-		c.complain(WrongCondition, offset, width, message, "")
+		c.report(WrongCondition, offset, width, message, "")
 	}
 }
 
@@ -89,12 +90,12 @@ func plainType(message string) (text string, width int) {
 	}
 	width = len([]rune(name))
 	if m[1] == name {
-		width = 1 // a function is marked at its bracket
+		width = 1 // CEL places a function at its bracket
 	}
-	return quote(name) + " does not go with " + strings.Join(operands(m[2]), " and "), width
+	return quote(name) + " cannot be applied to " + strings.Join(operands(m[2]), " and "), width
 }
 
-// operands names the types in a list such as string.(int) or (string, map(string, string)).
+// operands returns the type names in a list such as string.(int) or (string, map(string, string)).
 func operands(list string) []string {
 	list = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(list, "("), ".(", ", ", 1), ")")
 	var names []string
@@ -127,7 +128,7 @@ func plainName(name string) string {
 	case "google.protobuf.Duration":
 		return "duration"
 	case "map":
-		return "texts by name"
+		return "map of text"
 	}
 	return name
 }

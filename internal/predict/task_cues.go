@@ -1,58 +1,58 @@
 package predict
 
-// sign is what a word says about the task.
-type sign struct {
+// taskCue is the evidence of a word for a task.
+type taskCue struct {
 	kind   taskKind
 	weight float64
 	amount bool // counts for word problems
-	asks   bool // begins a question for a fact
+	asks   bool // starts a question about a fact
 }
 
-// signs are words in lower case. Weights are about how often the word stands in prompts of the task and not in others: one
-// word of weight one is enough to decide.
-var signs = newLexicon(gather([]signGroup{
-	{sign{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
+// taskCues are words in lower case. Weights reflect how much more often the word occurs in prompts of the task than
+// in others: one word of weight one is enough to decide.
+var taskCues = newLexicon(gather([]cueGroup{
+	{taskCue{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
 		traduce traducir traducción traduza traduzir tradução traduci tradurre traduzione vertaal vertalen vertaling przetłumacz tłumaczenie çevir çeviri terjemahkan
 		переведи Переведи переведите Переведите перевод Перевод перевести dịch översätt oversæt oversett přelož traducere`},
-	{sign{kind: kindExtraction, weight: 1.2}, `extract summarize summarise summarizing summary tldr classify categorize categorise sentiment entities paraphrase
+	{taskCue{kind: kindExtraction, weight: 1.2}, `extract summarize summarise summarizing summary tldr classify categorize categorise sentiment entities paraphrase
 		extrahiere zusammenfassen zusammenfassung klassifiziere extrais extraire résume résumer résumé extrae extraer resume resumir resumen clasifica extraia resuma resumo
 		estrai riassumi riassunto samenvatting streszczenie`},
-	{sign{kind: kindExtraction, weight: 0.5}, `passage transcript document article invoice email mention mentioned labels label fields keywords according json csv schema spreadsheet`},
-	{sign{kind: kindCode, weight: 2}, `def elif println printf kwargs nullptr stacktrace traceback`},
-	{sign{kind: kindCode, weight: 1}, `function functions python javascript typescript golang java kotlin html css sql regex bash powershell numpy pandas react django flask docker kubernetes
+	{taskCue{kind: kindExtraction, weight: 0.5}, `passage transcript document article invoice email mention mentioned labels label fields keywords according json csv schema spreadsheet`},
+	{taskCue{kind: kindCode, weight: 2}, `def elif println printf kwargs nullptr stacktrace traceback`},
+	{taskCue{kind: kindCode, weight: 1}, `function functions python javascript typescript golang java kotlin html css sql regex bash powershell numpy pandas react django flask docker kubernetes
 		refactor unittest pytest npm sdk stdin stdout std segfault webpack assert postgres mongodb
 		programm funktion código fonction programme codice`},
-	{sign{kind: kindCode, weight: 0.5}, `code class import return const async await struct null exception bug compile compiler script algorithm array string strings boolean
+	{taskCue{kind: kindCode, weight: 0.5}, `code class import return const async await struct null exception bug compile compiler script algorithm array string strings boolean
 		integer int float dict tuple list lists loop api endpoint database query repository commit branch method module package library codebase debug void public private static
 		var self args true false foo bar github rust stack terminal cli c++ input output implement`},
-	{sign{kind: kindMaths, weight: 1}, `equation polynomial integral derivative theorem prove frac sqrt boxed cdot trigonometric logarithm eigenvalue matrix modulo divisible arithmetic
+	{taskCue{kind: kindMaths, weight: 1}, `equation polynomial integral derivative theorem prove frac sqrt boxed cdot trigonometric logarithm eigenvalue matrix modulo divisible arithmetic
 		geometric hypotenuse perpendicular congruent sin cos binom overline circ leq geq neq triangle parabola asymptote gleichung équation ecuación equação уравнение`},
-	{sign{kind: kindMaths, weight: 0.5}, `compute calculate evaluate solve sum product integer integers probability prime factor factors remainder digits angle radius circle perimeter
+	{taskCue{kind: kindMaths, weight: 0.5}, `compute calculate evaluate solve sum product integer integers probability prime factor factors remainder digits angle radius circle perimeter
 		area ratio fraction positive real multiple berechne calcule calcula вычисли решите рассчитай square cube`},
-	{sign{kind: kindMaths, weight: 0.25, amount: true}, `many much total cost costs each per average percent percentage half twice thrice dozen left altogether remaining remain pays paid earns
+	{taskCue{kind: kindMaths, weight: 0.25, amount: true}, `many much total cost costs each per average percent percentage half twice thrice dozen left altogether remaining remain pays paid earns
 		spends spent sold price hours minutes miles times more fewer less number viele kostet insgesamt jeweils combien total chaque coûte cuántos cuántas cuesta total cada
 		quantos custa quanti сколько стоит`},
-	{sign{kind: kindReasoning, weight: 1.5}, `puzzle riddle clue clues deduce logical logically logic syllogism paradox premises premise knights knaves sudoku zebra brainteaser rätsel énigme
+	{taskCue{kind: kindReasoning, weight: 1.5}, `puzzle riddle clue clues deduce logical logically logic syllogism paradox premises premise knights knaves sudoku zebra brainteaser rätsel énigme
 		acertijo enigma houses house who's seated`},
-	{sign{kind: kindReasoning, weight: 0.4}, `conclusion infer implies therefore assumption argument hypothesis step steps strategy statement statements true liar lies immediately
+	{taskCue{kind: kindReasoning, weight: 0.4}, `conclusion infer implies therefore assumption argument hypothesis step steps strategy statement statements true liar lies immediately
 		directly between left right next`},
-	{sign{kind: kindKnowledge, weight: 0.3, asks: true}, `who what when where which whose whom is are was were did does name wer was wann wo welche welcher welches wie qui quoi quand où quel quelle
+	{taskCue{kind: kindKnowledge, weight: 0.3, asks: true}, `who what when where which whose whom is are was were did does name wer was wann wo welche welcher welches wie qui quoi quand où quel quelle
 		quién qué cuándo dónde cuál quem quando onde qual chi cosa dove quale кто Кто что Что когда Когда где Где какой Какой`},
-	{sign{kind: kindKnowledge, weight: 0.6}, `following answer capital century founded discovered invented known located question options choices definition kingdom dynasty president
+	{taskCue{kind: kindKnowledge, weight: 0.6}, `following answer capital century founded discovered invented known located question options choices definition kingdom dynasty president
 		chemical disease patient law court species planet element treaty`},
-	{sign{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
+	{taskCue{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
 		imagine feel feeling hello hi hey thanks gedicht geschichte poème histoire poema historia cuento стих стихотворение рассказ`},
-	{sign{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
+	{taskCue{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
 }))
 
-type signGroup struct {
-	sign  sign
+type cueGroup struct {
+	sign  taskCue
 	words string
 }
 
-// gather makes the table of words. A word of two groups keeps the first, the more decided one.
-func gather(groups []signGroup) map[string]sign {
-	table := map[string]sign{}
+// gather builds the table of words. A word of two groups keeps the first, more specific one.
+func gather(groups []cueGroup) map[string]taskCue {
+	table := map[string]taskCue{}
 	for _, g := range groups {
 		for _, word := range fields(g.words) {
 			if _, taken := table[word]; !taken {
@@ -85,7 +85,7 @@ type phrase struct {
 	weight float64
 }
 
-// phrases are looked for in texts that have letters outside ASCII.
+// phrases are searched in texts with letters outside ASCII.
 var phrases = []phrase{
 	{"翻译", kindTranslation, 2},
 	{"翻譯", kindTranslation, 2},

@@ -16,16 +16,16 @@ import (
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 
-// shelf is a store in memory.
+// shelf is an in-memory store.
 type shelf struct {
 	mu       sync.Mutex
 	ratings  map[[3]string]Rating // by workspace, request and rater
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
 	revision int64
-	reads    int   // of a workspace's ratings
-	fail     error // what every call returns
-	unread   error // what reading ratings returns
+	reads    int   // reads of a workspace's ratings
+	fail     error // returned by every call
+	unread   error // returned when reading ratings
 }
 
 func newShelf() *shelf {
@@ -132,7 +132,7 @@ func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.T
 	return all, s.fail
 }
 
-// erase deletes what was said about a request, as deleting the request does.
+// erase deletes the ratings of a request, as deleting the request does.
 func (s *shelf) erase(workspaceID, requestID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *shelf) erase(workspaceID, requestID string) {
 	s.changed(workspaceID)
 }
 
-// clock is a time that tests move.
+// clock is a manual clock.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -158,7 +158,7 @@ func (c *clock) move(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// bases are the abilities before any correction.
+// bases are the abilities before corrections.
 var bases = map[string]predict.Ability{
 	"small": {Vector: []float64{0.5, 1, -0.5}, Spread: 0.6, Source: "benchmarks"},
 	"large": {Vector: []float64{1.5, 0.5, 0.25}, Spread: 0.3, Source: "trained"},
@@ -173,13 +173,13 @@ func newTestBook(store Store, c *clock) *Index {
 	return NewIndex(store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
 }
 
-// requestID is a different one for each number.
+// requestID returns a distinct ID for each number.
 func requestID(n int) string {
 	floor := id.Floor("req", start)
 	return fmt.Sprintf("%s%08d", floor[:len(floor)-8], n)
 }
 
-// draft is a rating before it is stamped.
+// draft returns a rating before Rate completes it.
 func draft(n int, model string, score float64) Rating {
 	return Rating{
 		RequestID: requestID(n), WorkspaceID: "ws_1", KeyID: "key_1", Score: score, Source: FromAPI,
@@ -203,9 +203,9 @@ func refresh(t testing.TB, b *Index) {
 	}
 }
 
-// chance is what a book predicts of a code prompt.
+// chance returns the predicted success probability of a code prompt.
 func chance(b *Index, workspaceID, model string) float64 {
 	base := bases[model]
-	sketch := predict.Features{Skills: []float64{0.4, 0.2}}
-	return predict.Success(&sketch, b.For(workspaceID).Ability(model, &base)).Chance
+	features := predict.Features{Skills: []float64{0.4, 0.2}}
+	return predict.Success(&features, b.For(workspaceID).Ability(model, &base)).Probability
 }

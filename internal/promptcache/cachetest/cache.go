@@ -1,6 +1,6 @@
-// Package prefixtest is a true prompt cache to measure estimates against: a provider that keeps the prompts it has read, by
-// their content, and says of each how much it found. It knows nothing of how the estimates are made. Time is told to it.
-package prefixtest
+// Package cachetest simulates a provider's prompt cache, to measure estimates against. The cache stores the prompts
+// it has read by content and reports how much of each it found. Time is an argument.
+package cachetest
 
 import (
 	"crypto/sha256"
@@ -9,32 +9,32 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Settings say how a provider keeps prompts.
+// Settings describe how a provider caches prompts.
 type Settings struct {
-	Minimum  int64         // tokens: a shorter beginning is not kept
-	Step     int64         // tokens: beginnings are kept at every multiple of it; at the prompt's end only when 0
-	Lifetime time.Duration // from the last use on; 0 keeps nothing
-	Writes   bool          // what is written is told apart from what is only read
+	Minimum  int64         // shortest cached prefix, in tokens
+	Step     int64         // prefixes are cached at every multiple of Step tokens; only at the end of the prompt when 0
+	Lifetime time.Duration // time since the last use; 0 disables the cache
+	Writes   bool          // report cache writes separately
 }
 
 // Cache is the prompt cache of one model at one provider. It is not safe for concurrent use.
 type Cache struct {
 	settings Settings
-	kept     map[[sha256.Size]byte]time.Time // until when a beginning of a prompt is there
+	kept     map[[sha256.Size]byte]time.Time // expiry by hash of the prefix
 }
 
-// NewCache makes an empty cache.
+// NewCache returns an empty cache.
 func NewCache(s Settings) *Cache {
 	return &Cache{settings: s, kept: map[[sha256.Size]byte]time.Time{}}
 }
 
-// bytesPerToken makes tokens of text: a cut every four bytes is as good as any vocabulary here.
+// bytesPerToken is the size of a token. Splitting every four bytes is good enough for the simulation.
 const bytesPerToken = 4
 
-// Tokens is the length of a text.
+// Tokens returns the length of a text.
 func Tokens(text string) int64 { return int64(len(text)+bytesPerToken-1) / bytesPerToken }
 
-// Read lets the provider read a prompt, message by message, and tells what of it was fresh, found and written.
+// Read processes a prompt, given as messages, and returns how much of it was fresh, cached and written.
 func (c *Cache) Read(at time.Time, messages []string) llm.Usage {
 	cuts := c.cuts(messages)
 	found := int64(0)
@@ -60,13 +60,13 @@ func (c *Cache) Read(at time.Time, messages []string) llm.Usage {
 	return u
 }
 
-// cut is a beginning of a prompt that may be kept.
+// cut is a prefix of a prompt that can be cached.
 type cut struct {
 	tokens int64
 	sum    [sha256.Size]byte
 }
 
-// cuts are the beginnings of a prompt that may be kept, the shortest first.
+// cuts returns the prefixes of a prompt that can be cached, shortest first.
 func (c *Cache) cuts(messages []string) []cut {
 	var cuts []cut
 	var tokens int64
@@ -86,7 +86,7 @@ func (c *Cache) cuts(messages []string) []cut {
 				keep()
 			}
 		}
-		prompt.Write([]byte{0}) // messages do not run into each other
+		prompt.Write([]byte{0}) // separates the messages
 		if c.settings.Step == 0 {
 			keep()
 		}

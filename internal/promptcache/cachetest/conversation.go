@@ -1,4 +1,4 @@
-package prefixtest
+package cachetest
 
 import (
 	"context"
@@ -14,24 +14,24 @@ import (
 
 // Turn is one request of a conversation.
 type Turn struct {
-	At       time.Duration // since the conversation began
-	Messages []string      // all that the model reads, tools first, as Cache.Read takes it
-	Request  *llm.Request  // the same as a checked chat request
-	Tokens   int64         // the length of the prompt
-	Answer   string        // what the model says to it, whichever it is
+	At       time.Duration // time since the start of the conversation
+	Messages []string      // everything the model reads, tools first, as Cache.Read takes it
+	Request  *llm.Request  // the same prompt as a decoded chat request
+	Tokens   int64         // length of the prompt
+	Answer   string        // response of the model, whichever it is
 }
 
-// Shape is what a conversation is like.
+// Shape describes a conversation.
 type Shape struct {
 	Turns  int
 	System int           // bytes of tools and instructions
-	Result int           // bytes of an average tool result
-	Answer int           // bytes of an average answer
-	Pause  time.Duration // between turns, on average
+	Result int           // mean size of a tool result in bytes
+	Answer int           // mean size of a response in bytes
+	Pause  time.Duration // mean time between turns
 	Seed   uint64
 }
 
-// Agent is the shape of a coding agent at work: forty turns, a long instruction, a growing prompt.
+// Agent returns the shape of a coding agent's conversation: forty turns, long instructions, a growing prompt.
 func Agent(seed uint64) Shape {
 	return Shape{Turns: 40, System: 24_000, Result: 6_000, Answer: 1_200, Pause: 25 * time.Second, Seed: seed}
 }
@@ -41,8 +41,8 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Conversation makes up a conversation of a shape, the same one for the same seed: the user asks once, then the model's
-// answers and the results of its tools take turns.
+// Conversation generates a conversation, the same one for the same seed. The user asks once; then model responses and
+// tool results alternate.
 func Conversation(s Shape) []Turn {
 	draw := rand.New(rand.NewPCG(s.Seed, 40))
 	tool := words(draw, s.System/2)
@@ -65,18 +65,18 @@ func Conversation(s Shape) []Turn {
 	return turns
 }
 
-// request is a turn as a caller would send it.
+// request returns a turn as a client would send it.
 func request(tool string, said []message) *llm.Request {
 	body, err := json.Marshal(map[string]any{
 		"model": "auto", "messages": said,
 		"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "run", "description": tool}}},
 	})
 	if err != nil {
-		panic(err) // maps of texts always have a JSON form
+		panic(err) // a map of strings always encodes
 	}
 	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, body)
 	if err != nil {
-		panic(fmt.Sprintf("made up a request that is none: %v", err))
+		panic(fmt.Sprintf("generated an invalid request: %v", err))
 	}
 	req.Measure()
 	return req
@@ -84,7 +84,7 @@ func request(tool string, said []message) *llm.Request {
 
 func about(draw *rand.Rand, n int) int { return n/2 + draw.IntN(n+1) }
 
-// words is a text of about so many bytes.
+// words returns a text of about size bytes.
 func words(draw *rand.Rand, size int) string {
 	var b strings.Builder
 	for b.Len() < size {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/promptcache/prefixtest"
+	"fairlead/internal/promptcache/cachetest"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
@@ -26,7 +26,7 @@ func decode(t testing.TB, f wire.Format, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// chatOf is the chain of a chat request with these members.
+// chatOf returns the fingerprint of a chat request with these members.
 func chatOf(t testing.TB, members string) Fingerprint {
 	t.Helper()
 	return Build(decode(t, chat.Format{}, llm.Chat, `{"model":"auto",`+members+`}`), 0)
@@ -40,16 +40,16 @@ func hashes(d Fingerprint) []uint64 {
 	return list
 }
 
-func TestLinksComeAgainInTheNextTurn(t *testing.T) {
+func TestLinksRepeatInTheNextTurn(t *testing.T) {
 	t.Parallel()
 	var before Fingerprint
-	for i, turn := range prefixtest.Conversation(prefixtest.Agent(1)) {
+	for i, turn := range cachetest.Conversation(cachetest.Agent(1)) {
 		d := Build(turn.Request, turn.Tokens)
 		if len(d.Links) != 2+2*i || d.Tokens() != turn.Tokens {
 			t.Fatalf("turn %d: %d links of %d tokens, want %d of %d", i, len(d.Links), d.Tokens(), 2+2*i, turn.Tokens)
 		}
 		if diff := cmp.Diff(hashes(before), hashes(d)[:len(before.Links)]); diff != "" {
-			t.Fatalf("turn %d does not go on from the one before:\n%s", i, diff)
+			t.Fatalf("turn %d does not extend the previous one:\n%s", i, diff)
 		}
 		if d.Previous != len(before.Links)-1 {
 			t.Fatalf("turn %d: the previous one ended at %d, want %d", i, d.Previous, len(before.Links)-1)
@@ -58,7 +58,7 @@ func TestLinksComeAgainInTheNextTurn(t *testing.T) {
 	}
 }
 
-// Whatever callers change from turn to turn without changing what the model reads, the links stay.
+// Clients may change details from turn to turn without changing the prompt; the links stay the same.
 func TestWhatTheModelDoesNotReadChangesNothing(t *testing.T) {
 	t.Parallel()
 	const plain = `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"user","content":"Hello"}]`
@@ -89,7 +89,7 @@ func TestWhatTheModelDoesNotReadChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelReadsChangesEverythingAfterIt(t *testing.T) {
+func TestChangedContentChangesAllLaterLinks(t *testing.T) {
 	t.Parallel()
 	const plain = `"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"v"}]`
 	want := hashes(chatOf(t, plain))
@@ -119,7 +119,7 @@ func TestWhatTheModelReadsChangesEverythingAfterIt(t *testing.T) {
 	}
 }
 
-func TestMarksAreFound(t *testing.T) {
+func TestBuildFindsMarks(t *testing.T) {
 	t.Parallel()
 	d := chatOf(t, `"tools":[{"type":"function","function":{"name":"f"},"cache_control":{"type":"ephemeral","ttl":"1h"}}],"messages":[
 		{"role":"user","content":"no mark, though \"cache_control\" is in it"},
@@ -140,7 +140,7 @@ func TestMarksAreFound(t *testing.T) {
 	}
 }
 
-func TestOtherFormatsHaveChains(t *testing.T) {
+func TestBuildSupportsAllFormats(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		format   wire.Format
@@ -173,15 +173,15 @@ func TestOtherFormatsHaveChains(t *testing.T) {
 	}
 }
 
-func TestWishesForTheWholeRequest(t *testing.T) {
+func TestBuildReadsCacheOptionsOfTheRequest(t *testing.T) {
 	t.Parallel()
 	const rest = `"messages":[{"role":"user","content":"a"}]`
 	for members, want := range map[string]Fingerprint{
-		`"prompt_cache_retention":"24h",`:                        {Keep: 24 * time.Hour},
+		`"prompt_cache_retention":"24h",`:                        {Retention: 24 * time.Hour},
 		`"prompt_cache_retention":"in_memory",`:                  {},
-		`"prompt_cache_retention":"9000h",`:                      {Keep: 24 * time.Hour},
-		`"prompt_cache_options":{"ttl":"30m"},`:                  {Keep: 30 * time.Minute},
-		`"prompt_cache_options":{"mode":"explicit","ttl":"1h"},`: {Keep: time.Hour, MarksOnly: true},
+		`"prompt_cache_retention":"9000h",`:                      {Retention: 24 * time.Hour},
+		`"prompt_cache_options":{"ttl":"30m"},`:                  {Retention: 30 * time.Minute},
+		`"prompt_cache_options":{"mode":"explicit","ttl":"1h"},`: {Retention: time.Hour, MarksOnly: true},
 		`"session_id":"s1",`:                                     {Session: "s1"},
 	} {
 		got := chatOf(t, members+rest)
@@ -193,12 +193,12 @@ func TestWishesForTheWholeRequest(t *testing.T) {
 	}
 }
 
-func TestAPictureWeighsLikeAPicture(t *testing.T) {
+func TestImageCountsAsFixedSize(t *testing.T) {
 	t.Parallel()
 	picture := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 40_000) + `"}}`
 	d := Build(decode(t, chat.Format{}, llm.Chat, `{"model":"m","messages":[{"role":"user","content":[`+picture+`]},{"role":"user","content":"`+strings.Repeat("word ", 4000)+`"}]}`), 6000)
 	if first := d.Links[0].Tokens; first < 500 || first > 1500 {
-		t.Errorf("the picture has %d of 6000 tokens, want about 1000", first)
+		t.Errorf("the image has %d of 6000 tokens, want about 1000", first)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestLongChainsAreThinned(t *testing.T) {
 		}
 		before = d
 	}
-	// Even where so much came back at once that the previous turn lies far behind.
+	// The previous turn is kept even if many results follow it.
 	d := build(2203, 301)
 	if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
 		t.Error("the end of the previous turn is lost behind many results")
@@ -263,7 +263,7 @@ func FuzzBuild(f *testing.F) {
 		if !json.Valid(list) {
 			return
 		}
-		// A message more leaves the chain before it as it is.
+		// Another message leaves the earlier links unchanged.
 		longer, err := appended(list)
 		if err != nil {
 			return
@@ -277,7 +277,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// appended adds a message to a list of some.
+// appended adds a message to a list.
 func appended(list []byte) ([]byte, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(list, &all); err != nil {

@@ -9,9 +9,9 @@ import (
 	"fairlead/internal/predict"
 )
 
-// world is small enough to be kept in mind: two providers, three models, one alias, two tags.
-func world() World {
-	return World{
+// world is a small inventory: two providers, three models, one alias, two tags.
+func world() Inventory {
+	return Inventory{
 		Models:    []string{"gpt-4.1", "gpt-4.1-mini", "claude-sonnet"},
 		Providers: []string{"openai", "anthropic"},
 		Targets:   []string{"openai/gpt-4.1", "openai/gpt-4.1-mini", "anthropic/claude-sonnet"},
@@ -26,7 +26,7 @@ func world() World {
 	}
 }
 
-// zone knows two places without asking the machine for its table.
+// zone returns two fixed zones without reading the system's database.
 func zone(name string) (*time.Location, error) {
 	switch name {
 	case "UTC":
@@ -37,7 +37,7 @@ func zone(name string) (*time.Location, error) {
 	return nil, errNoZone
 }
 
-// facts are those of an ordinary request, in the night from Friday to Saturday.
+// facts returns the facts of an ordinary request in the night from Friday to Saturday.
 func facts() *Facts {
 	return &Facts{
 		Request: Request{
@@ -51,7 +51,7 @@ func facts() *Facts {
 	}
 }
 
-// parse reads policies that have no problems.
+// parse parses policies that have no problems.
 func parse(t testing.TB, source string) *Set {
 	t.Helper()
 	set, problems := Parse("workspace", []byte(source), world())
@@ -61,7 +61,7 @@ func parse(t testing.TB, source string) *Set {
 	return set
 }
 
-// when is a set of one policy with a condition.
+// when returns a set of one policy with a condition.
 func when(t testing.TB, condition string) *Set {
 	t.Helper()
 	return parse(t, "policies:\n  - name: p\n    pin: gpt-4.1\n    when: |-\n      "+strings.ReplaceAll(condition, "\n", "\n      ")+"\n")

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// optionBytes is how much of an option is looked at.
+// optionBytes bounds how much of an option is read.
 const optionBytes = 256
 
-// survey counts what the normal form of a text does not keep.
-type survey struct {
-	bytes                                       [128]int // of the normal form
+// textStats counts properties that the normal form of a text does not keep.
+type textStats struct {
+	bytes                                       [128]int // occurrences of each byte of the normal form
 	upper, lines, bullets, numbered, indented   int
-	options, optionMax, optionBytes, optionSums int // sums are options that begin with a number or a formula
+	options, optionMax, optionBytes, optionSums int // optionSums counts options that start with a number or a formula
 	letters, digitRuns, digitMax, bigNumbers    int
 	words, longWords, shortWords                int
 	latin, cyrillic, han, arabic, indic, others int
 }
 
-// line looks at the beginning of a line: list signs, numbers and the letters of options.
-func (s *survey) line(text string) {
+// line checks the start of a line for list markers, numbers and option letters.
+func (s *textStats) line(text string) {
 	if len(text) < 3 {
 		return
 	}
@@ -43,7 +43,7 @@ func (s *survey) line(text string) {
 }
 
 // option recognises "(A) …", "A) …", "A. …" and "A: …".
-func (s *survey) option(text string) {
+func (s *textStats) option(text string) {
 	if text[0] == '(' {
 		text = text[1:]
 	}
@@ -54,8 +54,8 @@ func (s *survey) option(text string) {
 	}
 }
 
-// optionText looks at what an option says.
-func (s *survey) optionText(text string) {
+// optionText counts the properties of an option's text.
+func (s *textStats) optionText(text string) {
 	if end := strings.IndexByte(text, '\n'); end >= 0 {
 		text = text[:end]
 	}
@@ -66,7 +66,7 @@ func (s *survey) optionText(text string) {
 }
 
 // rune counts the scripts.
-func (s *survey) rune(r rune) {
+func (s *textStats) rune(r rune) {
 	switch {
 	case r < 0x250:
 		s.latin++
@@ -83,8 +83,8 @@ func (s *survey) rune(r rune) {
 	}
 }
 
-// word counts a word or a number of this many bytes.
-func (s *survey) word(class uint8, size int) {
+// word counts a word or a number of this size in bytes.
+func (s *textStats) word(class uint8, size int) {
 	if class == byteDigit {
 		s.digitRuns++
 		s.digitMax = max(s.digitMax, size)
@@ -151,13 +151,13 @@ const (
 	denseArabic
 	denseIndic
 	denseOthers
-	denseKinds                           // the first of kindCount logarithms of counts
-	denseShares = denseKinds + kindCount // and as many shares of all words
+	denseKinds                           // first of kindCount logarithms of counts
+	denseShares = denseKinds + kindCount // the same counts as shares of all words
 	denseCount  = denseShares + kindCount
 )
 
-// fill turns the counts into features of about the same size, mostly logarithms.
-func (x *extract) fill(s *survey, length int) {
+// fill turns the counts into features of similar magnitude, mostly logarithms.
+func (x *extractor) fill(s *textStats, length int) {
 	d, b := &x.dense, &s.bytes
 	d[denseLength] = math.Log1p(float64(length))
 	d[denseWords] = logCount(s.words)
@@ -198,7 +198,7 @@ func (x *extract) fill(s *survey, length int) {
 	d[densePercents] = logCount(b['%'])
 	d[denseQuotes] = logCount(b['"'] + b['\''])
 	d[denseTicks] = logCount(b['`'])
-	d[denseSigns] = share(s.signs(), length)
+	d[denseSigns] = share(s.punctuation(), length)
 	all := s.letters + 1
 	d[denseLatin] = share(s.latin, all)
 	d[denseCyrillic] = share(s.cyrillic, all)
@@ -212,8 +212,8 @@ func (x *extract) fill(s *survey, length int) {
 	}
 }
 
-// signs is the number of bytes that are neither letters, digits nor spaces.
-func (s *survey) signs() int {
+// punctuation returns the number of bytes that are neither letters, digits nor spaces.
+func (s *textStats) punctuation() int {
 	sum := 0
 	for c, n := range s.bytes {
 		if normals[c].class == byteSign {

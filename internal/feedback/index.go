@@ -1,0 +1,152 @@
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/predict"
+)
+
+// Defaults and limits of an Index.
+const (
+	defaultHalfLife = 30 * 24 * time.Hour
+	maxCounted      = 5000 // ratings per model and workspace
+	signalDays      = 30   // how far back signals are counted
+)
+
+// A new rating triggers a computation immediately when the last one was this long ago, and this multiple of its
+// duration. Otherwise the next Refresh includes the rating.
+const (
+	settle      = time.Second
+	settleTimes = 20
+)
+
+// Options configure an Index.
+type Options struct {
+	// Base returns the uncorrected ability of a model; false for an unknown model.
+	Base func(model string) (predict.Ability, bool)
+	// Predictor is the version of the current predictor.
+	Predictor string
+	Now       func() time.Time // defaults to time.Now
+	// HalfLife returns the age at which a rating counts half. Recompute applies changes. The default is 30 days.
+	HalfLife func() time.Duration
+}
+
+// Index stores ratings and keeps the corrections derived from them. Reading corrections never blocks.
+type Index struct {
+	store      Store
+	options    Options
+	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
+
+	mu       sync.Mutex // held during a computation
+	revision int64
+	day      time.Time // day to which ages are counted; zero before the first Refresh
+}
+
+// workspaceState holds the corrections of a workspace and the figures behind them.
+type workspaceState struct {
+	corrections *Corrections
+	models      []ModelSummary
+	at          time.Time
+	took        time.Duration
+}
+
+// NewIndex returns an index without corrections; Refresh loads them.
+func NewIndex(store Store, o Options) *Index {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.HalfLife == nil {
+		o.HalfLife = func() time.Duration { return defaultHalfLife }
+	}
+	b := &Index{store: store, options: o}
+	b.workspaces.Store(&map[string]*workspaceState{})
+	return b
+}
+
+// For returns the active corrections of a workspace, or nil.
+func (b *Index) For(workspaceID string) *Corrections {
+	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
+		return s.corrections
+	}
+	return nil
+}
+
+// Rate stores a rating, replacing an earlier one of the same request by the same rater, and applies it soon. It sets
+// the ID and time of the rating. Invalid input is reported as an *llm.Error.
+func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
+	if err := b.complete(&r); err != nil {
+		return r, err
+	}
+	if r.Source == FromSignal {
+		return r, fmt.Errorf("rate %s: use Signal for signals", r.RequestID)
+	}
+	if err := b.store.SaveRating(ctx, r); err != nil {
+		return r, err
+	}
+	b.recomputeSoon(ctx, r.WorkspaceID)
+	return r, nil
+}
+
+// Signal stores signals observed in responses. Signals change no correction.
+func (b *Index) Signal(ctx context.Context, signals []Rating) error {
+	stamped := make([]Rating, len(signals))
+	for i, s := range signals {
+		s.Source = FromSignal
+		if err := b.complete(&s); err != nil {
+			return err
+		}
+		stamped[i] = s
+	}
+	if len(stamped) == 0 {
+		return nil
+	}
+	return b.store.SaveSignals(ctx, stamped)
+}
+
+// complete validates a rating and sets its missing fields.
+func (b *Index) complete(r *Rating) error {
+	if err := r.validate(); err != nil {
+		return err
+	}
+	r.Time = b.options.Now().UTC().Truncate(time.Millisecond)
+	r.ID = id.New("rat", r.Time)
+	r.Comment, r.Label = sanitize(r.Comment), sanitize(r.Label)
+	return nil
+}
+
+// Reset excludes the existing ratings of one model, or of all models if model is empty, from corrections. They stay
+// readable.
+func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
+	if err := b.store.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.recomputeWorkspace(ctx, workspaceID)
+}
+
+// Summary summarises the feedback of a workspace.
+func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
+	signals, err := b.store.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
+	if err != nil {
+		return Summary{}, err
+	}
+	sum := Summary{Models: []ModelSummary{}, Signals: signals}
+	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
+		sum.Version, sum.Models = s.corrections.Version, s.models
+	}
+	return sum, nil
+}
+
+// replace replaces the state of some workspaces.
+func (b *Index) replace(fresh map[string]*workspaceState) {
+	next := maps.Clone(*b.workspaces.Load())
+	maps.Copy(next, fresh)
+	b.workspaces.Store(&next)
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/spelling"
+)
+
+// Inventory lists the existing names. A policy that uses an unknown name is rejected.
+type Inventory struct {
+	Models    []string                                  // canonical names
+	Canonical func(name string) (model string, ok bool) // resolves other names of a model; nil accepts only Models
+	Providers []string                                  // configured providers
+	Targets   []string                                  // provider/model, canonical
+	Tags      []string                                  // tags of providers and targets
+	Zone      func(name string) (*time.Location, error) // such as time.LoadLocation; nil accepts only UTC
+	// AllowUnknown accepts every name. It is for saved policies, which were checked when they were saved: a name may
+	// have been removed since, and the other policies must keep working.
+	AllowUnknown bool
+}
+
+var errNoZone = errors.New("unknown time zone")
+
+func (w *Inventory) zone(name string) (*time.Location, error) {
+	switch {
+	case w.Zone != nil:
+		return w.Zone(name)
+	case name == "UTC":
+		return time.UTC, nil
+	}
+	return nil, errNoZone
+}
+
+// model returns the canonical name of a model.
+func (w *Inventory) model(name string) (string, bool) {
+	if slices.Contains(w.Models, name) {
+		return name, true
+	}
+	if w.Canonical != nil {
+		if model, ok := w.Canonical(name); ok {
+			return model, true
+		}
+	}
+	return name, w.AllowUnknown
+}
+
+// target returns the canonical name of a model or of provider/model.
+func (w *Inventory) target(name string) (string, bool) {
+	if slices.Contains(w.Targets, name) {
+		return name, true
+	}
+	before, after, found := strings.Cut(name, "/")
+	if model, ok := w.model(after); found && ok && slices.Contains(w.Providers, before) {
+		full := before + "/" + model
+		if w.AllowUnknown || slices.Contains(w.Targets, full) {
+			return full, true
+		}
+		return name, false // the model is known, but the provider does not offer it
+	}
+	return w.model(name)
+}
+
+// models checks a pattern of models or targets, and returns an exact name in canonical form.
+func (w *Inventory) models(pattern string) (string, bool) {
+	if !strings.HasSuffix(pattern, "*") {
+		return w.target(pattern)
+	}
+	matches := func(name string) bool { return Pattern(pattern).Match(name) }
+	return pattern, w.AllowUnknown || slices.ContainsFunc(w.Models, matches) || slices.ContainsFunc(w.Targets, matches)
+}
+
+// named checks a pattern against a list of names.
+func (w *Inventory) named(pattern string, names []string) bool {
+	return w.AllowUnknown || slices.ContainsFunc(names, Pattern(pattern).Match)
+}
+
+// nearest suggests a similar name.
+func nearest(name string, lists ...[]string) string {
+	stem, star := strings.CutSuffix(name, "*")
+	near := spelling.Closest(stem, slices.Concat(lists...))
+	if near == "" || !star {
+		return didYouMean(near)
+	}
+	return "the closest name is " + near
+}

@@ -1,0 +1,257 @@
+package predict
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Blocks of hashed features. Each is normalised separately.
+const (
+	blockWord = iota // single words, numbers as 0
+	blockPair        // two adjacent words
+	blockFour        // four bytes of the normal form
+	blockLead        // first and last words, which are characteristic of a prompt
+	blockCount
+)
+
+// The classes of bytes of the normal form.
+const (
+	byteSpace = iota
+	byteLetter
+	byteDigit
+	byteSign
+)
+
+const (
+	sampleAbove = 6 << 10 // longer texts are sampled: start, end and blocks between
+	sampleEnd   = 1536
+	sampleBlock = 512
+	sampleMid   = 5
+)
+
+// extractor holds the buffers for reading one text, reused for the next. It is not safe for concurrent use.
+type extractor struct {
+	table  *words
+	normal []byte // lower case, single spaces, digits as 0
+	dense  [denseCount]float64
+	counts [kindCount]int
+	hashes [blockCount][]uint32 // hash of every occurrence; the upper 28 bits count
+}
+
+// read computes the hashes and dense features of a text.
+func (x *extractor) read(text string) {
+	length := len(text)
+	x.normal = x.normal[:0]
+	x.dense = [denseCount]float64{}
+	x.counts = [kindCount]int{}
+	for b := range x.hashes {
+		x.hashes[b] = x.hashes[b][:0]
+	}
+	var look textStats
+	eachPart(text, func(part string) {
+		x.normal = append(x.normal, ' ')
+		x.normal = look.normalise(x.normal, part)
+	})
+	x.normal = append(x.normal, ' ')
+	x.grams()
+	x.wordsAndPairs(&look)
+	x.fill(&look, length)
+}
+
+// eachPart calls f with the text, or with samples of a long text, cut between runes.
+func eachPart(text string, f func(string)) {
+	if len(text) <= sampleAbove {
+		f(text)
+		return
+	}
+	f(text[:runeStart(text, sampleEnd)])
+	inner := len(text) - 2*sampleEnd
+	for i := range sampleMid {
+		at := sampleEnd + (inner-sampleBlock)*(i+1)/(sampleMid+1)
+		f(text[runeStart(text, at):runeStart(text, at+sampleBlock)])
+	}
+	f(text[runeStart(text, len(text)-sampleEnd):])
+}
+
+func runeStart(text string, at int) int {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// normalise appends the normal form of a part and counts what the form loses.
+func (s *textStats) normalise(dst []byte, part string) []byte {
+	for lineStart := true; part != ""; {
+		if part[0] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(part)
+			s.rune(r)
+			dst = utf8.AppendRune(dst, unicode.ToLower(r))
+			part, lineStart = part[size:], false
+			continue
+		}
+		if lineStart {
+			s.line(part)
+		}
+		var n int
+		dst, n = s.plain(dst, part)
+		lineStart = part[n-1] == '\n'
+		part = part[n:]
+	}
+	return dst
+}
+
+// plain appends the normal form of the leading ASCII text up to the end of the line and returns its length. It avoids
+// unpredictable branches: a space is always written, and overwritten if it follows another.
+func (s *textStats) plain(dst []byte, part string) ([]byte, int) {
+	end, upper, i := len(dst), 0, 0
+	space := normals[dst[end-1]].space
+	dst = slices.Grow(dst, len(part))[:end+len(part)]
+	for ; i < len(part) && part[i] < utf8.RuneSelf; i++ {
+		one := &normals[part[i]]
+		dst[end] = one.byte
+		end += int(1 - one.space&space)
+		space = one.space
+		upper += int(one.upper)
+		if one.counted {
+			s.bytes[part[i]]++
+		}
+		if part[i] == '\n' {
+			s.lines++
+			i++
+			break
+		}
+	}
+	s.upper += upper
+	return dst[:end], i
+}
+
+// normals maps every ASCII byte to its normal form and class. Bytes of the normal form map to themselves.
+var normals = makeNormals()
+
+type normal struct {
+	byte, class  byte
+	space, upper byte // 1 for a space; 1 for a capital
+	counted      bool // the number of occurrences is a feature
+}
+
+func makeNormals() (table [256]normal) {
+	for i := range table {
+		one := normal{byte: byte(i)}
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			one = normal{byte: c + 'a' - 'A', upper: 1}
+		case c >= '0' && c <= '9':
+			one.byte = '0'
+		case c <= ' ':
+			one = normal{byte: ' ', space: 1}
+		}
+		one.class = byteClass(one.byte)
+		one.counted = i < utf8.RuneSelf && (one.class == byteSign || i == '\'')
+		table[i] = one
+	}
+	return table
+}
+
+const (
+	fourPrime = 0x9E3779B1
+	wordPrime = 0x01000193
+	wordBasis = 0x811C9DC5
+	leadWords = 3
+)
+
+// grams hashes every run of four bytes of the normal form.
+func (x *extractor) grams() {
+	buf := x.normal
+	list := slices.Grow(x.hashes[blockFour], len(buf))
+	for ; len(buf) >= 4; buf = buf[1:] {
+		list = append(list, binary.LittleEndian.Uint32(buf)*fourPrime)
+	}
+	x.hashes[blockFour] = list
+}
+
+// wordsAndPairs hashes words and pairs of adjacent words, and counts the kinds of words.
+func (x *extractor) wordsAndPairs(look *textStats) {
+	buf, single, pairs := x.normal, x.hashes[blockWord], x.hashes[blockPair]
+	before := uint32(0)
+	for i := 0; i < len(buf); {
+		class := normals[buf[i]].class
+		if class != byteLetter && class != byteDigit {
+			i++
+			continue
+		}
+		start, h := i, uint32(wordBasis)
+		for i < len(buf) && normals[buf[i]].class == class {
+			h = (h ^ uint32(buf[i])) * wordPrime
+			i++
+		}
+		look.word(class, i-start)
+		if class == byteLetter {
+			x.counts[x.table.kind(h)]++
+		}
+		h = mix(h)
+		single = append(single, h)
+		pairs = append(pairs, mix(before*31+h))
+		before = h
+	}
+	pairs = append(pairs, mix(before*31))
+	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
+	x.lead(single)
+}
+
+// lead hashes the first one, two and three words together, and the last ones.
+func (x *extractor) lead(single []uint32) {
+	first, last := uint32(1), uint32(2)
+	for i := range min(leadWords, len(single)) {
+		first = mix(first*31 + single[i])
+		last = mix(last*31 + single[len(single)-1-i])
+		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)
+	}
+}
+
+// mix spreads the bits of a hash, so that its upper bits select a bucket well.
+func mix(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x7FEB352D
+	h ^= h >> 15
+	h *= 0x846CA68B
+	return h ^ h>>16
+}
+
+// byteClass returns the class of a byte of the normal form. Bytes outside ASCII are letters.
+func byteClass(c byte) uint8 {
+	switch {
+	case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
+		return byteLetter
+	case c == ' ':
+		return byteSpace
+	case c == '0':
+		return byteDigit
+	}
+	return byteSign
+}
+
+// logCount returns log(n+1). Small counts are precomputed.
+func logCount(n int) float64 {
+	if n < len(logCounts) {
+		return logCounts[n]
+	}
+	return math.Log1p(float64(n))
+}
+
+var logCounts = func() (table [64]float64) {
+	for n := range table {
+		table[n] = math.Log1p(float64(n))
+	}
+	return table
+}()
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

@@ -1,0 +1,238 @@
+// Package promptcache estimates how much of a prompt each target still has in its prompt cache, so that switching
+// models and the baseline are priced with the caches as they are. It stores hashes and times, never text. The usage
+// that providers report corrects the estimates afterwards.
+package promptcache
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"fairlead/internal/llm"
+)
+
+// Mark is a cache breakpoint that the caller set in the prompt.
+type Mark uint8
+
+// The kinds of marks.
+const (
+	Unmarked  Mark = iota
+	ShortMark      // for the provider's default lifetime
+	LongMark       // for one hour
+)
+
+// Link is one prefix of the prompt. It ends at the end of a message.
+type Link struct {
+	Hash   uint64 // hash of the whole prefix
+	Tokens int64  // estimated length of the prefix
+	Mark   Mark
+}
+
+// Fingerprint is a prompt as a chain of prefixes, shortest first. Tools and instructions form the first link; every
+// message adds one. A conversation grows by appending, so the links of one turn appear again in the next.
+type Fingerprint struct {
+	Session string // session ID given by the caller; may be empty
+	Links   []Link
+	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in a first turn.
+	Previous int
+	// Retention is how long the caller asks providers to keep the prompt; 0 for their default.
+	Retention time.Duration
+	// MarksOnly reports that only marked prefixes may be cached.
+	MarksOnly bool
+}
+
+// Tokens returns the estimated length of the whole prompt.
+func (fp Fingerprint) Tokens() int64 {
+	if len(fp.Links) == 0 {
+		return 0
+	}
+	return fp.Links[len(fp.Links)-1].Tokens
+}
+
+// headMembers are the members that precede the messages in the prompt, in a fixed order.
+var headMembers = []string{"tools", "functions", "response_format", "text", "system", "instructions"}
+
+// messageMembers are the members that hold the messages.
+var messageMembers = []string{"messages", "input", "prompt"}
+
+// MaxLinks bounds the length of a chain. Longer conversations keep their last messages and an even selection of the
+// earlier ones.
+const MaxLinks = 256
+
+// Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimate for the
+// whole prompt and is distributed over the links by size. Only chat and completion requests have links.
+func Build(req *llm.Request, tokens int64) Fingerprint {
+	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
+	if req.Op != llm.Chat && req.Op != llm.Complete {
+		return fp
+	}
+	fp.Links = make([]Link, 0, min(req.Messages+1, 4*MaxLinks))
+	b := builder{fingerprint: &fp}
+	b.hash.Reset()
+	b.readOptions(req)
+	for _, name := range headMembers {
+		if value, ok := member(req, name); ok {
+			b.addHead(name, value)
+		}
+	}
+	for _, name := range messageMembers {
+		if value, ok := member(req, name); ok {
+			b.addMessages(value)
+			break
+		}
+	}
+	b.endLink()
+	if value, ok := member(req, "cache_control"); ok && len(fp.Links) > 0 {
+		// At the top level, cache_control marks the last message.
+		last := &fp.Links[len(fp.Links)-1]
+		last.Mark = max(last.Mark, markOf(value))
+	}
+	assignTokens(fp.Links, tokens)
+	fp.thin()
+	return fp
+}
+
+// member returns a top-level member of the request body.
+func member(req *llm.Request, name string) ([]byte, bool) {
+	for _, f := range req.Fields {
+		if f.Name == name && f.Value >= 0 && f.Value <= f.End && f.End <= len(req.Body) {
+			return req.Body[f.Value:f.End], true
+		}
+	}
+	return nil, false
+}
+
+// builder computes a fingerprint.
+type builder struct {
+	fingerprint *Fingerprint
+	hash        xxhash.Digest
+	weight      int64 // bytes hashed so far
+	mark        Mark  // mark on content that has no link yet
+	pending     bool  // tools or instructions without a link
+	afterModel  bool  // the previous message was written by the model
+}
+
+func (b *builder) write(p []byte) {
+	_, _ = b.hash.Write(p) // a hash never fails
+}
+
+// readOptions reads the cache options that apply to the whole request.
+func (b *builder) readOptions(req *llm.Request) {
+	if value, ok := member(req, "prompt_cache_retention"); ok {
+		b.fingerprint.Retention = lifetime(value)
+	}
+	value, ok := member(req, "prompt_cache_options")
+	if !ok {
+		return
+	}
+	options := object{value, 0}
+	for key, one, ok := options.next(); ok; key, one, ok = options.next() {
+		switch string(key) {
+		case `"ttl"`:
+			b.fingerprint.Retention = lifetime(one.raw)
+		case `"mode"`:
+			b.fingerprint.MarksOnly = string(one.raw) == `"explicit"`
+		}
+	}
+}
+
+// maxRetention is the longest retention that any provider offers.
+const maxRetention = 24 * time.Hour
+
+// lifetime parses a JSON string such as "24h" or "30m". It returns 0 for any other value.
+func lifetime(raw []byte) time.Duration {
+	if len(raw) < 2 || len(raw) > 16 || raw[0] != '"' {
+		return 0
+	}
+	d, err := time.ParseDuration(string(raw[1 : len(raw)-1]))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return min(d, maxRetention)
+}
+
+// addHead adds a member that precedes the messages.
+func (b *builder) addHead(name string, raw []byte) {
+	b.write([]byte(name))
+	b.pending = true
+	if text, mark, ok := soleText(raw); ok {
+		b.mark = max(b.mark, mark)
+		raw = text
+	}
+	eachElement(raw, func(at int) int { return b.addElement(raw, at) })
+}
+
+// addMessages adds the messages.
+func (b *builder) addMessages(raw []byte) {
+	eachElement(raw, func(at int) int {
+		by := authorOf(raw, at)
+		if by != bySystem || len(b.fingerprint.Links) > 0 {
+			b.endLink() // ends the head
+		}
+		if by == byModel && !b.afterModel {
+			b.fingerprint.Previous = len(b.fingerprint.Links) - 1
+		}
+		b.afterModel = by == byModel
+		end := b.addElement(raw, at)
+		b.pending = true
+		if by != bySystem || len(b.fingerprint.Links) > 0 {
+			b.endLink()
+		}
+		return end
+	})
+}
+
+// endLink appends a link for the content added since the last one.
+func (b *builder) endLink() {
+	if !b.pending {
+		return
+	}
+	b.fingerprint.Links = append(b.fingerprint.Links, Link{Hash: b.hash.Sum64(), Tokens: b.weight, Mark: b.mark})
+	b.pending, b.mark = false, Unmarked
+}
+
+// assignTokens converts the sizes of the links from bytes to tokens.
+func assignTokens(links []Link, tokens int64) {
+	if len(links) == 0 {
+		return
+	}
+	whole := float64(max(links[len(links)-1].Tokens, 1))
+	each := float64(tokens) / whole
+	if tokens <= 0 {
+		each = 0.25 // about four bytes per token
+	}
+	for i := range links {
+		links[i].Tokens = int64(float64(links[i].Tokens)*each + 0.5)
+	}
+}
+
+// thin removes links from a long chain. The choice depends only on a link's index, so that the next turn keeps mostly
+// the same links. The end of the previous turn is never removed.
+func (fp *Fingerprint) thin() {
+	n := len(fp.Links)
+	if n <= MaxLinks {
+		return
+	}
+	const recent = MaxLinks/2 - 2
+	stride := 1
+	for (n-recent)/stride > MaxLinks/2-2 {
+		stride *= 2
+	}
+	kept, previous := fp.Links[:0], fp.Previous
+	for i, link := range fp.Links {
+		if i != previous && i < n-recent && i%stride != 0 && link.Mark == Unmarked {
+			continue
+		}
+		if i == previous {
+			fp.Previous = len(kept)
+		}
+		kept = append(kept, link)
+	}
+	if len(kept) > MaxLinks { // only if the caller marks hundreds of messages
+		cut := len(kept) - MaxLinks
+		kept = slices.Delete(kept, 1, 1+cut)
+		fp.Previous = max(-1, fp.Previous-cut)
+	}
+	fp.Links = kept
+}
