@@ -39,6 +39,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/pricebook"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
@@ -102,6 +103,7 @@ type App struct {
 	limits                  limit.Limiter
 	fellows                 *fellows // nil without Redis
 	predictor               *predict.Predictor
+	fitter                  *ability.Fitter
 	rules                   *policystore.Store
 	feedback                *feedback.Index
 	prefixes                promptcache.Store
@@ -343,6 +345,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return fmt.Errorf("read the predictor: %w", err)
 	}
+	a.fitter = ability.New(a.predictor)
 	var f *providerset.Set
 	if err := a.retryWhileUnreachable(ctx, func() (err error) {
 		if f, err = a.build(ctx, a.loaded()); err != nil {
@@ -400,7 +403,7 @@ func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Se
 		return nil, err
 	}
 	f, err := providerset.Builder{
-		Config: c, Version: a.version, Env: a.options.Env, Vault: secrets, Disabled: disabled, Local: a.local, Listed: a.listed.get(), Simulator: a.simulator, Book: book, Predictor: abilities{a.predictor},
+		Config: c, Version: a.version, Env: a.options.Env, Vault: secrets, Disabled: disabled, Local: a.local, Listed: a.listed.get(), Simulator: a.simulator, Book: book, Predictor: abilities{a.fitter},
 		Fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
 	}.Assemble()
 	if err != nil {

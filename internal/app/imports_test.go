@@ -129,6 +129,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/catalog/importer",
+		"internal/predict/ability",
 		"internal/predict/protocol",
 	},
 	{
@@ -200,6 +201,7 @@ var pure = []string{
 	"internal/token",
 	"internal/redact",
 	"internal/predict",
+	"internal/predict/ability",
 	"internal/wire",
 	"internal/wire/*",
 	"internal/llm",

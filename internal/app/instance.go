@@ -22,6 +22,7 @@ import (
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
 	"fairlead/internal/store"
@@ -129,6 +130,7 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return nil, fmt.Errorf("read the predictor: %w", err)
 	}
+	a.fitter = ability.New(a.predictor)
 	f, err := a.build(ctx, i.loaded)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
 	"fairlead/internal/replay"
@@ -45,6 +46,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return nil, fmt.Errorf("read the predictor: %w", err)
 	}
+	a.fitter = ability.New(a.predictor)
 	f, err := a.build(ctx, i.loaded)
 	if err != nil {
 		return nil, err

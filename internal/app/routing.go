@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
 	"fairlead/internal/replay"
@@ -93,19 +94,19 @@ func (a *App) keepRouting(ctx context.Context) {
 }
 
 // abilities tells the router what models can do.
-type abilities struct{ predictor *predict.Predictor }
+type abilities struct{ fitter *ability.Fitter }
 
 // Ability is by the model's name, its published scores, or the figure for its quality.
 func (p abilities) Ability(m *catalog.Model) predict.Ability {
-	scores := make([]predict.Score, len(m.Benchmarks))
+	scores := make([]ability.Score, len(m.Benchmarks))
 	for i, b := range m.Benchmarks {
-		scores[i] = predict.Score{Benchmark: b.Name, Value: b.Value}
+		scores[i] = ability.Score{Benchmark: b.Name, Value: b.Value}
 	}
 	name := m.Name
 	if m.QualitySource == catalog.OverrideSource {
 		name = "" // the operator's word counts for more than what was learned of the name
 	}
-	return p.predictor.Ability(name, scores, m.Quality)
+	return p.fitter.Ability(name, scores, m.Quality)
 }
 
 // keeper keeps the versions that logged decisions were computed from, so that they can be computed again.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 )
 
 // Corrections are the ability corrections derived from a workspace's ratings. They are immutable; nil means none.
@@ -100,11 +101,11 @@ func (d decay) weight(at time.Time) float64 {
 }
 
 // labels converts ratings to training labels of the predictor.
-func (d decay) labels(ratings []Rating) []predict.Label {
-	all := make([]predict.Label, len(ratings))
+func (d decay) labels(ratings []Rating) []ability.Label {
+	all := make([]ability.Label, len(ratings))
 	for i := range ratings {
 		r := &ratings[i]
-		all[i] = predict.Label{Skills: r.Skills, Score: r.Score, Weight: d.weight(r.Time)}
+		all[i] = ability.Label{Skills: r.Skills, Score: r.Score, Weight: d.weight(r.Time)}
 	}
 	return all
 }

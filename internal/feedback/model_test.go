@@ -10,22 +10,23 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 )
 
 // naive computes corrections from a list of ratings, newest last.
 func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
-	byModel := map[string][]predict.Label{}
+	byModel := map[string][]ability.Label{}
 	for i := len(ratings) - 1; i >= 0; i-- {
 		r := ratings[i]
 		weight := 1.0
 		if r.Time.Before(today) {
 			weight = decay{halfLife: defaultHalfLife, today: today}.weight(r.Time)
 		}
-		byModel[r.Model] = append(byModel[r.Model], predict.Label{Skills: r.Skills, Score: r.Score, Weight: weight})
+		byModel[r.Model] = append(byModel[r.Model], ability.Label{Skills: r.Skills, Score: r.Score, Weight: weight})
 	}
 	abilities := map[string]predict.Ability{}
 	for model, labels := range byModel {
-		abilities[model] = predict.Update(bases[model], labels)
+		abilities[model] = ability.Update(bases[model], labels)
 	}
 	return abilities
 }

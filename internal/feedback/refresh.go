@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 )
 
 // Refresh applies changes: new and deleted ratings of any replica, resets, and once a day the ageing of ratings. Call
@@ -130,6 +130,6 @@ func (b *Index) correct(model string, ratings []Rating) *Shift {
 	d := decay{halfLife: b.options.HalfLife(), today: b.day}
 	return &Shift{
 		Base: slices.Clone(base.Vector), Ratings: len(ratings),
-		Corrected: predict.Update(base, d.labels(ratings)),
+		Corrected: ability.Update(base, d.labels(ratings)),
 	}
 }

@@ -32,7 +32,6 @@ type Predictor struct {
 	prior     Prior
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
-	fitter    lazyFitter // created on first use
 }
 
 // errArtefact is wrapped by every error about the file.

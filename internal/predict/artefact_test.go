@@ -66,25 +66,6 @@ func TestAnchorsOfEveryBenchmark(t *testing.T) {
 	}
 }
 
-// Better models have better abilities.
-func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
-	t.Parallel()
-	p := embeddedPredictor(t)
-	for _, c := range []struct{ benchmark, strong, weak string }{
-		{"mmlu", "gpt-4-1106-preview", "mixtral-8x7b-instruct-v0.1"},
-		{"mmlu_pro", "gpt-4o-2024-05-13", "mixtral-8x7b-instruct-v0.1"},
-		{"math_l5", "gpt-4o-2024-05-13", "llama-3.1-8b-instruct"},
-		{"bfcl", "gpt-4-0125-preview", "claude-3-haiku-20240307"},
-	} {
-		strong, _ := p.Known(c.strong)
-		weak, _ := p.Known(c.weak)
-		better, worse := meanProbability(p.Anchors(c.benchmark), strong.Vector), meanProbability(p.Anchors(c.benchmark), weak.Vector)
-		if better < worse+0.05 {
-			t.Errorf("%s: %s %.3f, %s %.3f", c.benchmark, c.strong, better, c.weak, worse)
-		}
-	}
-}
-
 func TestParseRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))

@@ -186,7 +186,7 @@ func (n *net) known(scores []float64) float64 {
 			best = f
 		}
 	}
-	known := sigmoid(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])
+	known := 1 / (1 + math.Exp(-(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])))
 	if known < n.knownWeights[2] {
 		return 0 // too dissimilar for a meaningful order
 	}

@@ -26,6 +26,14 @@ type Features struct {
 	Known    float64   `json:"known"`              // similarity to the training data, 0 to 1
 }
 
+// The sources of an ability.
+const (
+	FromTraining   = "trained"
+	FromBenchmarks = "benchmarks"
+	FromQuality    = "quality"
+	FromPrior      = "prior"
+)
+
 // Ability describes what a model can do.
 type Ability struct {
 	Vector []float64 `json:"vector"` // intercept, then one weight per skill

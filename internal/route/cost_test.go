@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 )
@@ -42,7 +43,7 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 		}
 	}
 	b := &busy{
-		predictor: predictor, snap: route.NewSnapshot(cat, []*provider.Provider{p}, learned{predictor}),
+		predictor: predictor, snap: route.NewSnapshot(cat, []*provider.Provider{p}, learned{ability.New(predictor)}),
 		prompt: predict.Prompt{Text: strings.Repeat("How many of the 12 boxes hold more than 3 red balls if each was filled at random? ", 25)[:2000], Messages: 3, Tokens: 600},
 	}
 	b.in = route.Input{
@@ -60,14 +61,14 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 	return b
 }
 
-type learned struct{ predictor *predict.Predictor }
+type learned struct{ fitter *ability.Fitter }
 
 func (l learned) Ability(m *catalog.Model) predict.Ability {
-	var scores []predict.Score
+	var scores []ability.Score
 	for _, b := range m.Benchmarks {
-		scores = append(scores, predict.Score{Benchmark: b.Name, Value: b.Value})
+		scores = append(scores, ability.Score{Benchmark: b.Name, Value: b.Value})
 	}
-	return l.predictor.Ability(m.Name, scores, m.Quality)
+	return l.fitter.Ability(m.Name, scores, m.Quality)
 }
 
 func rulesOf(t testing.TB, n int) *policy.Set {

@@ -16,6 +16,7 @@ import (
 
 	"fairlead/internal/cli"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 	"fairlead/internal/predict/protocol"
 )
 
@@ -105,7 +106,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
 			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q is not SOURCE:STRONG/WEAK", text)
 		}
-		plan.Pairs = append(plan.Pairs, protocol.Pair{Source: source, Strong: predict.Canonical(models[:slash]), Weak: predict.Canonical(models[slash+1:])})
+		plan.Pairs = append(plan.Pairs, protocol.Pair{Source: source, Strong: ability.Canonical(models[:slash]), Weak: ability.Canonical(models[slash+1:])})
 	}
 	plan.Pooled = plan.Pairs[0]
 	return plan, nil
@@ -199,7 +200,7 @@ func (e *evaluation) wanted(source string) (models []string, all bool) {
 func canonical(byName map[string]float64) map[string]float64 {
 	renamed := make(map[string]float64, len(byName))
 	for name, v := range byName {
-		renamed[predict.Canonical(name)] = v
+		renamed[ability.Canonical(name)] = v
 	}
 	return renamed
 }
@@ -261,7 +262,7 @@ func (f *evalFlags) guesser() (*guesser, error) {
 		return nil, err
 	}
 	for _, name := range models {
-		g.only = append(g.only, predict.Canonical(name))
+		g.only = append(g.only, ability.Canonical(name))
 	}
 	return g, nil
 }

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/cli"
 	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
 )
 
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
@@ -34,8 +35,9 @@ type rated struct {
 // roster knows the abilities of models: from a file of scores, from training, from the catalog.
 type roster struct {
 	predictor *predict.Predictor
+	fitter    *ability.Fitter
 	catalog   *catalog.Catalog
-	given     map[string][]predict.Score // by the name in the file
+	given     map[string][]ability.Score // by the name in the file
 	order     []string                   // the names in the order of the file
 }
 
@@ -49,7 +51,7 @@ func newRoster(path string) (*roster, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &roster{predictor: predictor, catalog: known, given: map[string][]predict.Score{}}
+	r := &roster{predictor: predictor, fitter: ability.New(predictor), catalog: known, given: map[string][]ability.Score{}}
 	if path == "" {
 		return r, nil
 	}
@@ -95,35 +97,35 @@ func (r *roster) read(from io.Reader) error {
 		if r.given[row[0]] == nil {
 			r.order = append(r.order, row[0])
 		}
-		r.given[row[0]] = append(r.given[row[0]], predict.Score{Benchmark: row[1], Value: value})
+		r.given[row[0]] = append(r.given[row[0]], ability.Score{Benchmark: row[1], Value: value})
 	}
 }
 
 // ability of a model by any of its names. A model that the file lists is what the file says.
 func (r *roster) ability(name string) (predict.Ability, bool) {
 	if scores := r.scores(name); scores != nil {
-		return r.predictor.Ability("", scores, 0), true
+		return r.fitter.Ability("", scores, 0), true
 	}
 	if exact, ok := r.predictor.Known(name); ok {
 		return exact, true // a dated edition that was recorded itself
 	}
 	m, ok := r.catalog.Model(name)
 	if !ok {
-		return r.predictor.Trained(name)
+		return r.fitter.Trained(name)
 	}
-	scores := make([]predict.Score, len(m.Benchmarks))
+	scores := make([]ability.Score, len(m.Benchmarks))
 	for i, b := range m.Benchmarks {
-		scores[i] = predict.Score{Benchmark: b.Name, Value: b.Value}
+		scores[i] = ability.Score{Benchmark: b.Name, Value: b.Value}
 	}
-	return r.predictor.Ability(m.Name, scores, m.Quality), len(scores) > 0 || m.Quality > 0
+	return r.fitter.Ability(m.Name, scores, m.Quality), len(scores) > 0 || m.Quality > 0
 }
 
-func (r *roster) scores(name string) []predict.Score {
+func (r *roster) scores(name string) []ability.Score {
 	if scores := r.given[name]; scores != nil {
 		return scores
 	}
 	for _, other := range r.order {
-		if predict.Canonical(other) == predict.Canonical(name) {
+		if ability.Canonical(other) == ability.Canonical(name) {
 			return r.given[other]
 		}
 	}

@@ -146,11 +146,11 @@ func TestFrontierUsesRowsWithMostModels(t *testing.T) {
 func TestUpperHull(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ offers, want []costPoint }{
-		"a more expensive and worse one is excluded":   {[]costPoint{{1, 0.5}, {2, 0.4}}, []costPoint{{1, 0.5}}},
-		"one below the line is out":       {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []costPoint{{1, 0.5}, {3, 0.9}}},
-		"one above the line stays":        {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []costPoint{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
-		"of two at one price the better":  {[]costPoint{{1, 0.5}, {1, 0.7}}, []costPoint{{1, 0.5}, {1, 0.7}}},
-		"the same twice is the same once": {[]costPoint{{1, 0.5}, {1, 0.5}}, []costPoint{{1, 0.5}}},
+		"a more expensive and worse one is excluded": {[]costPoint{{1, 0.5}, {2, 0.4}}, []costPoint{{1, 0.5}}},
+		"one below the line is out":                  {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []costPoint{{1, 0.5}, {3, 0.9}}},
+		"one above the line stays":                   {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []costPoint{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
+		"of two at one price the better":             {[]costPoint{{1, 0.5}, {1, 0.7}}, []costPoint{{1, 0.5}, {1, 0.7}}},
+		"the same twice is the same once":            {[]costPoint{{1, 0.5}, {1, 0.5}}, []costPoint{{1, 0.5}}},
 	} {
 		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(costPoint{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)

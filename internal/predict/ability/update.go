@@ -1,6 +1,10 @@
-package predict
+package ability
 
-import "math"
+import (
+	"math"
+
+	"fairlead/internal/predict"
+)
 
 // Label is a rated response.
 type Label struct {
@@ -21,7 +25,7 @@ const (
 // Update corrects an ability by ratings and returns the most probable vector given both. A fitted vector changes
 // where its fit was uncertain, and in its intercept. For other vectors the intercept changes first, and the weights
 // of skills change only if many ratings agree. Without ratings the ability is unchanged.
-func Update(prior Ability, labels []Label) Ability {
+func Update(prior predict.Ability, labels []Label) predict.Ability {
 	labels = usable(prior, labels)
 	if len(labels) == 0 {
 		return prior
@@ -36,10 +40,10 @@ func Update(prior Ability, labels []Label) Ability {
 		}
 	}
 	_, curvature := u.slope()
-	return Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source}
+	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source}
 }
 
-func usable(prior Ability, labels []Label) []Label {
+func usable(prior predict.Ability, labels []Label) []Label {
 	var kept []Label
 	for _, l := range labels {
 		if l.Weight > 0 && !math.IsNaN(l.Score) && len(l.Skills)+1 == len(prior.Vector) {
@@ -60,7 +64,7 @@ type update struct {
 	weight    float64 // total of all labels
 }
 
-func newUpdate(prior Ability, labels []Label) *update {
+func newUpdate(prior predict.Ability, labels []Label) *update {
 	u := &update{start: prior.Vector, vector: append([]float64(nil), prior.Vector...), labels: labels}
 	flat := make([]float64, len(labels)*len(prior.Vector))
 	for i, l := range labels {

@@ -1,4 +1,4 @@
-package predict
+package ability
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package predict
+package ability
 
 // probes are prompts written in the style of benchmarks that the training data lacks. Their features are the anchors
 // of these benchmarks.

@@ -1,6 +1,30 @@
-package predict
+// Package ability estimates what models can do: it fits ability vectors to published benchmark scores or to a mean
+// quality, and corrects them by ratings. Success probabilities are computed by package predict. It performs no I/O.
+package ability
 
-import "sync"
+import (
+	"sync"
+
+	"fairlead/internal/predict"
+)
+
+// Source is the trained data that abilities are fitted with; *predict.Predictor implements it.
+type Source interface {
+	Prior() predict.Prior
+	Benchmarks() []string
+	Anchors(benchmark string) []predict.Anchor
+	Known(model string) (predict.Ability, bool)
+	Features(prompt predict.Prompt) predict.Features
+}
+
+// Fitter estimates the abilities of models. It is safe for concurrent use.
+type Fitter struct {
+	source Source
+	lazy   lazyFitter
+}
+
+// New returns a fitter that uses the trained data of source.
+func New(source Source) *Fitter { return &Fitter{source: source} }
 
 // Score is a model's score on a benchmark.
 type Score struct {
@@ -8,41 +32,33 @@ type Score struct {
 	Value     float64 // a share from 0 to 1; values above 1 are percentages
 }
 
-// The sources of an ability.
-const (
-	FromTraining   = "trained"
-	FromBenchmarks = "benchmarks"
-	FromQuality    = "quality"
-	FromPrior      = "prior"
-)
-
 // Ability returns the best available estimate of a model's ability: the trained ability if the name is one of the
 // training data, otherwise a fit to its scores, otherwise to its quality, the mean success probability. Without any
 // of these it is the mean of the trained models. An empty name always selects the fit.
 //
 // Few models were recorded on every kind of prompt, so scores also adjust a trained ability, with a low weight.
-func (p *Predictor) Ability(name string, scores []Score, quality float64) Ability {
-	g := p.fitter.get(p)
+func (f *Fitter) Ability(name string, scores []Score, quality float64) predict.Ability {
+	g := f.lazy.get(f.source)
 	targets := g.targets(scores)
 	if name != "" {
-		if a, ok := p.Trained(name); ok {
+		if a, ok := f.Trained(name); ok {
 			return g.refine(a, targets)
 		}
 	}
 	if len(targets) > 0 {
-		return g.fit(g.prior, targets, FromBenchmarks)
+		return g.fit(g.prior, targets, predict.FromBenchmarks)
 	}
 	if quality > 0 && quality <= 1 {
 		return g.atQuality(quality)
 	}
-	return g.fit(g.prior, nil, FromPrior)
+	return g.fit(g.prior, nil, predict.FromPrior)
 }
 
 // trainedPrecision is how much more precise a trained vector is than the prior's mean, in variances.
 const trainedPrecision = 3
 
 // refine adjusts a trained ability by scores.
-func (g *abilityFitter) refine(a Ability, targets []target) Ability {
+func (g *abilityFitter) refine(a predict.Ability, targets []target) predict.Ability {
 	if len(targets) == 0 {
 		return a
 	}
@@ -56,24 +72,24 @@ func (g *abilityFitter) refine(a Ability, targets []target) Ability {
 }
 
 // Trained returns the ability learned from a model's own responses, under any spelling of its name.
-func (p *Predictor) Trained(name string) (Ability, bool) {
+func (f *Fitter) Trained(name string) (predict.Ability, bool) {
 	for _, spelling := range spellings(name) {
-		if a, ok := p.Known(spelling); ok {
+		if a, ok := f.source.Known(spelling); ok {
 			return a, true
 		}
 	}
-	return Ability{}, false
+	return predict.Ability{}, false
 }
 
-// lazyFitter creates the fitter of a predictor on first use, because reading the probes takes some milliseconds.
+// lazyFitter creates the abilityFitter on first use, because reading the probes takes some milliseconds.
 type lazyFitter struct {
-	once  sync.Once
-	gauge *abilityFitter
+	once   sync.Once
+	fitter *abilityFitter
 }
 
-func (o *lazyFitter) get(p *Predictor) *abilityFitter {
-	o.once.Do(func() { o.gauge = newAbilityFitter(p) })
-	return o.gauge
+func (o *lazyFitter) get(s Source) *abilityFitter {
+	o.once.Do(func() { o.fitter = newAbilityFitter(s) })
+	return o.fitter
 }
 
 // abilityFitter fits abilities to benchmark scores.
@@ -81,11 +97,11 @@ type abilityFitter struct {
 	prior    gaussianPrior
 	pools    map[string]*anchorPool // by folded benchmark name
 	families map[string]*anchorPool
-	general  []Anchor // anchors of the general families
-	typical  []Anchor // subset of general
+	general  []predict.Anchor // anchors of the general families
+	typical  []predict.Anchor // subset of general
 }
 
-func newAbilityFitter(p *Predictor) *abilityFitter {
+func newAbilityFitter(p Source) *abilityFitter {
 	prior := p.Prior()
 	n := len(prior.Mean)
 	covariance := newSquare(n)
@@ -111,21 +127,21 @@ func newAbilityFitter(p *Predictor) *abilityFitter {
 }
 
 // addProbes creates anchors from prompts, for a benchmark that the artefact does not have.
-func (g *abilityFitter) addProbes(p *Predictor, name string, prompts []string) {
+func (g *abilityFitter) addProbes(p Source, name string, prompts []string) {
 	if g.pools[name] != nil {
 		return
 	}
-	anchors := make([]Anchor, len(prompts))
+	anchors := make([]predict.Anchor, len(prompts))
 	for i, text := range prompts {
-		anchors[i] = Anchor{Skills: p.Features(Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
+		anchors[i] = predict.Anchor{Skills: p.Features(predict.Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
 	}
 	g.pools[name] = &anchorPool{anchors}
 }
 
 // family returns the anchors of a benchmark family with a total weight of one. It returns all anchors if the artefact
 // does not have the family.
-func (g *abilityFitter) family(name string) []Anchor {
-	var list []Anchor
+func (g *abilityFitter) family(name string) []predict.Anchor {
+	var list []predict.Anchor
 	for _, benchmark := range families[name].benchmarks {
 		if p := g.pools[fold(benchmark)]; p != nil {
 			list = append(list, p.anchors...)
@@ -143,11 +159,11 @@ func (g *abilityFitter) family(name string) []Anchor {
 const maxAnchors = 32
 
 // thin keeps evenly spaced anchors and normalises their weights.
-func thin(anchors []Anchor) []Anchor {
+func thin(anchors []predict.Anchor) []predict.Anchor {
 	if len(anchors) <= maxAnchors {
 		return normalise(anchors)
 	}
-	kept := make([]Anchor, maxAnchors)
+	kept := make([]predict.Anchor, maxAnchors)
 	for i := range kept {
 		kept[i] = anchors[i*len(anchors)/maxAnchors]
 	}
@@ -155,23 +171,23 @@ func thin(anchors []Anchor) []Anchor {
 }
 
 // normalise scales the weights so that they sum to one.
-func normalise(anchors []Anchor) []Anchor {
+func normalise(anchors []predict.Anchor) []predict.Anchor {
 	sum := 0.0
 	for _, a := range anchors {
 		sum += a.Weight
 	}
-	scaled := make([]Anchor, len(anchors))
+	scaled := make([]predict.Anchor, len(anchors))
 	for i, a := range anchors {
-		scaled[i] = Anchor{Skills: a.Skills, Weight: a.Weight / max(sum, 1e-12)}
+		scaled[i] = predict.Anchor{Skills: a.Skills, Weight: a.Weight / max(sum, 1e-12)}
 	}
 	return scaled
 }
 
 // atQuality moves the intercept of the mean model until its mean success probability over general prompts equals the
 // quality.
-func (g *abilityFitter) atQuality(quality float64) Ability {
+func (g *abilityFitter) atQuality(quality float64) predict.Ability {
 	quality = min(max(quality, 0.02), 0.98)
-	a := g.fit(g.prior, nil, FromQuality)
+	a := g.fit(g.prior, nil, predict.FromQuality)
 	low, high := a.Vector[0]-20, a.Vector[0]+20
 	for range 60 {
 		a.Vector[0] = (low + high) / 2
@@ -185,7 +201,7 @@ func (g *abilityFitter) atQuality(quality float64) Ability {
 	return a
 }
 
-func meanProbability(anchors []Anchor, vector []float64) float64 {
+func meanProbability(anchors []predict.Anchor, vector []float64) float64 {
 	sum := 0.0
 	for _, a := range anchors {
 		sum += a.Weight * sigmoid(vector[0]+dot(a.Skills, vector[1:]))

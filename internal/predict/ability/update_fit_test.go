@@ -1,4 +1,4 @@
-package predict
+package ability
 
 import (
 	"math"
@@ -7,20 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/predict"
 )
 
 // stranger returns a trained model's ability fitted from its scores only, and the trained vector that it should find.
-func stranger(p *Predictor, name string) (fitted Ability, truth []float64) {
+func stranger(p *predict.Predictor, name string) (fitted predict.Ability, truth []float64) {
 	a, _ := p.Known(name)
 	var scores []Score
 	for _, benchmark := range []string{"mmlu", "mmlu_pro", "gsm8k", "math_l5", "bfcl", "mbpp", "zebra_grid"} {
 		scores = append(scores, Score{benchmark, meanProbability(p.Anchors(benchmark), a.Vector)})
 	}
-	return p.Ability("", scores, 0), a.Vector
+	return New(p).Ability("", scores, 0), a.Vector
 }
 
 // rated returns rated responses of a model to prompts of a benchmark.
-func rated(p *Predictor, r *rand.Rand, benchmark string, n int, truth []float64) []Label {
+func rated(p *predict.Predictor, r *rand.Rand, benchmark string, n int, truth []float64) []Label {
 	labels, anchors := make([]Label, n), p.Anchors(benchmark)
 	for i := range labels {
 		z := anchors[r.IntN(len(anchors))].Skills
@@ -33,7 +35,7 @@ func rated(p *Predictor, r *rand.Rand, benchmark string, n int, truth []float64)
 }
 
 // misjudged returns the squared error of the logits over the prompts of a benchmark.
-func misjudged(p *Predictor, benchmark string, a Ability, truth []float64) float64 {
+func misjudged(p *predict.Predictor, benchmark string, a predict.Ability, truth []float64) float64 {
 	away, sum := difference(a.Vector, truth), 0.0
 	for _, x := range p.Anchors(benchmark) {
 		sum += x.Weight * math.Pow(away[0]+dot(x.Skills, away[1:]), 2)
@@ -44,7 +46,7 @@ func misjudged(p *Predictor, benchmark string, a Ability, truth []float64) float
 // A hundred ratings say little more about a model's level than its scores, and less about other kinds of prompts.
 func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	t.Parallel()
-	p, err := Embedded()
+	p, err := predict.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 
 func TestManyRatingsOverruleFit(t *testing.T) {
 	t.Parallel()
-	p, err := Embedded()
+	p, err := predict.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestManyRatingsOverruleFit(t *testing.T) {
 // train/ability.py computes the figures of the model card and must do the same as Update.
 func TestUpdateIsWhatTheModelCardJudges(t *testing.T) {
 	t.Parallel()
-	fitted := Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}
+	fitted := predict.Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}
 	skills := [][]float64{{0.5, -1}, {-1, 0.25}, {2, 0}, {0.1, 0.7}}
 	scores := []float64{1, 0, 1, 0.25, 0, 0, 1, 1, 1, 0}
 	var labels []Label

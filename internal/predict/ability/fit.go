@@ -1,6 +1,10 @@
-package predict
+package ability
 
-import "math"
+import (
+	"math"
+
+	"fairlead/internal/predict"
+)
 
 const (
 	fitRounds  = 30
@@ -11,7 +15,7 @@ const (
 // anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each is computed once per
 // step.
 type anchorPool struct {
-	anchors []Anchor
+	anchors []predict.Anchor
 }
 
 // target is a score in the fit: the desired mean success probability over these pools, equally weighted.
@@ -29,7 +33,7 @@ type gaussianPrior struct {
 
 // fit returns the most probable vector given the prior and the targets, by Gauss-Newton steps on the logits of the
 // means.
-func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) Ability {
+func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) predict.Ability {
 	vector := append([]float64(nil), b.mean...)
 	last := b.loss(vector, targets)
 	for range fitRounds {
@@ -45,7 +49,7 @@ func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) Ab
 		}
 	}
 	_, curvature := b.slope(vector, targets)
-	return Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
+	return predict.Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
 }
 
 // search takes the step, or a shortened one that reduces the loss; it returns nil if none does.

@@ -1,4 +1,4 @@
-package predict
+package ability
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/predict"
 )
 
 // draws returns prompts and the outcomes of a model of the true ability.
@@ -37,7 +39,7 @@ func distance(a, truth []float64) float64 {
 func TestUpdateMovesAbilityTowardsTruth(t *testing.T) {
 	t.Parallel()
 	truth := []float64{1.2, 0.8, -0.5, 0, 0.6, 0, 0, 0.3, 0}
-	start := Ability{Vector: []float64{-0.2, 0.4, 0, 0, 0.2, 0, 0.1, 0, 0}, Spread: 0.8, Source: FromBenchmarks}
+	start := predict.Ability{Vector: []float64{-0.2, 0.4, 0, 0, 0.2, 0, 0.1, 0, 0}, Spread: 0.8, Source: predict.FromBenchmarks}
 	last := distance(start.Vector, truth)
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		got := Update(start, draws(7, n, 8, truth))
@@ -54,7 +56,7 @@ func TestUpdateMovesAbilityTowardsTruth(t *testing.T) {
 
 func TestUpdateWithoutUsableRatingsChangesNothing(t *testing.T) {
 	t.Parallel()
-	start := Ability{Vector: []float64{1, 2}, Spread: 0.5, Source: FromTraining}
+	start := predict.Ability{Vector: []float64{1, 2}, Spread: 0.5, Source: predict.FromTraining}
 	for name, labels := range map[string][]Label{
 		"none":            nil,
 		"without weight":  {{Skills: []float64{1}, Score: 1}},
@@ -69,7 +71,7 @@ func TestUpdateWithoutUsableRatingsChangesNothing(t *testing.T) {
 
 func TestUpdateMovesInterceptFirst(t *testing.T) {
 	t.Parallel()
-	start := Ability{Vector: []float64{0, 0.5, 0.5}, Spread: 0.6}
+	start := predict.Ability{Vector: []float64{0, 0.5, 0.5}, Spread: 0.6}
 	few := draws(3, 5, 2, []float64{3, 0.5, 0.5})
 	got := Update(start, few)
 	moved := math.Hypot(got.Vector[1]-0.5, got.Vector[2]-0.5)
@@ -80,7 +82,7 @@ func TestUpdateMovesInterceptFirst(t *testing.T) {
 
 func TestContradictingRatingsStayBounded(t *testing.T) {
 	t.Parallel()
-	start := Ability{Vector: []float64{0.3, 1}, Spread: 0.5}
+	start := predict.Ability{Vector: []float64{0.3, 1}, Spread: 0.5}
 	var labels []Label
 	for i := range 2000 {
 		labels = append(labels, Label{Skills: []float64{1}, Score: float64(i % 2), Weight: 1})
@@ -99,14 +101,14 @@ func TestContradictingRatingsStayBounded(t *testing.T) {
 
 func TestBetterRatingNeverLowersProbability(t *testing.T) {
 	t.Parallel()
-	start := Ability{Vector: []float64{0.2, 0.5, -0.5, 0.1}, Spread: 0.7}
+	start := predict.Ability{Vector: []float64{0.2, 0.5, -0.5, 0.1}, Spread: 0.7}
 	labels := draws(11, 60, 3, []float64{0, 1, 0, 0})
 	for i := range labels {
 		last := -1.0
 		for _, score := range []float64{0, 0.25, 0.5, 1, 7} {
 			labels[i].Score = score
 			a := Update(start, labels)
-			now := Success(&Features{Skills: labels[i].Skills}, &a).Probability
+			now := predict.Success(&predict.Features{Skills: labels[i].Skills}, &a).Probability
 			if now < last-1e-9 {
 				t.Fatalf("rating %d: %.6f after %.6f", i, now, last)
 			}
@@ -118,7 +120,7 @@ func TestBetterRatingNeverLowersProbability(t *testing.T) {
 
 func TestLowWeightRatingsCountLess(t *testing.T) {
 	t.Parallel()
-	start := Ability{Vector: []float64{0, 0}, Spread: 0.6}
+	start := predict.Ability{Vector: []float64{0, 0}, Spread: 0.6}
 	fresh := Update(start, []Label{{Skills: []float64{0}, Score: 1, Weight: 1}})
 	old := Update(start, []Label{{Skills: []float64{0}, Score: 1, Weight: 0.1}})
 	if !(0 < old.Vector[0] && old.Vector[0] < fresh.Vector[0]/2) {
@@ -130,7 +132,7 @@ func BenchmarkUpdate(b *testing.B) {
 	truth := make([]float64, 33)
 	truth[0] = 1
 	labels := draws(5, 1000, 32, truth)
-	start := Ability{Vector: make([]float64, 33), Spread: 0.8}
+	start := predict.Ability{Vector: make([]float64, 33), Spread: 0.8}
 	b.ReportAllocs()
 	for b.Loop() {
 		Update(start, labels)

@@ -1,4 +1,4 @@
-package predict
+package ability
 
 import (
 	"math"
@@ -6,13 +6,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/predict"
 )
 
-// small is a predictor of six skills: each benchmark family requires one skill more than the others.
-func small() *Predictor {
+// fake is a Source with a fitter on top of it.
+type fake struct {
+	*Fitter
+	prior     predict.Prior
+	anchors   map[string][]predict.Anchor
+	abilities map[string]predict.Ability
+}
+
+func (f *fake) Prior() predict.Prior { return f.prior }
+
+func (f *fake) Benchmarks() []string { return sortedKeys(f.anchors) }
+
+func (f *fake) Anchors(benchmark string) []predict.Anchor { return f.anchors[benchmark] }
+
+func (f *fake) Known(model string) (predict.Ability, bool) {
+	a, ok := f.abilities[model]
+	return a, ok
+}
+
+func (f *fake) Features(predict.Prompt) predict.Features { panic("every probe has anchors") }
+
+// small is a source of six skills: each benchmark family requires one skill more than the others.
+func small() *fake {
 	const skills = 6
-	p := &Predictor{anchors: map[string][]Anchor{}, abilities: map[string]Ability{
-		"gpt-4o-2024-05-13": {Vector: make([]float64, skills+1), Spread: 0.1, Source: FromTraining},
+	p := &fake{anchors: map[string][]predict.Anchor{}, abilities: map[string]predict.Ability{
+		"gpt-4o-2024-05-13": {Vector: make([]float64, skills+1), Spread: 0.1, Source: predict.FromTraining},
 	}}
 	p.prior.Mean = []float64{0.5, 0, 0, 0, 0, 0, 0}
 	for i := range skills + 1 {
@@ -36,27 +59,28 @@ func small() *Predictor {
 				z := make([]float64, skills)
 				z[i] = 1
 				z[(i+n+1)%skills] += 0.5 * side
-				p.anchors[name] = append(p.anchors[name], Anchor{Skills: z, Weight: 0.5})
+				p.anchors[name] = append(p.anchors[name], predict.Anchor{Skills: z, Weight: 0.5})
 			}
 		}
 	}
+	p.Fitter = New(p)
 	return p
 }
 
-func on(p *Predictor, family string, a Ability) float64 {
-	return meanProbability(p.fitter.get(p).families[family].anchors, a.Vector)
+func on(p *fake, family string, a predict.Ability) float64 {
+	return meanProbability(p.lazy.get(p.source).families[family].anchors, a.Vector)
 }
 
 func TestTrainedModelIsFoundByAllNames(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for _, name := range []string{"gpt-4o-2024-05-13", "gpt-4o", "openai/gpt-4o", " GPT-4o ", "azure/openai/gpt-4o-2024-05-13"} {
-		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != FromTraining {
+		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != predict.FromTraining {
 			t.Errorf("%q is from %s", name, a.Source)
 		}
 	}
 	for _, name := range []string{"", "gpt-4o-mini", "gpt-4.1"} {
-		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != FromBenchmarks {
+		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != predict.FromBenchmarks {
 			t.Errorf("%q is from %s", name, a.Source)
 		}
 	}
@@ -219,16 +243,16 @@ func TestQualityIsMeanProbability(t *testing.T) {
 	p := small()
 	for _, quality := range []float64{0.1, 0.4, 0.7, 0.95} {
 		a := p.Ability("", nil, quality)
-		if got := meanProbability(p.fitter.get(p).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != FromQuality {
+		if got := meanProbability(p.lazy.get(p.source).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != predict.FromQuality {
 			t.Errorf("quality %.2f: mean probability %.6f from %s", quality, got, a.Source)
 		}
 	}
 	for _, none := range []float64{0, -1, 1.5, math.NaN()} {
-		if a := p.Ability("", nil, none); a.Source != FromPrior {
+		if a := p.Ability("", nil, none); a.Source != predict.FromPrior {
 			t.Errorf("quality %v is from %s", none, a.Source)
 		}
 	}
-	if a := p.Ability("", []Score{{"mmlu", 0.6}}, 0.9); a.Source != FromBenchmarks {
+	if a := p.Ability("", []Score{{"mmlu", 0.6}}, 0.9); a.Source != predict.FromBenchmarks {
 		t.Errorf("scores and a quality: from %s", a.Source)
 	}
 }
@@ -280,7 +304,7 @@ func TestEveryFamilyHasAnchors(t *testing.T) {
 	p := small()
 	for name := range families {
 		sum := 0.0
-		for _, a := range p.fitter.get(p).families[name].anchors {
+		for _, a := range p.lazy.get(p.source).families[name].anchors {
 			sum += a.Weight
 		}
 		if math.Abs(sum-1) > 1e-9 {
@@ -308,5 +332,27 @@ func BenchmarkAbility(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Ability("", scores, 0)
+	}
+}
+
+// Better models have better abilities.
+func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
+	t.Parallel()
+	p, err := predict.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ benchmark, strong, weak string }{
+		{"mmlu", "gpt-4-1106-preview", "mixtral-8x7b-instruct-v0.1"},
+		{"mmlu_pro", "gpt-4o-2024-05-13", "mixtral-8x7b-instruct-v0.1"},
+		{"math_l5", "gpt-4o-2024-05-13", "llama-3.1-8b-instruct"},
+		{"bfcl", "gpt-4-0125-preview", "claude-3-haiku-20240307"},
+	} {
+		strong, _ := p.Known(c.strong)
+		weak, _ := p.Known(c.weak)
+		better, worse := meanProbability(p.Anchors(c.benchmark), strong.Vector), meanProbability(p.Anchors(c.benchmark), weak.Vector)
+		if better < worse+0.05 {
+			t.Errorf("%s: %s %.3f, %s %.3f", c.benchmark, c.strong, better, c.weak, worse)
+		}
 	}
 }
