@@ -44,10 +44,10 @@ func TestInvalidRedactionRulesAreAllListed(t *testing.T) {
 	s := newSite(t)
 	rules := `{"builtin":["emial"],"custom":[{"name":"good","pattern":"x"},{"name":"broken","pattern":"(a"},{"name":"","pattern":"a*"}]}`
 	want := []api.Problem{
-		{In: "body", Param: "builtin[0]", Message: `there is no built-in rule "emial"; there are ` + strings.Join(redact.Names(), ", "), Suggestion: "email"},
+		{In: "body", Param: "builtin[0]", Message: `unknown built-in rule "emial"; the built-in rules are ` + strings.Join(redact.Names(), ", "), Suggestion: "email"},
 		{In: "body", Param: "custom[1].pattern", Message: "rule \"broken\": the pattern is not valid: missing closing ): `(a`"},
-		{In: "body", Param: "custom[2].name", Message: `rule "": it needs a name`},
-		{In: "body", Param: "custom[2].pattern", Message: `rule "": the pattern matches an empty text, so it would match everywhere`},
+		{In: "body", Param: "custom[2].name", Message: `rule "": the name is missing`},
+		{In: "body", Param: "custom[2].pattern", Message: `rule "": the pattern matches the empty string`},
 	}
 	for _, c := range []struct{ method, path, param, body string }{
 		{"PATCH", "/workspace", "redaction.", `{"redaction":` + rules + `}`},

@@ -61,7 +61,7 @@ func TestBadFileOnReloadIsRefused(t *testing.T) {
 		{"no YAML", "providers: [\n", "line"},
 		{"too large", good + "# " + strings.Repeat("x", 2<<20) + "\n", "larger"},
 		{"a short secret", good + "master_key: abc\n", "master_key"},
-		{"a policy for a model of nobody", good + "policies: [{name: mine, pin: no-such-model}]\n", `no model is called \"no-such-model\"`},
+		{"a policy for a model of nobody", good + "policies: [{name: mine, pin: no-such-model}]\n", `unknown model \"no-such-model\"`},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			refusals := strings.Count(g.Log(), "configuration rejected")

@@ -59,7 +59,7 @@ type PolicyVersion struct {
 // PolicyField is a field available in conditions.
 type PolicyField struct {
 	Name   string   `json:"name" example:"request.task"`
-	Type   string   `json:"type" doc:"text, number, true or false, texts by name, or time."`
+	Type   string   `json:"type" doc:"text, number, true or false, map of text, or time."`
 	Doc    string   `json:"doc"`
 	Values []string `json:"values" doc:"Allowed values, if the list is closed."`
 }

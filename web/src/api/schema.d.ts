@@ -2530,7 +2530,7 @@ export interface components {
             doc: string;
             /** @example request.task */
             name: string;
-            /** @description text, number, true or false, texts by name, or time. */
+            /** @description text, number, true or false, map of text, or time. */
             type: string;
             /** @description Allowed values, if the list is closed. */
             values: string[];

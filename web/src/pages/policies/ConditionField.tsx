@@ -100,7 +100,7 @@ function Comparison({
           setOperator("==");
         }}
       />
-      {field?.type === "texts by name" && (
+      {field?.type === "map of text" && (
         <TextInput
           size="xs"
           label="Tag"
@@ -160,7 +160,7 @@ export function comparison(
   operator: string,
   value: string,
 ): string {
-  const name = field.type === "texts by name" ? `${field.name}[${JSON.stringify(entry)}]` : field.name;
+  const name = field.type === "map of text" ? `${field.name}[${JSON.stringify(entry)}]` : field.name;
   if (field.type === "true or false") {
     return (value === "true") === (operator === "==") ? name : `!${name}`;
   }

@@ -118,7 +118,7 @@ test("a comparison is written by the type of its field", () => {
   const field = (name: string, type: string) => ({ name, type, doc: "", values: [] });
   expect(comparison(field("request.task", "text"), "", "==", 'a"b')).toBe('request.task == "a\\"b"');
   expect(comparison(field("request.tokens", "number"), "", ">=", "5")).toBe("request.tokens >= 5");
-  expect(comparison(field("key.tags", "texts by name"), "team", "!=", "x")).toBe('key.tags["team"] != "x"');
+  expect(comparison(field("key.tags", "map of text"), "team", "!=", "x")).toBe('key.tags["team"] != "x"');
   expect(comparison(field("request.auto", "true or false"), "", "!=", "true")).toBe("!request.auto");
 });
 
