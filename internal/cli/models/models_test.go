@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/clitest"
 	"fairlead/internal/cli/instance"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestListModels(t *testing.T) {

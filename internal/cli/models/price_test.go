@@ -149,7 +149,7 @@ func TestPricesThatAreNone(t *testing.T) {
 		`a price needs --input or --output`:          {"openai/gpt-4.1", "--cache-read", "1"},
 		`has no price yet, so both rates are needed`: {"openai/gpt-99", "--input", "1"},
 		`--from "soon" is no time`:                   {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
-		`provider "opnai" not found`:               {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
+		`provider "opnai" not found`:                 {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
 		`did you mean "mistral"?`:                    {"mistrall/small", "--input", "1", "--output", "4"},
 		`--remove and a price exclude each other`:    {"openai/gpt-4.1", "--input", "1", "--remove"},
 	} {

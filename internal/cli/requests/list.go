@@ -16,7 +16,7 @@ import (
 func (r *requestCommands) newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List requests, newest first", Args: cli.NoArgs,
-		Long: "List requests, newest first. The filters are those of the dashboard and the API; several values are joined by commas.",
+		Long: "List requests, newest first. The filters are those of the dashboard and the API. Separate several values with commas.",
 		Example: `  fairlead requests list
   fairlead requests list --decision fallback --from now-24h
   fairlead requests list --preset expensive --limit 10
@@ -57,7 +57,7 @@ func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page)
 		limit = 50
 	}
 	if len(entries) == limit && (page.Sort == "" || page.Sort == "time") {
-		r.console.Infof(r.options, "for older ones add  --before %s", entries[len(entries)-1].ID)
+		r.console.Infof(r.options, "for older requests add  --before %s", entries[len(entries)-1].ID)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (r *requestCommands) table() *cli.Table {
 		{Title: "MODEL", Soft: true, Hide: 1},
 		{Title: "PROVIDER", Soft: true, Hide: 7},
 		{Title: "COST", Right: true},
-		{Title: "VS BASE", Right: true, Hide: 3},
+		{Title: "VS BASELINE", Right: true, Hide: 3},
 		{Title: "LATENCY", Right: true},
 		{Title: "IN", Right: true, Hide: 6},
 		{Title: "OUT", Right: true, Hide: 5},

@@ -46,17 +46,17 @@ func TestHealth(t *testing.T) {
 		t.Errorf("JSON: %s", out)
 	}
 	_, err := l.Run(cli.ExitFailed, "health", "--url", server.URL+"/other")
-	clitest.MustContain(t, err, "not as fairlead does")
+	clitest.MustContain(t, err, "is not a Fairlead server")
 
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_LISTEN="+strings.TrimPrefix(server.URL, "http://"))
 	_, err = l.Run(cli.ExitFailed, "health")
-	clitest.MustContain(t, err, server.URL+" answers with status 404")
+	clitest.MustContain(t, err, server.URL+" returned status 404")
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_LOG_LEVEL=loud")
 	_, err = l.Run(cli.ExitFailed, "health")
-	clitest.MustContain(t, err, "warning: the configuration has problems", server.URL+" answers with status 404")
+	clitest.MustContain(t, err, "warning: the configuration has problems", server.URL+" returned status 404")
 	server.Close()
 	_, err = l.Run(cli.ExitFailed, "health")
-	clitest.MustContain(t, err, "error: nothing answers at "+server.URL, "refused", "fix: start it with  fairlead serve")
+	clitest.MustContain(t, err, "error: no server at "+server.URL, "refused", "fix: start it with  fairlead serve")
 }
 
 func TestAddressesToOpen(t *testing.T) {

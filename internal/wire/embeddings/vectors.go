@@ -10,25 +10,26 @@ import (
 	"fairlead/internal/token"
 )
 
-// Texts returns the inputs of a checked embeddings request, for a provider that speaks another format. Token ids are
-// refused: they mean nothing without the vocabulary they are from.
+// Texts returns the inputs of a checked embeddings request, for a provider with another format. Token ids are rejected,
+// because they are only valid with one vocabulary.
 func Texts(req *llm.Request) ([]string, error) {
 	var texts []string
-	for _, f := range req.Fields {
-		if f.Name != "input" {
-			continue
-		}
-		input := rawjson.Parse(req.Body[f.Value:f.End])
-		if input.Kind == rawjson.Text {
-			texts = append(texts, input.String())
-		}
-		for _, element := range input.List() {
-			if element.Kind == rawjson.Text {
-				texts = append(texts, element.String())
+	if req.TokenIDs == 0 {
+		for _, f := range req.Fields {
+			if f.Name != "input" {
+				continue
 			}
+			input := rawjson.Parse(req.Body[f.Value:f.End])
+			if input.Kind == rawjson.Text {
+				texts = append(texts, input.String())
+			}
+			input.ForEach(func(_, element rawjson.Value) bool {
+				texts = append(texts, element.String())
+				return true
+			})
 		}
 	}
-	if req.TokenIDs > 0 || len(texts) == 0 {
+	if len(texts) == 0 {
 		return nil, &llm.Error{Kind: llm.Untranslatable, Param: "input", Message: "This model embeds text, not token ids. Send the text."}
 	}
 	return texts, nil
