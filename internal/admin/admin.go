@@ -4,7 +4,7 @@ package admin
 
 import (
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"

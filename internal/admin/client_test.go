@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/policies"

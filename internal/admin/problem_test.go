@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/llm"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/redact"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 func TestOperationsAndTheirPermissions(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/llm"
 )
 

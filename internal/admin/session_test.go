@@ -11,7 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 func TestSessionDescribesAccountAndServer(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/money"
 )

@@ -15,7 +15,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/policies"
 	"fairlead/internal/admin/providers"

@@ -24,7 +24,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"

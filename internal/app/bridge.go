@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"

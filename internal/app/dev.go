@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/llm"
 )
 

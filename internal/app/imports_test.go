@@ -65,7 +65,7 @@ var layers = [][]string{
 		"internal/admin/spending",
 	},
 	{
-		"internal/admin/api",
+		"internal/admin/adminapi",
 	},
 	{
 		"internal/store",

@@ -55,7 +55,7 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 		Unread:     256 << 10,
 		Logger:     log,
 	})
-	go func() { l.failed <- l.server.Serve(ln) }() //nolint:contextcheck // connections have the listener's own
+	go func() { l.failed <- l.server.Serve(ln) }()
 	return l, nil
 }
 

@@ -166,11 +166,14 @@ func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	return llm.Usage{Input: t.promptTokens(target), Output: output, Estimated: true}
 }
 
-// promptTokens counts the prompt: exactly when the vocabulary is published and the prompt is short.
+// promptTokens counts the prompt: exactly when the vocabulary is published and the prompt is short. It has its own context,
+// because a prompt is also counted after the client has disconnected.
+//
+//nolint:contextcheck // see above
 func (t Terms) promptTokens(target *provider.Target) int64 {
 	m, prompt := model(target.Model), token.PromptOf(t.Request)
 	if t.Request.Op == llm.Chat && prompt.Bytes <= token.MaxExact {
-		conv, err := t.Client.Conversation(context.Background(), t.Request) // also for a client that has disconnected
+		conv, err := t.Client.Conversation(context.Background(), t.Request)
 		if err == nil {
 			if n, ok := t.Counter.Prompt(m, prompt, conv.Texts()...); ok {
 				return n

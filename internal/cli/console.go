@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 // Console is where a command reads and writes.
@@ -33,6 +33,7 @@ type Console struct {
 	Secret func(context.Context) (string, error) // reads a line that is not shown
 }
 
+// NewConsole returns a console on the standard streams.
 func NewConsole(env []string, version, commit string) *Console {
 	out, errs := term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
 	return &Console{

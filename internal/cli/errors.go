@@ -91,6 +91,7 @@ func ErrorText(ctx context.Context, err error) string {
 	return text
 }
 
+// FixText returns the suggested fix of an error, or an empty string.
 func FixText(err error) string {
 	if e, ok := errors.AsType[*fixError](err); ok {
 		return e.fix

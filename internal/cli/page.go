@@ -33,6 +33,7 @@ func (p *Page) Field(name, text string) {
 	}
 }
 
+// Table prints an indented table.
 func (p *Page) Table(t *Table) {
 	t.indent = 2
 	p.WriteString(strings.Join(t.Lines(p.Width, p.Coloured), "\n") + "\n")

@@ -29,6 +29,7 @@ type Progress struct {
 	drawn    bool
 }
 
+// NewProgress counts the matching requests and returns a progress bar for them.
 func NewProgress(ctx context.Context, c *Console, o *Options, store requestlog.Reader, f requestlog.Filter) *Progress {
 	p := &Progress{Now: c.Now, Terminal: c.progress, Began: c.Now()}
 	p.Shown = p.Began

@@ -14,6 +14,7 @@ import (
 // Command creates a command and its subcommands.
 type Command func(*Console, *Options) *cobra.Command
 
+// NewRoot returns the root command with the given subcommands.
 func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	o := &Options{}
 	root := &cobra.Command{
@@ -54,7 +55,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // Run executes one command line and returns its exit code.
 func Run(ctx context.Context, c *Console, args []string, commands ...Command) int {
-	root := NewRoot(c, commands...)           //nolint:contextcheck // commands get the context when they are run
+	root := NewRoot(c, commands...)
 	root.SetArgs(append([]string{}, args...)) // nil would mean the process's own
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -66,6 +67,7 @@ func Run(ctx context.Context, c *Console, args []string, commands ...Command) in
 	return ExitCode(ctx, err)
 }
 
+// ExitCode returns the exit code for the result of a command.
 func ExitCode(ctx context.Context, err error) int {
 	if _, ok := errors.AsType[*ProblemsError](err); ok {
 		return ExitProblems

@@ -34,6 +34,7 @@ type Cell struct {
 // Paint is a colour of a terminal, in its own code.
 type Paint string
 
+// The styles.
 const (
 	Plain  Paint = ""
 	Bold   Paint = "1"
@@ -43,6 +44,7 @@ const (
 	Yellow Paint = "33"
 )
 
+// Widths of columns.
 const (
 	ColumnGap    = 2 // between columns
 	MinSoftWidth = 6 // minimum width of a soft column, unless its title is wider
@@ -60,6 +62,7 @@ func (t *Table) Row(texts ...string) {
 	t.Add(cells...)
 }
 
+// Add appends a row.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = Clean(cells[i].Text)
@@ -213,6 +216,7 @@ func (t *Table) line(row []Cell, widths []int, width int, coloured bool) string 
 	return strings.TrimRight(b.String(), " ")
 }
 
+// Painted returns the text with the escape sequences of a style if colours are enabled.
 func Painted(text string, p Paint, coloured bool) string {
 	if !coloured || p == Plain || text == "" {
 		return text

@@ -148,8 +148,8 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
 	out := response.NewWriter(w, route.Format, settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
 	rec := newRecorder(in, out)
-	if err := g.serveSafely(in, identify, out, rec); err != nil {
-		g.fail(in, out, rec, llm.AsError(err))
+	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
+		g.fail(r.Context(), in, out, rec, llm.AsError(err))
 	}
 	if rec.entry.UsageFlag != "" {
 		g.logUsage(r.Context(), rec.entry)
@@ -160,18 +160,18 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // serveSafely converts a panic into an error: one request never ends the process.
-func (g *Gateway) serveSafely(in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
+func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return g.serve(in.http.Context(), in, identify, out, rec)
+	return g.serve(ctx, in, identify, out, rec)
 }
 
 // fail records a failed request and reports the error to the client.
-func (g *Gateway) fail(in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
-	g.logInternal(in.http.Context(), in.id, e)
+func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
+	g.logInternal(ctx, in.id, e)
 	started := out.StopKeepAlive()
 	if rec.logged() {
 		rec.failed(e, started)

@@ -32,8 +32,10 @@ const (
 // watches it hears of nothing else.
 type Book struct{ Dir string }
 
+// Of returns the price book in the data directory.
 func Of(c config.Config) Book { return Book{filepath.Join(c.DataDir, "prices")} }
 
+// Path returns the path of the price file.
 func (b Book) Path() string { return filepath.Join(b.Dir, "prices.json") }
 
 // Read returns the book, an empty one when there is none yet.

@@ -172,6 +172,7 @@ func Preview(ctx context.Context, c config.Config, env func(string) string, fetc
 	return b.Assemble()
 }
 
+// Known reports whether a model is configured or in the catalog, and suggests similar names if not.
 func Known(snap *route.Snapshot, name string) (bool, []string) {
 	if len(snap.Named(name)) > 0 {
 		return true, nil

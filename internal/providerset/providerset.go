@@ -109,6 +109,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	f.allow(address)
 }
 
+// Has reports whether a provider is configured.
 func (f *Set) Has(name string) bool { return f.Sources[name] != "" }
 
 // allow lets the calls to an address that the configuration names reach it, wherever it is.

@@ -82,6 +82,7 @@ func (s *Scanner) Limit(over *LimitError) {
 	}
 }
 
+// Fail records the first error at the current position.
 func (s *Scanner) Fail(what string) {
 	if s.Err == nil {
 		s.Err = &SyntaxError{Offset: s.Pos, What: what}
@@ -316,6 +317,7 @@ func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[s
 	return many
 }
 
+// Literal reads true, false or null.
 func (s *Scanner) Literal(word string) {
 	if end := s.Pos + len(word); end <= len(s.Data) && string(s.Data[s.Pos:end]) == word {
 		s.Pos = end

@@ -17,9 +17,10 @@ type String struct {
 	ASCII, NonASCII int // bytes of the decoded text, inside and outside ASCII
 }
 
+// Empty reports whether the string has no characters.
 func (t String) Empty() bool { return t.Start == t.End }
 
-// String reads the string that begins at the next byte.
+// ReadString reads the string that begins at the next byte.
 func (s *Scanner) ReadString() String {
 	i := s.Pos + 1
 	t := String{Start: i}

@@ -93,8 +93,9 @@ func (v Value) String() string {
 			return inner
 		}
 		return string(Unescape(make([]byte, 0, len(inner)), []byte(inner), len(inner)))
+	default:
+		return v.Raw
 	}
-	return v.Raw
 }
 
 // Float returns a number, or 0 for any other value.
@@ -205,13 +206,13 @@ func valueAt(s string, i, offset int) (Value, int) {
 		return Value{}, i
 	}
 	kind, end := Null, i
-	switch c := s[i]; {
-	case c == '"':
+	switch c := s[i]; c {
+	case '"':
 		kind = Text
 		if end = skipString(s, i); end > len(s) {
 			return Value{}, len(s)
 		}
-	case c == '{' || c == '[':
+	case '{', '[':
 		kind = List
 		if c == '{' {
 			kind = Object

@@ -68,6 +68,7 @@ func newAllowance(most time.Duration, refill int, now time.Time) *allowance {
 	return &allowance{most: most, refill: time.Duration(refill), left: most, at: now}
 }
 
+// New returns a filter that uses the rules of the workspace, or the standard rules.
 func New(workspace func(string) *account.Workspace, standard func() []string, log *slog.Logger) *Filter {
 	return &Filter{
 		workspace: workspace, standard: standard, log: log, now: time.Now,

@@ -215,10 +215,10 @@ func (c *Column) Covered(f *Filter) bool {
 		return false
 	}
 	if c.Kind == Number {
-		return len(c.Codes(f)) > 0 && !(c.Partial && slices.ContainsFunc(c.Codes(f), func(n int) bool { return numberText(n) == c.Common }))
+		return len(c.Codes(f)) > 0 && (!c.Partial || !slices.ContainsFunc(c.Codes(f), func(n int) bool { return numberText(n) == c.Common }))
 	}
 	terms := c.Terms(f)
-	return len(terms) > 0 && !(c.Partial && slices.Contains(terms, c.Common))
+	return len(terms) > 0 && (!c.Partial || !slices.Contains(terms, c.Common))
 }
 
 // match reports whether an entry has the value that the filter requires of the column.
@@ -233,13 +233,14 @@ func (c *Column) match(f *Filter, e *Entry) bool {
 		n, _ := c.number(e)
 		want := c.Truth(f)
 		return want == nil || truthNumber(*want) == n
+	default:
+		low, high := c.Range(f)
+		if low == nil && high == nil {
+			return true
+		}
+		n, known := c.number(e)
+		return known && (low == nil || n >= *low) && (high == nil || n <= *high)
 	}
-	low, high := c.Range(f)
-	if low == nil && high == nil {
-		return true
-	}
-	n, known := c.number(e)
-	return known && (low == nil || n >= *low) && (high == nil || n <= *high)
 }
 
 func truthNumber(b bool) int64 {

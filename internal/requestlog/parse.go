@@ -60,8 +60,8 @@ func parserOf(name string) (parser, bool) {
 		return parameters()[i].parse, true
 	}
 	parse, ok := map[string]parser{
-		"before": func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil },
-		"after":  func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil },
+		"before": func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil }, //nolint:unparam // a parser
+		"after":  func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil },  //nolint:unparam // a parser
 		"sort":   parseSort,
 		"limit":  parseLimit,
 	}[name]

@@ -26,6 +26,7 @@ type Collector struct {
 	report  func(error)
 }
 
+// New returns a collector that passes signals to write and its errors to report.
 func New(write func(context.Context, []feedback.Rating) error, report func(error)) *Collector {
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
 }

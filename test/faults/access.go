@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/test/harness"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 // Deps are the dependencies of the operations.

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/admin/spending"
 	"fairlead/internal/requestlog"

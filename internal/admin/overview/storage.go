@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 // Thresholds of storage warnings: the smaller of an absolute size and a share of the disk.

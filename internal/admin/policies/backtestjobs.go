@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"

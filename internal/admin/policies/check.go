@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 )

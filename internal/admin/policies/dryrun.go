@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
@@ -112,7 +112,7 @@ func (a *handlers) trial(ctx context.Context, q ExplainQuery, draft *policy.Set)
 	}, nil
 }
 
-// choice returns the selected target, or an empty string for a rejected request.
+// Choice returns the selected target, or an empty string for a rejected request.
 func (e *Explanation) Choice() string {
 	if e.Refusal != nil || e.Decision == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/feedback"
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"

@@ -2,7 +2,7 @@
 package providers
 
 import (
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/requestlog"
 )
 

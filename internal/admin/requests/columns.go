@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/spelling"
 )
 

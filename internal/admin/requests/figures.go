@@ -3,7 +3,7 @@ package requests
 import (
 	"time"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 )
@@ -83,6 +83,7 @@ func ParseRollup(c *api.Call, in *FigureFilters, now time.Time) (requestlog.Roll
 	return RollupFilter(&f), nil
 }
 
+// RollupFilter returns the part of a filter that roll-ups can answer.
 func RollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 	return requestlog.RollupFilter{
 		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
@@ -100,6 +101,7 @@ func AttemptFigures(f *requestlog.Figures) FigureSet {
 	return v
 }
 
+// FiguresOf converts stored figures to their API form.
 func FiguresOf(f *requestlog.Figures) FigureSet {
 	saved := f.BaselineCost.Sub(f.ComparedCost)
 	return FigureSet{

@@ -4,7 +4,7 @@ package requests
 import (
 	"context"
 
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/feedback"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"

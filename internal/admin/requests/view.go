@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"

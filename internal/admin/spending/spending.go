@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/money"
 )
 
@@ -35,6 +35,7 @@ func Change(f api.Field[BudgetView]) **account.Budget {
 	return new(f.Value.Budget())
 }
 
+// Budget converts the view to an account.Budget; nil for none.
 func (v *BudgetView) Budget() *account.Budget {
 	if v == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 // Labels finds display names for accounts, keys and invitations. Names may be nil.

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead/internal/account"
-	"fairlead/internal/admin/api"
+	"fairlead/internal/admin/adminapi"
 )
 
 // MemberView is a member of the workspace.

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/llm"
 )
 
+// New returns the commands on accounts.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("admin", "Create and unlock accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
   fairlead admin reset-password --email you@example.com

@@ -96,6 +96,7 @@ func (l *Lab) Run(want int, args ...string) (out, err string) {
 	return l.RunContext(context.Background(), want, args...)
 }
 
+// RunContext runs a command, checks its exit code and returns its output.
 func (l *Lab) RunContext(ctx context.Context, want int, args ...string) (out, err string) {
 	l.T.Helper()
 	l.Out.Reset()
@@ -167,6 +168,7 @@ func Lines(t *testing.T, text string) []map[string]any {
 	return list
 }
 
+// MustContain fails the test for every part that is missing in text.
 func MustContain(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -207,6 +209,7 @@ providers:
 	return l
 }
 
+// Configure writes the configuration file of the lab.
 func (l *Lab) Configure(text string) {
 	l.T.Helper()
 	path := filepath.Join(l.T.TempDir(), "fairlead.yaml")
@@ -285,6 +288,7 @@ func decidedEntry(d *route.Decision, n int) requestlog.Entry {
 	return e
 }
 
+// Seeded stores the sample entries and returns the lab.
 func (l *Lab) Seeded() *Lab {
 	l.T.Helper()
 	l.Seed(Served(), FellBack(), Failed(), Unpriced(), Free())

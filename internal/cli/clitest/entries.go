@@ -18,6 +18,7 @@ func RequestID(at time.Time, n int) string {
 	return fmt.Sprintf("%s%04d", floor[:len(floor)-4], n)
 }
 
+// Nano returns a pointer to an amount in nano-dollars.
 func Nano(n int64) *money.Amount { return new(money.Amount(n)) }
 
 // Served is a request as it usually goes: auto, streamed, served by the first choice for less than the baseline.
@@ -107,6 +108,7 @@ func Unpriced() requestlog.Entry {
 	}
 }
 
+// Free returns an entry of a simulated request without cost.
 func Free() requestlog.Entry {
 	e := Unpriced()
 	at := Noon.Add(-4 * time.Minute)

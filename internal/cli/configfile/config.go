@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/providerset"
 )
 
+// NewConfig returns the command "config".
 func NewConfig(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("config", "Check, print and describe the configuration", `  fairlead config check fairlead.yaml
   fairlead config print --origin

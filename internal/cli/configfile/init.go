@@ -24,6 +24,7 @@ type written struct {
 	Path string `json:"path"`
 }
 
+// NewInit returns the command "init".
 func NewInit(c *cli.Console, o *cli.Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write a configuration file with every setting commented out", Args: cli.OptionalArg("the path of a file"),

@@ -28,6 +28,7 @@ type backtestFlags struct {
 // backtestSpan is how far back a backtest goes when nobody says.
 const backtestSpan = "7d"
 
+// NewBacktest returns the command "backtest".
 func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	var f backtestFlags

@@ -31,6 +31,7 @@ type explainFlags struct {
 // maxExplained bounds the request that is read.
 const maxExplained = 32 << 20
 
+// NewExplain returns the command "explain".
 func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	var f explainFlags

@@ -200,6 +200,7 @@ func Features(in *route.Input) string {
 	return strings.Join(parts, "; ")
 }
 
+// Expected formats an expected latency in milliseconds.
 func Expected(ms int64) string {
 	if ms <= 0 {
 		return cli.Dash

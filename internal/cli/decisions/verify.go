@@ -19,6 +19,7 @@ type verified struct {
 	replay.Verification
 }
 
+// NewVerify returns the command "verify".
 func NewVerify(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	cmd := &cobra.Command{

@@ -45,6 +45,7 @@ type doctor struct {
 	loaded   *config.Loaded
 }
 
+// New returns the command "doctor".
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{

@@ -229,6 +229,7 @@ func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id st
 	}
 }
 
+// RequestNotFound returns the error for an unknown request id.
 func RequestNotFound(id, workspaceID string) error {
 	return cli.WithFix(fmt.Errorf("request %q not found in workspace %s", cli.Clean(id), workspaceID),
 		"see  fairlead requests list,  or use another --workspace or --data-dir")

@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/config"
 )
 
+// New returns the commands on keys.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("keys", "Create, list, rotate and revoke API keys", `  fairlead keys create --name ci
   fairlead keys list

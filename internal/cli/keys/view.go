@@ -61,6 +61,7 @@ func newKeyView(k *account.Key, secret string, now time.Time) keyView {
 	return v
 }
 
+// State describes whether a key is active, expired or revoked.
 func State(k *account.Key, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero():

@@ -24,6 +24,7 @@ type modelFlags struct {
 	kind     string
 }
 
+// New returns the commands on models.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("models", "List models, show prices and update them", `  fairlead models list
   fairlead models list --all --kind embedding

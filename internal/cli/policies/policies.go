@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/policy"
 )
 
+// New returns the commands on policies.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("policies", "List, check, compare, apply and roll back policies", `  fairlead policies list
   fairlead policies validate policies.yaml

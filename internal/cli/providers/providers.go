@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
+// New returns the commands on providers.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("providers", "List and test providers", `  fairlead providers list
   fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o))
@@ -82,6 +83,7 @@ func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.Pr
 	return c.PrintTable(o, t)
 }
 
+// Credentials describes the credentials of a provider.
 func Credentials(credentials []adminproviders.CredentialState) string {
 	if len(credentials) == 0 {
 		return "none"

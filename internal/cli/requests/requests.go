@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
+// New returns the commands on requests.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("requests", "List, show, follow and export requests", `  fairlead requests list --preset errors --from now-24h
   fairlead requests show req_01J…

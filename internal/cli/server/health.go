@@ -23,8 +23,8 @@ import (
 // healthTime bounds the question whether a server is ready.
 const healthTime = 5 * time.Second
 
-// readiness is what /readyz answers.
-type readiness struct {
+// Readiness is the response of /readyz.
+type Readiness struct {
 	Status string `json:"status"`
 	Checks []struct {
 		Name string `json:"name"`
@@ -33,6 +33,7 @@ type readiness struct {
 	} `json:"checks"`
 }
 
+// NewHealth returns the command "health".
 func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
@@ -74,7 +75,7 @@ func askHealth(ctx context.Context, c *cli.Console, o *cli.Options, u *url.URL, 
 }
 
 // AskReady asks a server whether it is ready; own says that it is the one of this machine and configuration.
-func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state readiness, err error) {
+func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("/readyz").String(), nil)
@@ -107,7 +108,7 @@ func UnwrapNet(err error) error {
 	return err
 }
 
-func tellHealth(c *cli.Console, o *cli.Options, status int, state readiness) error {
+func tellHealth(c *cli.Console, o *cli.Options, status int, state Readiness) error {
 	ready := status == http.StatusOK
 	text := state.String()
 	var err error
@@ -123,7 +124,7 @@ func tellHealth(c *cli.Console, o *cli.Options, status int, state readiness) err
 }
 
 // String is the state in one line, with the checks that failed.
-func (r readiness) String() string {
+func (r Readiness) String() string {
 	var bad []string
 	for _, check := range r.Checks {
 		if !check.OK {

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/config"
 )
 
+// NewServe returns the command "serve".
 func NewServe(c *cli.Console, o *cli.Options) *cobra.Command {
 	var listen, level string
 	var dev bool

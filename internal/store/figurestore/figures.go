@@ -102,7 +102,7 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	if f.Source != "" {
 		w.And("playground = %s", sqldb.Flag(f.Source == requestlog.SourcePlayground))
 	}
-	rows, err := s.db.Query(ctx, s.rollupSelect(span.unit, w), w.Args...)
+	rows, err := s.db.Query(ctx, s.rollupSelect(span.unit, w), w.Args...) //nolint:rowserrcheck // Each checks it
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var r figureRow
 		var start int64

@@ -59,8 +59,9 @@ func (u unit) horizon(now time.Time) time.Time {
 		return now.Add(-48 * time.Hour)
 	case hours:
 		return now.Add(-400 * 24 * time.Hour)
+	default:
+		return time.Time{} // days are kept forever
 	}
-	return time.Time{} // days are kept forever
 }
 
 func (u unit) floor(t time.Time) time.Time { return t.UTC().Truncate(u.width()) }
@@ -268,7 +269,7 @@ func (s *Store) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []strin
 		for i := range args { // a fixed number of arguments: repeat the last id
 			args[i] = some[min(i, len(some)-1)]
 		}
-		rows, err := s.db.QueryPrepared(ctx, tx, u.selectHistograms(), args)
+		rows, err := s.db.QueryPrepared(ctx, tx, u.selectHistograms(), args) //nolint:rowserrcheck // Each checks it
 		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var id, latency, ttft string
 			if err := row.Scan(&id, &latency, &ttft); err != nil {

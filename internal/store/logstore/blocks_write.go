@@ -112,7 +112,7 @@ func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record
 	}
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
-		rows[i] = append(r.request, place+int64(i)) //nolint:gocritic // the row gets its place here; a repeated transaction replaces it
+		rows[i] = append(r.request, place+int64(i)) // a repeated transaction replaces the place
 	}
 	n, err := s.db.Insert(ctx, tx, s.inserters.placed, rows)
 	if err != nil {

@@ -110,7 +110,7 @@ func longest(own map[string]Retention, defaults Retention) Retention {
 func (s *Store) retentions(ctx context.Context) (map[string]Retention, error) {
 	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`
 	own := map[string]Retention{}
-	rows, err := s.db.Query(ctx, q)
+	rows, err := s.db.Query(ctx, q) //nolint:rowserrcheck // Each checks it
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var id string
 		var entries, bodies int64

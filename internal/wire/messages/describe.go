@@ -83,12 +83,9 @@ var (
 		"type", "text", "source", "title", "context", "citations", "thinking", "signature", "data", "id", "name", "input", "tool_use_id",
 		"content", "is_error", "cache_control",
 	}
-	sourceNames   = []string{"type", "media_type", "data", "url", "file_id", "content"}
-	toolNames     = []string{"type", "name", "description", "input_schema", "strict", "cache_control"}
-	choiceNames   = []string{"type", "name", "disable_parallel_tool_use"}
-	thinkingNames = []string{"type", "budget_tokens", "display"}
-	outputNames   = []string{"effort", "format"}
-	formatNames   = []string{"type", "schema"}
+	sourceNames = []string{"type", "media_type", "data", "url", "file_id", "content"}
+	toolNames   = []string{"type", "name", "description", "input_schema", "strict", "cache_control"}
+	formatNames = []string{"type", "schema"}
 )
 
 func (d *decoder) message(where string, v rawjson.Value) {

@@ -14,6 +14,7 @@ type WrappedSignature struct {
 	Call     bool   `json:"c,omitempty"` // signs the tool call that follows, not a block of thinking
 }
 
+// SignaturePrefix starts signatures that the gateway made for thinking of another provider.
 const SignaturePrefix = "fairlead."
 
 func (s WrappedSignature) String() string {

@@ -38,6 +38,7 @@ type Source struct {
 	Finished bool // the reason why the answer ended has come
 }
 
+// NewSource returns a source with the defaults of unset options.
 func NewSource(o Reading) *Source {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -45,12 +46,14 @@ func NewSource(o Reading) *Source {
 	return &Source{o: o}
 }
 
+// Warn reports a warning to the caller, if it wants them.
 func (s *Source) Warn(format string, args ...any) {
 	if s.o.Warn != nil {
 		s.o.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
+// Malformed returns an UpstreamMalformed error.
 func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
@@ -67,6 +70,7 @@ func Failure(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
+// AddSize counts bytes of the response and fails when it is too large.
 func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
 	if s.size > s.o.MaxAnswer {
@@ -75,7 +79,7 @@ func (s *Source) AddSize(n int) error {
 	return nil
 }
 
-// integer reads an answer that is one message.
+// Whole reads a response that is one message.
 func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
 	if err != nil {
@@ -106,6 +110,7 @@ func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 	return message, data, nil
 }
 
+// IsFault reports whether an event or message is an error.
 func IsFault(v rawjson.Value) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
@@ -113,14 +118,14 @@ func IsFault(v rawjson.Value) bool {
 // errUnreadable marks an event that is not a JSON object. It is never skipped: it may hold text.
 var errUnreadable = errors.New("event is not a JSON object")
 
-// frame is one event of a stream.
+// Frame is one event of a stream.
 type Frame struct {
 	Name  string
 	Data  []byte
 	Value rawjson.Value
 }
 
-// frames hands every event that is a JSON object to take, until take reports false. The error says why the stream
+// Frames calls take with every event that is a JSON object, until take returns false. The error is the reason why the stream
 // stopped; it is nil when the provider closed it.
 func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) error {
 	for {
@@ -189,7 +194,7 @@ func oneLine(data []byte) {
 	}
 }
 
-// finishReason names the reason as the chat format does, whose list is closed: a reason that is new to us is an end like others.
+// FinishReason converts a stop reason to that of the chat format. Unknown reasons become a normal end.
 func FinishReason(reason string) string {
 	switch reason {
 	case "":
@@ -205,7 +210,7 @@ func FinishReason(reason string) string {
 	}
 }
 
-// stopReason is the inverse of finishReason.
+// StopReason is the inverse of FinishReason.
 func StopReason(finish, stopSequence string) string {
 	switch {
 	case finish == "stop" && stopSequence != "":
@@ -221,6 +226,7 @@ func StopReason(finish, stopSequence string) string {
 	}
 }
 
+// Interrupted returns the error for a stream without an end.
 func Interrupted() *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
 }

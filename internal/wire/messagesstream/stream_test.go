@@ -24,7 +24,4 @@ const (
 	stop      = `{"type":"message_stop"}`
 )
 
-var (
-	read1 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
-	read4 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
-)
+var read4 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}

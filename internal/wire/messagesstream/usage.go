@@ -18,13 +18,13 @@ type Counts struct {
 	absurd bool
 }
 
-// end takes the figures of a whole answer, or of the end of a stream. Some leave the output out even there.
+// End adds the usage of a complete response or of the end of a stream. Some providers omit the output even there.
 func (c *Counts) End(v rawjson.Value) {
 	c.Add(v)
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
-// add takes the figures of one usage object. Totals do not fall: the larger figure is the later one.
+// Add adds one usage object. Totals never decrease: the larger number is the later one.
 func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return

@@ -58,7 +58,6 @@ var (
 	choiceNames     = []string{"type", "name", "mode", "tools"}
 	textNames       = []string{"format", "verbosity"}
 	formatNames     = []string{"type", "name", "description", "schema", "strict"}
-	reasoningNames  = []string{"effort"}
 )
 
 func (r *requestReader) list(param string, v rawjson.Value) []rawjson.Value {

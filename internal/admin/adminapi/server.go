@@ -1,4 +1,4 @@
-// Package api serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. The
+// Package adminapi serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. The
 // packages of the resource groups register their operations with Register.
 package api
 
