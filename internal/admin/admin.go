@@ -16,7 +16,7 @@ import (
 
 // Parts are the dependencies of the admin API.
 type Parts struct {
-	Server     api.Options
+	Server     adminapi.Options
 	Accounts   accounts.Deps
 	Workspaces workspaces.Deps
 	Keys       keys.Deps
@@ -28,8 +28,8 @@ type Parts struct {
 }
 
 // New returns the admin API.
-func New(p Parts) (*api.Server, error) {
-	return api.New(p.Server, func(s *api.Server) {
+func New(p Parts) (*adminapi.Server, error) {
+	return adminapi.New(p.Server, func(s *adminapi.Server) {
 		accounts.Mount(s, p.Accounts)
 		workspaces.Mount(s, p.Workspaces)
 		keys.Mount(s, p.Keys)

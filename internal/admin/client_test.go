@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // site is an admin API over a world, and a client that checks every response.
 type site struct {
 	*testing.T
-	api   *api.Server
+	api   *adminapi.Server
 	world *world
 	log   *entryLog
 	fleet *fleet
@@ -67,7 +67,7 @@ func (s *site) furnish() Parts {
 	world := s.world
 	labels := &workspaces.Labels{Keys: world, Members: world, Names: world}
 	return Parts{
-		Server: api.Options{
+		Server: adminapi.Options{
 			Sessions: world, Memberships: world, Keyring: world, Audit: world,
 			Now: func() time.Time { return world.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 		},
@@ -99,7 +99,9 @@ func (s *site) furnish() Parts {
 type with func(*http.Request)
 
 func as(accountID string) with {
-	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: tokenOf(accountID)}) }
+	return func(r *http.Request) {
+		r.AddCookie(&http.Cookie{Name: adminapi.SessionCookie, Value: tokenOf(accountID)})
+	}
 }
 
 func key(secret string) with { return header("Authorization", "Bearer "+secret) }
@@ -117,7 +119,7 @@ type response struct {
 // call makes one call below /api/v1; a body is sent as JSON.
 func (s *site) call(method, path, body string, changes ...with) response {
 	s.Helper()
-	return s.raw(method, api.Prefix+path, body, changes...)
+	return s.raw(method, adminapi.Prefix+path, body, changes...)
 }
 
 func (s *site) raw(method, path, body string, changes ...with) response {
@@ -176,11 +178,11 @@ func (s *site) operation(r *http.Request) *huma.Operation {
 	s.Helper()
 	routes := http.NewServeMux()
 	for _, op := range s.api.Operations() {
-		routes.Handle(op.Method+" "+api.Prefix+op.Path, http.NotFoundHandler())
+		routes.Handle(op.Method+" "+adminapi.Prefix+op.Path, http.NotFoundHandler())
 	}
 	_, pattern := routes.Handler(r)
 	_, path, _ := strings.Cut(pattern, " ")
-	item := s.api.Spec().Paths[strings.TrimPrefix(path, api.Prefix)]
+	item := s.api.Spec().Paths[strings.TrimPrefix(path, adminapi.Prefix)]
 	return map[string]*huma.Operation{
 		http.MethodGet: item.Get, http.MethodHead: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
@@ -196,9 +198,9 @@ func (a response) into(v any) {
 }
 
 // fault reads an error and checks its shape.
-func (a response) fault() api.ErrorBody {
+func (a response) fault() adminapi.ErrorBody {
 	a.t.Helper()
-	var e api.ErrorBody
+	var e adminapi.ErrorBody
 	a.into(&e)
 	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || e.Details.RequestID != a.Header().Get("X-Request-Id") {
 		a.t.Errorf("error has not our shape: %s", a.Body)
@@ -219,7 +221,7 @@ func (a response) want(status int) response {
 }
 
 // refused checks status and code.
-func (a response) rejected(status int, code string) api.ErrorBody {
+func (a response) rejected(status int, code string) adminapi.ErrorBody {
 	a.t.Helper()
 	a.want(status)
 	e := a.fault()

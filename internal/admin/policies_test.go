@@ -184,7 +184,7 @@ func TestInvalidPoliciesAreRejectedWithPositions(t *testing.T) {
 			t.Fatalf("%s: %+v", c.path, e)
 		}
 		p := e.Details.Problems[0]
-		want := api.Problem{
+		want := adminapi.Problem{
 			In: "body", Param: c.param, Message: `unknown field "modle"`, Line: 3, Column: 5, Width: 5,
 			Path: "policies[0].modle", Hint: p.Hint, Code: string(policy.UnknownField),
 		}

@@ -108,7 +108,7 @@ func TestUnknownFieldsAreRejected(t *testing.T) {
 			body := `{"spent_usd":"-5","workspace_id":"ws_abroad","account_id":"acc_stranger","operator":true}`
 			got := s.call(method, path, body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 			for _, name := range []string{"spent_usd", "workspace_id", "account_id", "operator"} {
-				if !slices.ContainsFunc(got.Details.Problems, func(p api.Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
+				if !slices.ContainsFunc(got.Details.Problems, func(p adminapi.Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
 					t.Errorf("%s %s takes %s: %+v", method, op.Path, name, got.Details.Problems)
 				}
 			}
@@ -157,7 +157,7 @@ func TestErrorsOfOtherPackagesKeepTheirMessage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	want := []api.Problem{{In: "body", Param: "model", Message: "model is required"}}
+	want := []adminapi.Problem{{In: "body", Param: "model", Message: "model is required"}}
 	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
 		t.Error(got.Error, diff)
 	}
@@ -168,7 +168,7 @@ func TestErrorsOfOtherPackagesKeepTheirMessage(t *testing.T) {
 func TestMissingFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	if diff := cmp.Diff([]api.Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
+	if diff := cmp.Diff([]adminapi.Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
 		t.Error(got.Details.Param, diff)
 	}
 }
@@ -206,7 +206,7 @@ func TestNumberOfProblemsIsLimited(t *testing.T) {
 		fmt.Fprintf(&b, `,"nam%d":0`, i)
 	}
 	got := newSite(t).call("POST", "/keys", b.String()+"}", as("acc_owner"))
-	if e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != api.MaxProblems || got.Body.Len() > 10_000 {
+	if e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != adminapi.MaxProblems || got.Body.Len() > 10_000 {
 		t.Errorf("%d problems in %d bytes", len(e.Details.Problems), got.Body.Len())
 	}
 }

@@ -43,7 +43,7 @@ func TestInvalidRedactionRulesAreAllListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	rules := `{"builtin":["emial"],"custom":[{"name":"good","pattern":"x"},{"name":"broken","pattern":"(a"},{"name":"","pattern":"a*"}]}`
-	want := []api.Problem{
+	want := []adminapi.Problem{
 		{In: "body", Param: "builtin[0]", Message: `unknown built-in rule "emial"; the built-in rules are ` + strings.Join(redact.Names(), ", "), Suggestion: "email"},
 		{In: "body", Param: "custom[1].pattern", Message: "rule \"broken\": the pattern is not valid: missing closing ): `(a`"},
 		{In: "body", Param: "custom[2].name", Message: `rule "": the name is missing`},

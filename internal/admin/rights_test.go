@@ -23,7 +23,7 @@ func TestOperationsAndTheirPermissions(t *testing.T) {
 
 func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
 	t.Parallel()
-	known := map[account.Permission]bool{api.Public: true, api.SignedIn: true}
+	known := map[account.Permission]bool{adminapi.Public: true, adminapi.SignedIn: true}
 	for _, p := range account.Permissions() {
 		known[p] = true
 	}
@@ -66,7 +66,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 		{"manage", []with{key("fl_manage")}},
 		{"key-elsewhere", []with{key("fl_manage"), inWorkspace(abroad)}},
 		{"bad-key", []with{key("fl_nonsense"), as("acc_owner")}},
-		{"bad-session", []with{header("Cookie", api.SessionCookie+"=nonsense")}},
+		{"bad-session", []with{header("Cookie", adminapi.SessionCookie+"=nonsense")}},
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-48s", "")

@@ -99,7 +99,7 @@ func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done chan struct{}) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "POST", api.Prefix+"/samples", nil)
+	r := httptest.NewRequestWithContext(ctx, "POST", adminapi.Prefix+"/samples", nil)
 	as("acc_owner")(r)
 	w, done = &stream{header: http.Header{}}, make(chan struct{})
 	go func() {

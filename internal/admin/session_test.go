@@ -89,7 +89,7 @@ func TestLoopbackIsNotAuthenticated(t *testing.T) {
 					t.Error(diff)
 				}
 				for _, op := range s.api.Operations() {
-					if op.Permission == api.Public {
+					if op.Permission == adminapi.Public {
 						continue
 					}
 					path := regexp.MustCompile(`{[^}]*}`).ReplaceAllString(op.Path, "x")
@@ -107,7 +107,7 @@ func TestRegisteringSignsIn(t *testing.T) {
 	s := newSite(t)
 	body := `{"email":"new@example.com","password":"long enough","setup_code":"AAAA-BBBB","invitation":"tok"}`
 	got := s.call("POST", "/registration", body, header("User-Agent", "test/1")).want(http.StatusCreated)
-	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != api.SessionCookie {
+	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != adminapi.SessionCookie {
 		t.Error("not signed in")
 	}
 	r := s.world.registered
@@ -130,7 +130,7 @@ func TestOpenRegistrationDoesNotSignIn(t *testing.T) {
 func TestDeviceCookieIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, header("Cookie", api.DeviceCookie+"=known")).want(http.StatusCreated)
+	got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, header("Cookie", adminapi.DeviceCookie+"=known")).want(http.StatusCreated)
 	if c := got.Result().Cookies(); len(c) != 2 || c[1].Value != "known" {
 		t.Errorf("cookies %v", c)
 	}
@@ -149,7 +149,7 @@ func TestAccountIsReadAndChanged(t *testing.T) {
 	if wrong.Details.Param != "old_password" {
 		t.Errorf("%+v", wrong)
 	}
-	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != api.SessionCookie {
+	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != adminapi.SessionCookie {
 		t.Error("this browser was left without a session")
 	}
 	var list accounts.BrowserSessionList
@@ -181,7 +181,7 @@ func TestWrongPasswordsHaveField(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	want := []api.Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
+	want := []adminapi.Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
 	if diff := cmp.Diff(want, old.Details.Problems); diff != "" || old.Details.Param != "old_password" {
 		t.Errorf("%q: %s", old.Details.Param, diff)
 	}

@@ -53,7 +53,7 @@ func (s *stream) take() string {
 func watch(t *testing.T, s *site, query string, changes ...with) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"/requests/tail"+query, nil)
+	r := httptest.NewRequestWithContext(ctx, "GET", adminapi.Prefix+"/requests/tail"+query, nil)
 	as("acc_owner")(r)
 	for _, change := range changes {
 		change(r)
@@ -259,7 +259,7 @@ func TestTailOverARealConnection(t *testing.T) {
 	s := newSite(t)
 	server := httptest.NewServer(s.api)
 	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+api.Prefix+"/requests/tail", http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+adminapi.Prefix+"/requests/tail", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestUnknownDefaultModelIsRejected(t *testing.T) {
 		Details struct{ Suggestions []string }
 	}
 	got.into(&all)
-	want := []api.Problem{{In: "body", Param: "default_model", Message: `unknown model "gtp"`, Suggestion: "gpt"}}
+	want := []adminapi.Problem{{In: "body", Param: "default_model", Message: `unknown model "gtp"`, Suggestion: "gpt"}}
 	if diff := cmp.Diff(want, e.Details.Problems); diff != "" || e.Details.Param != "default_model" || !cmp.Equal(all.Details.Suggestions, []string{"gpt"}) {
 		t.Errorf("%s%+v", diff, all)
 	}

@@ -189,8 +189,8 @@ func (w *world) EndSession(_ context.Context, accountID, sessionID string) error
 
 func (w *world) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
 	p := w.people[accountID]
-	api.Apply(&p.Name, c.Name)
-	api.Apply(&p.TimeZone, c.TimeZone)
+	adminapi.Apply(&p.Name, c.Name)
+	adminapi.Apply(&p.TimeZone, c.TimeZone)
 	return p, nil
 }
 

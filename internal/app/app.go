@@ -112,7 +112,7 @@ type App struct {
 	keeper                  *keeper
 	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
-	admin                   *api.Server
+	admin                   *adminapi.Server
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
 	simulator               *mockprovider.Simulator

@@ -44,7 +44,7 @@ func (a *App) adminParts() admin.Parts {
 		}
 	}
 	return admin.Parts{
-		Server: api.Options{
+		Server: adminapi.Options{
 			Sessions: a.accounts, Memberships: a.accounts, Keyring: a.keyring, Audit: a.accounts,
 			Unreachable: store.Unreachable, PublicURL: c.PublicURL, TrustProxy: c.TrustProxy, Log: a.log, Now: time.Now,
 		},

@@ -88,8 +88,8 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	if a.devToken == "" {
 		return
 	}
-	if _, err := r.Cookie(api.SessionCookie); err == nil {
+	if _, err := r.Cookie(adminapi.SessionCookie); err == nil {
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: api.SessionCookie, Value: a.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: adminapi.SessionCookie, Value: a.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

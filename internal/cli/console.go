@@ -133,7 +133,7 @@ func (c *Console) Print(text string) error {
 
 // PrintJSON puts one object on a line.
 func (c *Console) PrintJSON(v any) error {
-	line, err := api.Encode(v)
+	line, err := adminapi.Encode(v)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}

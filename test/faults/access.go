@@ -52,13 +52,13 @@ type caller struct {
 func (c caller) expected(p account.Permission) int {
 	known := c.actor.AccountID != "" || c.actor.KeyID != ""
 	switch {
-	case p == api.Public:
+	case p == adminapi.Public:
 		return 0
 	case !known:
 		return http.StatusUnauthorized
-	case p == api.SignedIn && c.key:
+	case p == adminapi.SignedIn && c.key:
 		return http.StatusForbidden
-	case p == api.SignedIn:
+	case p == adminapi.SignedIn:
 		return 0
 	case c.away:
 		return http.StatusNotFound
@@ -76,7 +76,7 @@ func everybodysRights(t *testing.T, _ Size) string {
 	if len(ops) < 50 {
 		t.Fatalf("the document names only %d operations", len(ops))
 	}
-	known := map[account.Permission]bool{api.Public: true, api.SignedIn: true}
+	known := map[account.Permission]bool{adminapi.Public: true, adminapi.SignedIn: true}
 	for _, p := range account.Permissions() {
 		known[p] = true
 	}

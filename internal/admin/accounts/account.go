@@ -39,32 +39,32 @@ type BrowserSessionList struct {
 
 func (a *handlers) registerAccount() {
 	tags := []string{"account"}
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "get-account", Method: http.MethodGet, Path: "/account", Tags: tags,
 		Summary: "Get your account",
 	}, a.getAccount)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "update-account", Method: http.MethodPatch, Path: "/account", Tags: tags,
 		Summary: "Change your name or time zone",
 	}, a.updateAccount)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "delete-account", Method: http.MethodPost, Path: "/account/delete", Tags: tags,
 		Summary: "Delete your account", DefaultStatus: http.StatusNoContent,
 		Description: "Workspaces with other members must have another owner. Revokes the API keys that the account created, and all keys of workspaces without remaining members.",
 	}, a.deleteAccount)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/account/password", Tags: tags,
 		Summary: "Change your password", Description: "Ends all sessions of the account and starts a new one for this browser.",
 	}, a.changePassword)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/account/sessions", Tags: tags,
 		Summary: "List your sessions",
 	}, a.listSessions)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/account/sessions/{id}", Tags: tags,
 		Summary: "End a session", DefaultStatus: http.StatusNoContent,
 	}, a.endSession)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "end-other-sessions", Method: http.MethodDelete, Path: "/account/sessions", Tags: tags,
 		Summary: "End all other sessions", Description: "The current session stays active.",
 	}, a.endOtherSessions)
@@ -75,8 +75,8 @@ type EndedSessions struct {
 	Ended int `json:"ended"`
 }
 
-func (a *handlers) getAccount(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[AccountView], error) {
-	return api.Respond(accountView(c.Account)), nil
+func (a *handlers) getAccount(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AccountView], error) {
+	return adminapi.Respond(accountView(c.Account)), nil
 }
 
 type updateAccountInput struct {
@@ -86,12 +86,12 @@ type updateAccountInput struct {
 	}
 }
 
-func (a *handlers) updateAccount(ctx context.Context, c *api.Call, in *updateAccountInput) (*api.Output[AccountView], error) {
+func (a *handlers) updateAccount(ctx context.Context, c *adminapi.Call, in *updateAccountInput) (*adminapi.Output[AccountView], error) {
 	changed, err := a.Profiles.UpdateAccount(ctx, c.Account.ID, account.ProfileChange{Name: in.Body.Name, TimeZone: in.Body.TimeZone})
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(accountView(changed)), nil
+	return adminapi.Respond(accountView(changed)), nil
 }
 
 type deleteAccountInput struct {
@@ -100,11 +100,11 @@ type deleteAccountInput struct {
 	}
 }
 
-func (a *handlers) deleteAccount(ctx context.Context, c *api.Call, in *deleteAccountInput) (*signedOut, error) {
+func (a *handlers) deleteAccount(ctx context.Context, c *adminapi.Call, in *deleteAccountInput) (*signedOut, error) {
 	if err := a.Profiles.DeleteAccount(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
 		return nil, err
 	}
-	return &signedOut{SetCookie: cookie(c, api.SessionCookie, "", 0)}, nil
+	return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
 }
 
 type changePasswordInput struct {
@@ -114,7 +114,7 @@ type changePasswordInput struct {
 	}
 }
 
-func (a *handlers) changePassword(ctx context.Context, c *api.Call, in *changePasswordInput) (*cookieOutput[SessionView], error) {
+func (a *handlers) changePassword(ctx context.Context, c *adminapi.Call, in *changePasswordInput) (*cookieOutput[SessionView], error) {
 	token, err := a.Profiles.ChangePassword(ctx, c.Account.ID, in.Body.OldPassword, in.Body.NewPassword, c.Visitor)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (a *handlers) changePassword(ctx context.Context, c *api.Call, in *changePa
 	return a.signedIn(ctx, c, token)
 }
 
-func (a *handlers) listSessions(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[BrowserSessionList], error) {
+func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BrowserSessionList], error) {
 	sessions, err := a.Sessions.Sessions(ctx, c.Account.ID)
 	if err != nil {
 		return nil, err
@@ -134,18 +134,18 @@ func (a *handlers) listSessions(ctx context.Context, c *api.Call, _ *struct{}) (
 			CreatedAt: s.CreatedAt.UTC(), SeenAt: s.SeenAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(),
 		})
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 type sessionPath struct {
 	ID string `path:"id" maxLength:"100" doc:"Session id."`
 }
 
-func (a *handlers) endSession(ctx context.Context, c *api.Call, in *sessionPath) (*api.NoContent, error) {
+func (a *handlers) endSession(ctx context.Context, c *adminapi.Call, in *sessionPath) (*adminapi.NoContent, error) {
 	return nil, a.Sessions.EndSession(ctx, c.Account.ID, in.ID)
 }
 
-func (a *handlers) endOtherSessions(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[EndedSessions], error) {
+func (a *handlers) endOtherSessions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[EndedSessions], error) {
 	sessions, err := a.Sessions.Sessions(ctx, c.Account.ID)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *api.Call, _ *struct{
 		}
 		done.Ended++
 	}
-	return api.Respond(done), nil
+	return adminapi.Respond(done), nil
 }
 
 func accountView(p account.Account) AccountView {

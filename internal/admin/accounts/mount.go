@@ -13,17 +13,17 @@ type Deps struct {
 	Sessions    Sessions
 	Registrar   Registrar
 	Profiles    Profiles
-	Memberships api.Memberships
+	Memberships adminapi.Memberships
 	Facts       func() Facts
 }
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s}
 	a.registerSession()
 	a.registerRegistration()

@@ -24,24 +24,24 @@ const minPassword = 10
 
 func (a *handlers) registerRegistration() {
 	tags := []string{"session"}
-	api.Register(a.Server, api.Public, huma.Operation{
+	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
 		Summary: "Get the registration requirements",
 	}, a.getRegistration)
-	api.Register(a.Server, api.Public, huma.Operation{
+	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
 		Summary: "Register an account", DefaultStatus: http.StatusCreated,
 		Description: "Signs the account in, except for open registration without an invitation. In that case the response does not reveal whether the address already has an account; call create-session next.",
 	}, a.createRegistration)
 }
 
-func (a *handlers) getRegistration(ctx context.Context, _ *api.Call, _ *struct{}) (*api.Output[RegistrationState], error) {
+func (a *handlers) getRegistration(ctx context.Context, _ *adminapi.Call, _ *struct{}) (*adminapi.Output[RegistrationState], error) {
 	setup, err := a.Registrar.SetupNeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	mode := a.Facts().Registration
-	return api.Respond(RegistrationState{
+	return adminapi.Respond(RegistrationState{
 		SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
 		InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
 	}), nil
@@ -58,7 +58,7 @@ type registrationInput struct {
 	}
 }
 
-func (a *handlers) createRegistration(ctx context.Context, c *api.Call, in *registrationInput) (*cookieOutput[SessionView], error) {
+func (a *handlers) createRegistration(ctx context.Context, c *adminapi.Call, in *registrationInput) (*cookieOutput[SessionView], error) {
 	_, token, err := a.Registrar.Register(ctx, account.Registration{
 		Email: in.Body.Email, Password: in.Body.Password, Name: in.Body.Name, Workspace: in.Body.Workspace,
 		SetupCode: in.Body.SetupCode, Invitation: in.Body.Invitation, Visitor: c.Visitor,

@@ -58,19 +58,19 @@ type signedOut struct {
 
 func (a *handlers) registerSession() {
 	tags := []string{"session"}
-	api.Register(a.Server, api.Public, huma.Operation{
+	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
 		Summary: "Get the current account and information about the gateway",
 	}, a.getSession)
-	api.Register(a.Server, api.Public, huma.Operation{
+	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "create-session", Method: http.MethodPost, Path: "/session", Tags: tags,
 		Summary: "Sign in", DefaultStatus: http.StatusCreated,
 	}, a.createSession)
-	api.Register(a.Server, api.Public, huma.Operation{
+	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "delete-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
 		Summary: "Sign out", DefaultStatus: http.StatusNoContent,
 	}, a.deleteSession)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "list-workspaces", Method: http.MethodGet, Path: "/workspaces", Tags: []string{"workspaces"},
 		Summary: "List your workspaces with roles and permissions",
 	}, a.listWorkspaces)
@@ -80,7 +80,7 @@ type cookieInput struct {
 	Token string `cookie:"fairlead_session" doc:"Session token."`
 }
 
-func (a *handlers) getSession(ctx context.Context, c *api.Call, in *cookieInput) (*api.Output[SessionView], error) {
+func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *cookieInput) (*adminapi.Output[SessionView], error) {
 	if in.Token != "" {
 		if err := a.recall(ctx, c, in.Token); err != nil {
 			return nil, err
@@ -90,11 +90,11 @@ func (a *handlers) getSession(ctx context.Context, c *api.Call, in *cookieInput)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(view), nil
+	return adminapi.Respond(view), nil
 }
 
 // recall loads the session of a token. An expired session is ignored.
-func (a *handlers) recall(ctx context.Context, c *api.Call, token string) error {
+func (a *handlers) recall(ctx context.Context, c *adminapi.Call, token string) error {
 	person, session, err := a.Sessions.Session(ctx, token)
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Kind == llm.SignInRequired {
 		return nil
@@ -110,7 +110,7 @@ type loginInput struct {
 	}
 }
 
-func (a *handlers) createSession(ctx context.Context, c *api.Call, in *loginInput) (*cookieOutput[SessionView], error) {
+func (a *handlers) createSession(ctx context.Context, c *adminapi.Call, in *loginInput) (*cookieOutput[SessionView], error) {
 	_, token, err := a.Sessions.Login(ctx, in.Body.Email, in.Body.Password, c.Visitor)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (a *handlers) createSession(ctx context.Context, c *api.Call, in *loginInpu
 }
 
 // signedIn responds with a new session and its cookies.
-func (a *handlers) signedIn(ctx context.Context, c *api.Call, token string) (*cookieOutput[SessionView], error) {
+func (a *handlers) signedIn(ctx context.Context, c *adminapi.Call, token string) (*cookieOutput[SessionView], error) {
 	if err := a.recall(ctx, c, token); err != nil {
 		return nil, err
 	}
@@ -128,21 +128,21 @@ func (a *handlers) signedIn(ctx context.Context, c *api.Call, token string) (*co
 		return nil, err
 	}
 	device := a.Sessions.DeviceToken(c.Account, c.Visitor.Device)
-	cookies := []string{cookie(c, api.SessionCookie, token, sessionLife), cookie(c, api.DeviceCookie, device, deviceLife)}
+	cookies := []string{cookie(c, adminapi.SessionCookie, token, sessionLife), cookie(c, adminapi.DeviceCookie, device, deviceLife)}
 	return &cookieOutput[SessionView]{SetCookie: cookies, Body: view}, nil
 }
 
-func (a *handlers) deleteSession(ctx context.Context, c *api.Call, in *cookieInput) (*signedOut, error) {
+func (a *handlers) deleteSession(ctx context.Context, c *adminapi.Call, in *cookieInput) (*signedOut, error) {
 	if in.Token != "" {
 		if err := a.Sessions.Logout(ctx, in.Token); err != nil {
 			return nil, err
 		}
 	}
-	return &signedOut{SetCookie: cookie(c, api.SessionCookie, "", 0)}, nil
+	return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
 }
 
 // cookie returns a cookie that scripts cannot read. An empty token removes the cookie.
-func cookie(c *api.Call, name, token string, life time.Duration) string {
+func cookie(c *adminapi.Call, name, token string, life time.Duration) string {
 	made := http.Cookie{
 		Name: name, Value: token, Path: "/", HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteLaxMode,
 		MaxAge: int(life.Seconds()),
@@ -153,7 +153,7 @@ func cookie(c *api.Call, name, token string, life time.Duration) string {
 	return made.String()
 }
 
-func (a *handlers) sessionView(ctx context.Context, c *api.Call) (SessionView, error) {
+func (a *handlers) sessionView(ctx context.Context, c *adminapi.Call) (SessionView, error) {
 	setup, err := a.Registrar.SetupNeeded(ctx)
 	if err != nil {
 		return SessionView{}, err
@@ -188,16 +188,16 @@ type WorkspaceList struct {
 	Workspaces []MembershipView `json:"workspaces"`
 }
 
-func (a *handlers) listWorkspaces(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[WorkspaceList], error) {
+func (a *handlers) listWorkspaces(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceList], error) {
 	list, err := a.membershipViews(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(WorkspaceList{Workspaces: list}), nil
+	return adminapi.Respond(WorkspaceList{Workspaces: list}), nil
 }
 
 // membershipViews lists the caller's workspaces with permissions.
-func (a *handlers) membershipViews(ctx context.Context, c *api.Call) ([]MembershipView, error) {
+func (a *handlers) membershipViews(ctx context.Context, c *adminapi.Call) ([]MembershipView, error) {
 	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
 	if err != nil {
 		return nil, err

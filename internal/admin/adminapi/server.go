@@ -1,6 +1,6 @@
 // Package adminapi serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. The
 // packages of the resource groups register their operations with Register.
-package api
+package adminapi
 
 import (
 	"context"

@@ -19,28 +19,28 @@ const spendSpan = 30 * 24 * time.Hour
 
 func (a *handlers) registerKeys() {
 	tags := []string{"keys"}
-	api.Register(a.Server, account.ReadKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ReadKeys, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: tags,
 		Summary: "List API keys with cost and budget use, newest first", Description: "Includes revoked keys.",
 	}, a.listKeys)
-	api.Register(a.Server, account.ManageOwnKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: tags,
 		Summary: "Create an API key", DefaultStatus: http.StatusCreated,
 		Description: "The response contains the API key, which is shown only once. A key cannot have more permissions than its creator.",
 	}, a.createKey)
-	api.Register(a.Server, account.ReadKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ReadKeys, huma.Operation{
 		OperationID: "get-key", Method: http.MethodGet, Path: "/keys/{id}", Tags: tags,
 		Summary: "Get an API key",
 	}, a.getKey)
-	api.Register(a.Server, account.ManageOwnKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "update-key", Method: http.MethodPatch, Path: "/keys/{id}", Tags: tags,
 		Summary: "Change an API key", Description: "Members without manage_keys can change only keys that they created.",
 	}, a.updateKey)
-	api.Register(a.Server, account.ManageOwnKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tags: tags,
 		Summary: "Rotate an API key", Description: "The response contains the new key, which is shown only once. Without a grace period, the old key stops working immediately.",
 	}, a.rotateKey)
-	api.Register(a.Server, account.ManageOwnKeys, huma.Operation{
+	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Tags: tags,
 		Summary: "Revoke an API key", DefaultStatus: http.StatusOK,
 	}, a.revokeKey)
@@ -68,7 +68,7 @@ func (a *handlers) spendings(ctx context.Context, workspaceID string) (spendings
 	return s, err
 }
 
-func (a *handlers) listKeys(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[KeyList], error) {
+func (a *handlers) listKeys(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[KeyList], error) {
 	keys, err := a.Keys.Keys(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (a *handlers) listKeys(ctx context.Context, c *api.Call, _ *struct{}) (*api
 	for i := range keys {
 		list.Keys = append(list.Keys, a.keyView(&keys[i], spent))
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 // KeyPath names a key. It is exported because huma requires it for embedded fields.
@@ -89,7 +89,7 @@ type KeyPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Key ID."`
 }
 
-func (a *handlers) getKey(ctx context.Context, c *api.Call, in *KeyPath) (*api.Output[KeyView], error) {
+func (a *handlers) getKey(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
 	key, err := a.Keys.Key(ctx, c.WorkspaceID, in.ID)
 	if err != nil {
 		return nil, err
@@ -97,12 +97,12 @@ func (a *handlers) getKey(ctx context.Context, c *api.Call, in *KeyPath) (*api.O
 	return a.keyAnswer(ctx, key)
 }
 
-func (a *handlers) keyAnswer(ctx context.Context, key account.Key) (*api.Output[KeyView], error) {
+func (a *handlers) keyAnswer(ctx context.Context, key account.Key) (*adminapi.Output[KeyView], error) {
 	spent, err := a.spendings(ctx, key.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(a.keyView(&key, spent)), nil
+	return adminapi.Respond(a.keyView(&key, spent)), nil
 }
 
 type createKeyInput struct {
@@ -121,7 +121,7 @@ type createKeyInput struct {
 	}
 }
 
-func (a *handlers) createKey(ctx context.Context, c *api.Call, in *createKeyInput) (*api.Output[NewKey], error) {
+func (a *handlers) createKey(ctx context.Context, c *adminapi.Call, in *createKeyInput) (*adminapi.Output[NewKey], error) {
 	b := &in.Body
 	if err := validateExpiry(b.ExpiresAt); err != nil {
 		return nil, err
@@ -131,18 +131,18 @@ func (a *handlers) createKey(ctx context.Context, c *api.Call, in *createKeyInpu
 		Budget: b.Budget.Budget(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
 		AllowUnpriced: b.AllowUnpriced, Tags: b.Tags,
 	}
-	api.Apply(&draft.ExpiresAt, b.ExpiresAt)
+	adminapi.Apply(&draft.ExpiresAt, b.ExpiresAt)
 	key, secret, err := a.Keys.CreateKey(ctx, c.Actor, draft)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}), nil
+	return adminapi.Respond(NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}), nil
 }
 
 // validateExpiry rejects the zero time. Omit the field for a key that never expires.
 func validateExpiry(at *time.Time) error {
 	if at != nil && at.IsZero() {
-		return api.Invalid("body", "expires_at", "must be in the future; omit the field for a key that never expires")
+		return adminapi.Invalid("body", "expires_at", "must be in the future; omit the field for a key that never expires")
 	}
 	return nil
 }
@@ -150,21 +150,21 @@ func validateExpiry(at *time.Time) error {
 type updateKeyInput struct {
 	KeyPath
 	Body struct {
-		Name          *string                        `json:"name,omitempty" minLength:"1" maxLength:"100"`
-		Scopes        *[]string                      `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3"`
-		AllowedModels *[]string                      `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models."`
-		Limits        *KeyLimits                     `json:"limits,omitempty"`
-		Budget        api.Field[spending.BudgetView] `json:"budget,omitzero" doc:"null to remove the budget."`
-		Baseline      api.Field[string]              `json:"baseline_model,omitzero"`
-		LogBodies     api.Field[bool]                `json:"log_bodies,omitzero" doc:"null to use the workspace setting."`
-		ErrorFormat   api.Field[string]              `json:"error_format,omitzero" doc:"openai, or null for the default format."`
-		AllowUnpriced *bool                          `json:"allow_unpriced,omitempty"`
-		Tags          *map[string]string             `json:"tags,omitempty"`
-		ExpiresAt     api.Field[time.Time]           `json:"expires_at,omitzero" doc:"null for a key that never expires."`
+		Name          *string                             `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		Scopes        *[]string                           `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3"`
+		AllowedModels *[]string                           `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models."`
+		Limits        *KeyLimits                          `json:"limits,omitempty"`
+		Budget        adminapi.Field[spending.BudgetView] `json:"budget,omitzero" doc:"null to remove the budget."`
+		Baseline      adminapi.Field[string]              `json:"baseline_model,omitzero"`
+		LogBodies     adminapi.Field[bool]                `json:"log_bodies,omitzero" doc:"null to use the workspace setting."`
+		ErrorFormat   adminapi.Field[string]              `json:"error_format,omitzero" doc:"openai, or null for the default format."`
+		AllowUnpriced *bool                               `json:"allow_unpriced,omitempty"`
+		Tags          *map[string]string                  `json:"tags,omitempty"`
+		ExpiresAt     adminapi.Field[time.Time]           `json:"expires_at,omitzero" doc:"null for a key that never expires."`
 	}
 }
 
-func (a *handlers) updateKey(ctx context.Context, c *api.Call, in *updateKeyInput) (*api.Output[KeyView], error) {
+func (a *handlers) updateKey(ctx context.Context, c *adminapi.Call, in *updateKeyInput) (*adminapi.Output[KeyView], error) {
 	b := &in.Body
 	if err := validateExpiry(b.ExpiresAt.Value); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ type rotateKeyInput struct {
 	}
 }
 
-func (a *handlers) rotateKey(ctx context.Context, c *api.Call, in *rotateKeyInput) (*api.Output[NewKey], error) {
+func (a *handlers) rotateKey(ctx context.Context, c *adminapi.Call, in *rotateKeyInput) (*adminapi.Output[NewKey], error) {
 	key, secret, err := a.Keys.RotateKey(ctx, c.Actor, in.ID, account.Grace{
 		For:      time.Duration(in.Body.GraceMS) * time.Millisecond,
 		AfterUse: time.Duration(in.Body.GraceAfterUseMS) * time.Millisecond,
@@ -209,10 +209,10 @@ func (a *handlers) rotateKey(ctx context.Context, c *api.Call, in *rotateKeyInpu
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(NewKey{KeyView: a.keyView(&key, spent), Secret: secret}), nil
+	return adminapi.Respond(NewKey{KeyView: a.keyView(&key, spent), Secret: secret}), nil
 }
 
-func (a *handlers) revokeKey(ctx context.Context, c *api.Call, in *KeyPath) (*api.Output[KeyView], error) {
+func (a *handlers) revokeKey(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
 	key, err := a.Keys.RevokeKey(ctx, c.Actor, in.ID)
 	if err != nil {
 		return nil, err

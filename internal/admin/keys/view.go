@@ -66,10 +66,10 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	v := KeyView{
 		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
 		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
-		Spend30d: spent.recent[k.ID], Baseline: api.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: api.NonEmpty(k.ErrorFormat),
+		Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
 		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
-		CreatedBy: api.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: api.Time(k.ExpiresAt), RevokedAt: api.Time(k.RevokedAt),
-		LastUsedAt: api.Time(k.LastUsedAt), LastUsedBy: api.NonEmpty(k.LastUsedBy),
+		CreatedBy: adminapi.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: adminapi.Time(k.ExpiresAt), RevokedAt: adminapi.Time(k.RevokedAt),
+		LastUsedAt: adminapi.Time(k.LastUsedAt), LastUsedBy: adminapi.NonEmpty(k.LastUsedBy),
 	}
 	for _, s := range k.Scopes {
 		v.Scopes = append(v.Scopes, string(s))
@@ -80,8 +80,8 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 			continue // expired; kept for the error message
 		}
 		v.Secrets = append(v.Secrets, KeySecret{
-			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: api.Time(s.ExpiresAt),
-			GraceAfterUseMS: api.Millis(s.AfterUse), UsedAt: api.Time(s.UsedAt),
+			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: adminapi.Time(s.ExpiresAt),
+			GraceAfterUseMS: adminapi.Millis(s.AfterUse), UsedAt: adminapi.Time(s.UsedAt),
 		})
 	}
 	return v

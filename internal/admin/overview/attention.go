@@ -40,23 +40,23 @@ type AttentionList struct {
 }
 
 func (a *handlers) registerAttention() {
-	api.Register(a.Server, account.ReadFigures, huma.Operation{
+	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-attention", Method: http.MethodGet, Path: "/attention", Tags: []string{"overview"},
 		Summary:     "List items of the gateway that need attention",
 		Description: "Covers providers, circuits and, for operators, storage. Keys and prices are part of the overview. Does not query the database, so it can be polled.",
 	}, a.getAttention)
 }
 
-func (a *handlers) getAttention(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[AttentionList], error) {
+func (a *handlers) getAttention(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AttentionList], error) {
 	list := AttentionList{Attention: a.gatewayAttention(c, a.Now())}
 	if c.Actor.Operator {
-		list.ConfigFile = api.NonEmpty(a.Instance.Facts().ConfigFile)
+		list.ConfigFile = adminapi.NonEmpty(a.Instance.Facts().ConfigFile)
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 // gatewayAttention lists the items that affect all workspaces.
-func (a *handlers) gatewayAttention(c *api.Call, now time.Time) []Attention {
+func (a *handlers) gatewayAttention(c *adminapi.Call, now time.Time) []Attention {
 	list := fleetAttention(a.Fleet.Providers(), c.Actor.Operator, now)
 	if c.Actor.Operator {
 		list = append(storageAttention(a.Instance.Disk()), list...)
@@ -77,7 +77,7 @@ func pressing(f Attention) int {
 }
 
 // attention lists all items, most urgent first.
-func (a *handlers) attention(ctx context.Context, c *api.Call, now time.Time) ([]Attention, error) {
+func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
 	list := a.gatewayAttention(c, now)
 	ofKeys, err := a.keyAttention(ctx, c, now)
 	if err != nil {
@@ -156,7 +156,7 @@ func circuitAttention(t providers.TargetState) (Attention, bool) {
 	return v, true
 }
 
-func (a *handlers) keyAttention(ctx context.Context, c *api.Call, now time.Time) ([]Attention, error) {
+func (a *handlers) keyAttention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
 	list := []Attention{}
 	if !c.Actor.May(account.ReadKeys) {
 		return list, nil
@@ -192,7 +192,7 @@ func budgetAttention(k *account.Key, all map[string]spending.BudgetUse) (Attenti
 	if !ok || k.Budget == nil {
 		return Attention{}, false
 	}
-	used := api.Percent(use.Spent, k.Budget.Amount)
+	used := adminapi.Percent(use.Spent, k.Budget.Amount)
 	warn := float64(k.Budget.WarnPercent)
 	if warn == 0 {
 		warn = defaultWarn

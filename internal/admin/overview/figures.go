@@ -58,11 +58,11 @@ type HistogramBin struct {
 
 func (a *handlers) registerRequestFigures() {
 	tags := []string{"requests"}
-	api.Register(a.Server, account.ReadFigures, huma.Operation{
+	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-facets", Method: http.MethodGet, Path: "/requests/facets", Tags: tags,
 		Summary: "List filter values with request counts", Description: "Computed from roll-ups.",
 	}, a.getFacets)
-	api.Register(a.Server, account.ReadFigures, huma.Operation{
+	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-histogram", Method: http.MethodGet, Path: "/requests/histogram", Tags: tags,
 		Summary: "Get the number of requests over time",
 		Description: "Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count " +
@@ -70,7 +70,7 @@ func (a *handlers) registerRequestFigures() {
 	}, a.getHistogram)
 }
 
-func (a *handlers) getFacets(ctx context.Context, c *api.Call, in *requests.FigureFilters) (*api.Output[Facets], error) {
+func (a *handlers) getFacets(ctx context.Context, c *adminapi.Call, in *requests.FigureFilters) (*adminapi.Output[Facets], error) {
 	rollup, err := requests.ParseRollup(c, in, a.Now())
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *handlers) getFacets(ctx context.Context, c *api.Call, in *requests.Figu
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(Facets{
+	return adminapi.Respond(Facets{
 		Decision: decisionFacets(total), Outcome: outcomeFacets(total),
 		Provider: facets(groups.Provider), Model: facets(groups.Model), Key: facets(groups.Key), Policy: facets(groups.Policy),
 	}), nil
@@ -129,7 +129,7 @@ type histogramInput struct {
 	requests.ZoneChoice
 }
 
-func (a *handlers) getHistogram(ctx context.Context, c *api.Call, in *histogramInput) (*api.Output[Histogram], error) {
+func (a *handlers) getHistogram(ctx context.Context, c *adminapi.Call, in *histogramInput) (*adminapi.Output[Histogram], error) {
 	for name, usual := range map[string]string{"from": "now-24h", "to": "now"} {
 		if c.Params.Get(name) == "" {
 			c.Params.Set(name, usual)
@@ -140,7 +140,7 @@ func (a *handlers) getHistogram(ctx context.Context, c *api.Call, in *histogramI
 		return nil, err
 	}
 	if !f.From.Before(f.To) {
-		return nil, api.Invalid("query", "from", "must be before to")
+		return nil, adminapi.Invalid("query", "from", "must be before to")
 	}
 	zone, err := in.Location()
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *handlers) getHistogram(ctx context.Context, c *api.Call, in *histogramI
 		return a.rolledHistogram(ctx, &f, zone)
 	}
 	if !c.Actor.May(account.ReadRequests) {
-		return nil, api.Denied(c.Actor, account.ReadRequests) // counts by arbitrary filters reveal the requests
+		return nil, adminapi.Denied(c.Actor, account.ReadRequests) // counts by arbitrary filters reveal the requests
 	}
 	return a.countedHistogram(ctx, &f, zone)
 }
@@ -168,7 +168,7 @@ func newHistogram(f *requestlog.Filter, counted string) Histogram {
 	}
 }
 
-func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
+func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*adminapi.Output[Histogram], error) {
 	step := stepFor(f.To.Sub(f.From))
 	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: requests.RollupFilter(f), Step: step, Zone: zone})
 	if err != nil {
@@ -180,10 +180,10 @@ func (a *handlers) rolledHistogram(ctx context.Context, f *requestlog.Filter, zo
 		b := &buckets[i]
 		result.Bins = append(result.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }
 
-func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*api.Output[Histogram], error) {
+func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*adminapi.Output[Histogram], error) {
 	step := stepFor(f.To.Sub(f.From))
 	volumes, err := a.Requests.Volumes(ctx, requestlog.VolumeQuery{Filter: *f, Step: step, Zone: zone, Within: histogramTime})
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
@@ -202,7 +202,7 @@ func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, z
 		if !ok {
 			from = f.To // no bin is complete
 		}
-		result.Partial, result.CountedFrom = true, api.Time(from)
+		result.Partial, result.CountedFrom = true, adminapi.Time(from)
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }

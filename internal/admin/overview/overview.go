@@ -82,7 +82,7 @@ type Breakdowns struct {
 }
 
 func (a *handlers) registerOverview() {
-	api.Register(a.Server, account.ReadFigures, huma.Operation{
+	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/overview", Tags: []string{"overview"},
 		Summary:     "Get totals, time series, breakdowns and items that need attention",
 		Description: "Computed from roll-ups. All parts use the same filters. Playground requests are excluded unless source is set.",
@@ -92,7 +92,7 @@ func (a *handlers) registerOverview() {
 // breakdownRows is the maximum number of groups of a breakdown.
 const breakdownRows = 200
 
-func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInput) (*api.Output[Overview], error) {
+func (a *handlers) getOverview(ctx context.Context, c *adminapi.Call, in *overviewInput) (*adminapi.Output[Overview], error) {
 	now := a.Now()
 	zone, err := in.Location()
 	if err != nil {
@@ -138,7 +138,7 @@ func (a *handlers) getOverview(ctx context.Context, c *api.Call, in *overviewInp
 	if result.Attention, err = a.attention(ctx, c, now); err != nil {
 		return nil, err
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }
 
 func starts(buckets []requestlog.Bucket) []time.Time {
@@ -205,7 +205,7 @@ func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []Fi
 }
 
 func figureGroup(g *requestlog.Group, total int64) FigureGroup {
-	v := FigureGroup{Name: g.Name, Label: g.Label, FigureSet: requests.FiguresOf(&g.Figures), SharePercent: api.Share(g.Requests, total)}
+	v := FigureGroup{Name: g.Name, Label: g.Label, FigureSet: requests.FiguresOf(&g.Figures), SharePercent: adminapi.Share(g.Requests, total)}
 	if v.Label == "" {
 		v.Label = g.Name
 	}

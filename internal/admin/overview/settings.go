@@ -98,27 +98,27 @@ type StorageView struct {
 }
 
 func (a *handlers) registerSettings() {
-	api.Register(a.Server, account.ReadWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
 		Summary: "Get the configuration, retention, limits and storage use of the gateway",
 	}, a.getSettings)
 }
 
-func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[SettingsView], error) {
+func (a *handlers) getSettings(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[SettingsView], error) {
 	f := a.Instance.Facts()
 	v := SettingsView{
 		Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
-		Store: f.Store, DefaultModel: api.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
-		EntryRetentionMS: api.Millis(f.EntryRetention), BodyRetentionMS: api.Millis(f.BodyRetention),
+		Store: f.Store, DefaultModel: adminapi.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
+		EntryRetentionMS: adminapi.Millis(f.EntryRetention), BodyRetentionMS: adminapi.Millis(f.BodyRetention),
 		Redaction: redactionFacts(f.Redact), CatalogVersion: f.Catalog, RouterVersion: f.Router,
 		PredictorVersion: f.Predictor, Policies: f.Policies,
 		Limits: LimitsView{
 			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
-			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: api.Millis(f.Limits.Total),
+			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: adminapi.Millis(f.Limits.Total),
 		},
 	}
 	if !c.Actor.Operator {
-		return api.Respond(v), nil // paths and disks are only for operators
+		return adminapi.Respond(v), nil // paths and disks are only for operators
 	}
 	v.ConfigSource = f.ConfigSource
 	use, err := a.Instance.Storage(ctx)
@@ -127,9 +127,9 @@ func (a *handlers) getSettings(ctx context.Context, c *api.Call, _ *struct{}) (*
 	}
 	v.Storage = StorageView{
 		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
-		FreeBytes: known(use.FreeBytes), OldestEntry: api.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
+		FreeBytes: known(use.FreeBytes), OldestEntry: adminapi.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
 	}
-	return api.Respond(v), nil
+	return adminapi.Respond(v), nil
 }
 
 // known returns nil for an unknown number.

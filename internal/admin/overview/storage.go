@@ -38,7 +38,7 @@ func storageAttention(d DiskUse) []Attention {
 		}
 		list = append(list, v)
 	}
-	if used := api.Share(d.SpoolBytes, d.SpoolLimit); d.SpoolLimit > 0 && used != nil && *used >= 100*lowSpool {
+	if used := adminapi.Share(d.SpoolBytes, d.SpoolLimit); d.SpoolLimit > 0 && used != nil && *used >= 100*lowSpool {
 		v := Attention{
 			Kind: "storage_low", Severity: "warning", Object: "spool", Label: "Queue",
 			Message: fmt.Sprintf("The queue in front of the database is %.0f %% full because the database is slow or unavailable. Requests are rejected when it is full.", *used),
@@ -106,7 +106,7 @@ func forecast(u StorageUse, now time.Time) StorageForecast {
 	}
 	span := now.Sub(first.At)
 	growth := int64(float64(u.DatabaseBytes-first.Bytes) / span.Hours() * 24)
-	f := StorageForecast{Outlook: outlookSteady, MeasuredMS: api.Millis(span), GrowthBytes: &growth}
+	f := StorageForecast{Outlook: outlookSteady, MeasuredMS: adminapi.Millis(span), GrowthBytes: &growth}
 	if growth <= 0 {
 		return f
 	}

@@ -11,12 +11,12 @@ type Deps struct {
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 	sampling chan struct{} // holds one value while sample traffic is created
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s, sampling: make(chan struct{}, 1)}
 	a.registerPlayground()
 	a.registerSamples()

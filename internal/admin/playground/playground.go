@@ -23,7 +23,7 @@ type playgroundInput struct {
 }
 
 func (a *handlers) registerPlayground() {
-	api.Register(a.Server, account.UsePlayground, huma.Operation{
+	adminapi.Register(a.Server, account.UsePlayground, huma.Operation{
 		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
 		SkipValidateBody: true, // the model API validates it
 		Summary:          "Send a chat completion request from the dashboard",
@@ -35,7 +35,7 @@ func (a *handlers) registerPlayground() {
 	}, a.playgroundChat)
 }
 
-func (a *handlers) playgroundChat(ctx context.Context, c *api.Call, in *playgroundInput) (*huma.StreamResponse, error) {
+func (a *handlers) playgroundChat(ctx context.Context, c *adminapi.Call, in *playgroundInput) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(huma.Context) {
 		r, w := c.Unwrap() // huma passes the call, not its own context
 		r = r.Clone(ctx)

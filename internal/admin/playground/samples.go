@@ -37,7 +37,7 @@ type SampleProgress struct {
 
 func (a *handlers) registerSamples() {
 	progress := a.Schema(reflect.TypeFor[SampleProgress]())
-	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
 		Summary: "Create sample traffic",
 		Description: "Sends a varied set of requests through the model API to the simulator. " +
@@ -49,7 +49,7 @@ func (a *handlers) registerSamples() {
 	}, a.createSamples)
 }
 
-func (a *handlers) createSamples(ctx context.Context, c *api.Call, _ *struct{}) (*huma.StreamResponse, error) {
+func (a *handlers) createSamples(ctx context.Context, c *adminapi.Call, _ *struct{}) (*huma.StreamResponse, error) {
 	if a.Samples == nil || !a.Samples.Available() {
 		return nil, llm.Errorf(llm.Conflict, "Sample traffic requires the simulator, which is disabled. Set simulator: \"on\" in the configuration to enable it.")
 	}
@@ -77,7 +77,7 @@ func (a *handlers) beginSampling(ctx context.Context) bool {
 }
 
 // sendSamples sends the requests until the client disconnects, and records the result in the audit log.
-func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Context) {
+func (a *handlers) sendSamples(ctx context.Context, c *adminapi.Call, out huma.Context) {
 	run, cancel := context.WithTimeout(ctx, samplesTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -102,12 +102,12 @@ func (a *handlers) sendSamples(ctx context.Context, c *api.Call, out huma.Contex
 }
 
 func writeEvent(out huma.Context, name string, value any) error {
-	data, err := api.Encode(value)
+	data, err := adminapi.Encode(value)
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(out.BodyWriter(), "event: %s\ndata: %s\n\n", name, data); err != nil {
 		return err
 	}
-	return api.Flush(out.BodyWriter(), samplesStall)
+	return adminapi.Flush(out.BodyWriter(), samplesStall)
 }

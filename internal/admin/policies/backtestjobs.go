@@ -157,15 +157,15 @@ func (j *backtest) view(now time.Time, whole bool) Backtest {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := Backtest{
-		ID: j.id, State: j.state(), StartedAt: j.started.UTC(), EndedAt: api.Time(j.finished),
+		ID: j.id, State: j.state(), StartedAt: j.started.UTC(), EndedAt: adminapi.Time(j.finished),
 		From: j.query.Filter.From.UTC(), To: j.query.Filter.To.UTC(), Filter: j.filter, Draft: j.query.Draft != nil,
-		Objective: api.NonEmpty(j.objective), Limit: j.query.Limit, Progress: j.progress(now),
+		Objective: adminapi.NonEmpty(j.objective), Limit: j.query.Limit, Progress: j.progress(now),
 	}
 	if whole {
 		v.Report = j.report
 	}
 	if v.State == "failed" {
-		e := api.AsError(j.err)
+		e := adminapi.AsError(j.err)
 		v.Error = &requests.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: string(e.Kind.Origin())}
 	}
 	return v

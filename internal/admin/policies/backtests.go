@@ -61,21 +61,21 @@ type BacktestList struct {
 
 func (a *handlers) registerBacktests() {
 	tags := []string{"routing"}
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "start-backtest", Method: http.MethodPost, Path: "/backtests", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Start a backtest of a policy draft or objective on past requests",
 		Description: "Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. " +
 			"At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.",
 	}, a.startBacktest)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "list-backtests", Method: http.MethodGet, Path: "/backtests", Tags: tags,
 		Summary: "List backtests, newest first",
 	}, a.listBacktests)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-backtest", Method: http.MethodGet, Path: "/backtests/{id}", Tags: tags,
 		Summary: "Get the progress and result of a backtest",
 	}, a.getBacktest)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "cancel-backtest", Method: http.MethodDelete, Path: "/backtests/{id}", Tags: tags, DefaultStatus: http.StatusOK,
 		Summary: "Cancel a backtest",
 	}, a.cancelBacktest)
@@ -90,7 +90,7 @@ type startBacktestInput struct {
 	}
 }
 
-func (a *handlers) startBacktest(ctx context.Context, c *api.Call, in *startBacktestInput) (*api.Output[Backtest], error) {
+func (a *handlers) startBacktest(ctx context.Context, c *adminapi.Call, in *startBacktestInput) (*adminapi.Output[Backtest], error) {
 	q, err := a.backtestQuery(c, in)
 	if err != nil {
 		return nil, err
@@ -101,10 +101,10 @@ func (a *handlers) startBacktest(ctx context.Context, c *api.Call, in *startBack
 	if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
 		return nil, err
 	}
-	return api.Respond(job.view(a.Now(), true)), nil
+	return adminapi.Respond(job.view(a.Now(), true)), nil
 }
 
-func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQuery, error) {
+func (a *handlers) backtestQuery(c *adminapi.Call, in *startBacktestInput) (BacktestQuery, error) {
 	q := BacktestQuery{Limit: in.Body.Limit}
 	var err error
 	if q.Filter, _, err = requests.ParseFilter(c, a.Now()); err != nil {
@@ -118,7 +118,7 @@ func (a *handlers) backtestQuery(c *api.Call, in *startBacktestInput) (BacktestQ
 		q.Filter.From = q.Filter.To.Add(-backtestSpan)
 	}
 	if !q.Filter.From.Before(q.Filter.To) {
-		return q, api.Invalid("query", "from", "must be before to")
+		return q, adminapi.Invalid("query", "from", "must be before to")
 	}
 	if q.Objective, err = objectiveOf(in.Body.Objective); err != nil {
 		return q, err
@@ -139,7 +139,7 @@ func objectiveOf(given string) (*route.Objective, error) {
 	}
 	number, err := strconv.ParseFloat(given, 64)
 	if err != nil || !(number >= 0 && number <= 1) {
-		return nil, api.Invalid("body", "objective", "must be cost, quality, speed, or a number from 0 (cheapest) to 1 (best)")
+		return nil, adminapi.Invalid("body", "objective", "must be cost, quality, speed, or a number from 0 (cheapest) to 1 (best)")
 	}
 	return &route.Objective{Name: "number", Tradeoff: number}, nil
 }
@@ -158,31 +158,31 @@ func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, onProgress 
 	return report, err
 }
 
-func (a *handlers) listBacktests(_ context.Context, c *api.Call, _ *struct{}) (*api.Output[BacktestList], error) {
+func (a *handlers) listBacktests(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BacktestList], error) {
 	now := a.Now()
 	list := BacktestList{Backtests: []Backtest{}}
 	for _, job := range a.backtests.of(c.WorkspaceID, now) {
 		list.Backtests = append(list.Backtests, job.view(now, false))
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 type backtestPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Backtest ID."`
 }
 
-func (a *handlers) getBacktest(_ context.Context, c *api.Call, in *backtestPath) (*api.Output[Backtest], error) {
+func (a *handlers) getBacktest(_ context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
 	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
 	if job == nil {
-		return nil, api.NotFound()
+		return nil, adminapi.NotFound()
 	}
-	return api.Respond(job.view(a.Now(), true)), nil
+	return adminapi.Respond(job.view(a.Now(), true)), nil
 }
 
-func (a *handlers) cancelBacktest(ctx context.Context, c *api.Call, in *backtestPath) (*api.Output[Backtest], error) {
+func (a *handlers) cancelBacktest(ctx context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
 	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
 	if job == nil {
-		return nil, api.NotFound()
+		return nil, adminapi.NotFound()
 	}
 	job.cancel()
 	select {
@@ -190,5 +190,5 @@ func (a *handlers) cancelBacktest(ctx context.Context, c *api.Call, in *backtest
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return api.Respond(job.view(a.Now(), true)), nil
+	return adminapi.Respond(job.view(a.Now(), true)), nil
 }

@@ -35,9 +35,9 @@ func policyProblems(problems []policy.Problem) []PolicyProblem {
 
 // invalidPolicies returns the error for an invalid policy document.
 func invalidPolicies(param string, problems []policy.Problem) error {
-	list := make([]api.Problem, 0, len(problems))
-	for _, p := range problems[:min(len(problems), api.MaxProblems)] {
-		list = append(list, api.Problem{
+	list := make([]adminapi.Problem, 0, len(problems))
+	for _, p := range problems[:min(len(problems), adminapi.MaxProblems)] {
+		list = append(list, adminapi.Problem{
 			In: "body", Param: param, Message: p.Message, Line: p.Line, Column: p.Column, Width: p.Width,
 			Path: p.Path, Hint: p.Hint, Code: string(p.Code),
 		})
@@ -64,9 +64,9 @@ type checkPoliciesInput struct {
 	}
 }
 
-func (a *handlers) checkPolicies(ctx context.Context, c *api.Call, in *checkPoliciesInput) (*api.Output[PolicyCheck], error) {
+func (a *handlers) checkPolicies(ctx context.Context, c *adminapi.Call, in *checkPoliciesInput) (*adminapi.Output[PolicyCheck], error) {
 	if (in.Body.Source == nil) == (in.Body.Policies == nil) {
-		return nil, api.Invalid("body", "source", "set either source or policies")
+		return nil, adminapi.Invalid("body", "source", "set either source or policies")
 	}
 	var source string
 	if in.Body.Source != nil {
@@ -87,7 +87,7 @@ func (a *handlers) checkPolicies(ctx context.Context, c *api.Call, in *checkPoli
 		check.Policies, check.Hash = set.Policies(), set.Version()
 		check.Source = string(policy.Format(check.Policies))
 	}
-	return api.Respond(check), nil
+	return adminapi.Respond(check), nil
 }
 
 // draft compiles source as the policies of the workspace, after the policies of the instance. The set is never nil

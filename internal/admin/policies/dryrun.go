@@ -48,14 +48,14 @@ type tryPoliciesInput struct {
 }
 
 func (a *handlers) registerPolicyTrial() {
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "try-policies", Method: http.MethodPost, Path: "/policies/dry-run", Tags: []string{"routing"},
 		Summary:     "Compare a policy draft with the active policies",
 		Description: "Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.",
 	}, a.tryPolicies)
 }
 
-func (a *handlers) tryPolicies(ctx context.Context, c *api.Call, in *tryPoliciesInput) (*api.Output[PolicyTrial], error) {
+func (a *handlers) tryPolicies(ctx context.Context, c *adminapi.Call, in *tryPoliciesInput) (*adminapi.Output[PolicyTrial], error) {
 	draft, err := a.draft("source", in.Body.Source)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (a *handlers) tryPolicies(ctx context.Context, c *api.Call, in *tryPolicies
 	}
 	queries := in.queries(c.WorkspaceID)
 	if len(queries) == 0 && in.Body.Recent == 0 {
-		return nil, api.Invalid("body", "request", "set request, request_ids or recent")
+		return nil, adminapi.Invalid("body", "request", "set request, request_ids or recent")
 	}
 	result := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
 	for _, q := range queries {
@@ -80,7 +80,7 @@ func (a *handlers) tryPolicies(ctx context.Context, c *api.Call, in *tryPolicies
 			return nil, err
 		}
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }
 
 func (in *tryPoliciesInput) queries(workspaceID string) []ExplainQuery {
@@ -107,7 +107,7 @@ func (a *handlers) trial(ctx context.Context, q ExplainQuery, draft *policy.Set)
 		return TrialView{}, err
 	}
 	return TrialView{
-		RequestID: api.NonEmpty(q.RequestID), Live: live, Draft: tried,
+		RequestID: adminapi.NonEmpty(q.RequestID), Live: live, Draft: tried,
 		Changed: live.Choice() != tried.Choice(),
 	}, nil
 }

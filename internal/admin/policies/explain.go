@@ -33,13 +33,13 @@ type explainInput struct {
 }
 
 func (a *handlers) registerExplain() {
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "explain-route", Method: http.MethodPost, Path: "/routing/explain", Tags: []string{"routing"},
 		Summary: "Explain how a request would be routed",
 	}, a.explainRoute)
 }
 
-func (a *handlers) explainRoute(ctx context.Context, c *api.Call, in *explainInput) (*api.Output[Explanation], error) {
+func (a *handlers) explainRoute(ctx context.Context, c *adminapi.Call, in *explainInput) (*adminapi.Output[Explanation], error) {
 	q := ExplainQuery{
 		WorkspaceID: c.WorkspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
 	}
@@ -56,7 +56,7 @@ func (a *handlers) explainRoute(ctx context.Context, c *api.Call, in *explainInp
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }
 
 // knownKey rejects an unknown key. An empty ID is allowed.

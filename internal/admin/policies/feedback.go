@@ -57,23 +57,23 @@ type SignalCount struct {
 
 func (a *handlers) registerFeedbackSummary() {
 	tags := []string{"routing"}
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-feedback", Method: http.MethodGet, Path: "/routing/feedback", Tags: tags,
 		Summary: "Get the effect of ratings on routing",
 	}, a.getFeedback)
-	api.Register(a.Server, account.ManagePolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "reset-feedback", Method: http.MethodPost, Path: "/routing/feedback/reset", Tags: tags,
 		Summary:     "Reset ratings",
 		Description: "Existing ratings of one model, or of all models, no longer affect routing. They remain visible in their requests.",
 	}, a.resetFeedback)
 }
 
-func (a *handlers) getFeedback(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[FeedbackSummary], error) {
+func (a *handlers) getFeedback(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[FeedbackSummary], error) {
 	sum, err := a.Feedback.Summary(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(feedbackSummary(&sum)), nil
+	return adminapi.Respond(feedbackSummary(&sum)), nil
 }
 
 type resetFeedbackInput struct {
@@ -82,9 +82,9 @@ type resetFeedbackInput struct {
 	}
 }
 
-func (a *handlers) resetFeedback(ctx context.Context, c *api.Call, in *resetFeedbackInput) (*api.Output[FeedbackSummary], error) {
-	if !api.Storable(in.Body.Model) {
-		return nil, api.Invalid("body", "model", "must be valid text")
+func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *resetFeedbackInput) (*adminapi.Output[FeedbackSummary], error) {
+	if !adminapi.Storable(in.Body.Model) {
+		return nil, adminapi.Invalid("body", "model", "must be valid text")
 	}
 	before, err := a.Feedback.Summary(ctx, c.WorkspaceID)
 	if err != nil {
@@ -152,7 +152,7 @@ func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
 
 // ratingFigures returns no means without ratings.
 func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
-	v := RatingFigures{Ratings: f.Ratings, Newest: api.Time(f.Newest)}
+	v := RatingFigures{Ratings: f.Ratings, Newest: adminapi.Time(f.Newest)}
 	if f.Ratings == 0 {
 		return v
 	}

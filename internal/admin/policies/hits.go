@@ -48,14 +48,14 @@ type policyTrafficInput struct {
 }
 
 func (a *handlers) registerPolicyTraffic() {
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policy-hits", Method: http.MethodGet, Path: "/policies/hits", Tags: []string{"routing"},
 		Summary:     "Get requests and savings by policy",
 		Description: "Computed from roll-ups. Excludes playground requests.",
 	}, a.getPolicyTraffic)
 }
 
-func (a *handlers) getPolicyTraffic(ctx context.Context, c *api.Call, in *policyTrafficInput) (*api.Output[PolicyTraffic], error) {
+func (a *handlers) getPolicyTraffic(ctx context.Context, c *adminapi.Call, in *policyTrafficInput) (*adminapi.Output[PolicyTraffic], error) {
 	f, err := requests.ParseRollup(c, &requests.FigureFilters{From: in.From, To: in.To}, a.Now())
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *handlers) getPolicyTraffic(ctx context.Context, c *api.Call, in *policy
 	hits := newPolicyTally(groups, total)
 	hits.add("instance", a.Policies.Instance())
 	hits.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
-	return api.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}), nil
+	return adminapi.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}), nil
 }
 
 // policyTally collects policies and their figures.
@@ -121,7 +121,7 @@ func (t *policyTally) hits(name, source string, enabled bool) PolicyHits {
 	}
 	saved := f.BaselineCost.Sub(f.ComparedCost)
 	return PolicyHits{
-		Name: name, Source: source, Enabled: enabled, Requests: f.Requests, SharePercent: api.Share(f.Requests, t.requests), Denied: f.Rejected,
-		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: api.Percent(saved, f.BaselineCost),
+		Name: name, Source: source, Enabled: enabled, Requests: f.Requests, SharePercent: adminapi.Share(f.Requests, t.requests), Denied: f.Rejected,
+		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: adminapi.Percent(saved, f.BaselineCost),
 	}
 }

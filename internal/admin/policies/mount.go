@@ -31,12 +31,12 @@ type Deps struct {
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 	backtests *backtests
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s, backtests: newBacktests()}
 	s.OnClose(a.backtests.close)
 	s.DocumentAs(reflect.TypeFor[replay.Report](), reflect.TypeFor[BacktestReport]())
@@ -88,7 +88,7 @@ type Feedback interface {
 // Labels finds display names.
 type Labels interface {
 	// Labels maps IDs of accounts and keys to display names. Unknown IDs are omitted.
-	Labels(ctx context.Context, c *api.Call, ids []string) (map[string]string, error)
+	Labels(ctx context.Context, c *adminapi.Call, ids []string) (map[string]string, error)
 }
 
 // Keys looks up API keys.

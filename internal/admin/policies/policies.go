@@ -74,16 +74,16 @@ type PolicyNames struct {
 
 func (a *handlers) registerPolicies() {
 	tags := []string{"routing"}
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policies", Method: http.MethodGet, Path: "/policies", Tags: tags,
 		Summary: "Get the active policies and the names available to them",
 	}, a.getPolicies)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "check-policies", Method: http.MethodPost, Path: "/policies/check", Tags: tags,
 		Summary:     "Validate policies without saving them",
 		Description: "Accepts YAML or a list of policies. Returns all problems with line and column.",
 	}, a.checkPolicies)
-	api.Register(a.Server, account.ManagePolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "save-policies", Method: http.MethodPut, Path: "/policies", Tags: tags,
 		Summary: "Save the workspace's policies as a new version",
 		Description: "Takes effect immediately, and within seconds on other replicas. Invalid policies are rejected with details.problems, " +
@@ -91,7 +91,7 @@ func (a *handlers) registerPolicies() {
 	}, a.savePolicies)
 }
 
-func (a *handlers) getPolicies(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[PolicyBook], error) {
+func (a *handlers) getPolicies(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyBook], error) {
 	own, err := a.workspacePolicies(ctx, c)
 	if err != nil {
 		return nil, err
@@ -101,9 +101,9 @@ func (a *handlers) getPolicies(ctx context.Context, c *api.Call, _ *struct{}) (*
 		Instance: a.instancePolicies(c), Workspace: own, Fields: policyFields(),
 		Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
 	}
-	book.Reason = api.NonEmpty(a.policiesClosed(c))
+	book.Reason = adminapi.NonEmpty(a.policiesClosed(c))
 	book.Editable = book.Reason == nil
-	return api.Respond(book), nil
+	return adminapi.Respond(book), nil
 }
 
 func sorted(names []string) []string {
@@ -122,15 +122,15 @@ func policyFields() []PolicyField {
 }
 
 // policiesClosed returns why the caller cannot save policies, or an empty string.
-func (a *handlers) policiesClosed(c *api.Call) string {
+func (a *handlers) policiesClosed(c *adminapi.Call) string {
 	if !c.Actor.May(account.ManagePolicies) {
-		return api.AsError(api.Denied(c.Actor, account.ManagePolicies)).Message
+		return adminapi.AsError(adminapi.Denied(c.Actor, account.ManagePolicies)).Message
 	}
 	return a.ReadOnly()
 }
 
 // instancePolicies formats the policies again, because the file contains more than policies.
-func (a *handlers) instancePolicies(c *api.Call) InstancePolicies {
+func (a *handlers) instancePolicies(c *adminapi.Call) InstancePolicies {
 	set := a.Policies.Instance()
 	v := InstancePolicies{Policies: set.Policies(), Version: set.Version()}
 	if len(v.Policies) == 0 {
@@ -138,12 +138,12 @@ func (a *handlers) instancePolicies(c *api.Call) InstancePolicies {
 	}
 	v.Source = string(policy.Format(v.Policies))
 	if c.Actor.Operator {
-		v.File = api.NonEmpty(a.ConfigFile())
+		v.File = adminapi.NonEmpty(a.ConfigFile())
 	}
 	return v
 }
 
-func (a *handlers) workspacePolicies(ctx context.Context, c *api.Call) (WorkspacePolicies, error) {
+func (a *handlers) workspacePolicies(ctx context.Context, c *adminapi.Call) (WorkspacePolicies, error) {
 	newest, err := a.newestPolicies(ctx, c.WorkspaceID)
 	if err != nil {
 		return WorkspacePolicies{}, err
@@ -176,7 +176,7 @@ func (a *handlers) written(source string) []policy.Policy {
 }
 
 // policyVersions returns versions with the names of their authors.
-func (a *handlers) policyVersions(ctx context.Context, c *api.Call, versions []policystore.Version) ([]PolicyVersion, error) {
+func (a *handlers) policyVersions(ctx context.Context, c *adminapi.Call, versions []policystore.Version) ([]PolicyVersion, error) {
 	ids := make([]string, len(versions))
 	for i := range versions {
 		ids[i] = versions[i].CreatedBy
@@ -188,8 +188,8 @@ func (a *handlers) policyVersions(ctx context.Context, c *api.Call, versions []p
 	list := make([]PolicyVersion, len(versions))
 	for i, v := range versions {
 		list[i] = PolicyVersion{
-			Version: v.Number, Hash: v.Hash, SavedAt: api.Time(v.CreatedAt), SavedBy: api.NonEmpty(v.CreatedBy),
-			Label: api.NonEmpty(cmp.Or(names[v.CreatedBy], v.CreatedBy)), Note: v.Note,
+			Version: v.Number, Hash: v.Hash, SavedAt: adminapi.Time(v.CreatedAt), SavedBy: adminapi.NonEmpty(v.CreatedBy),
+			Label: adminapi.NonEmpty(cmp.Or(names[v.CreatedBy], v.CreatedBy)), Note: v.Note,
 		}
 	}
 	return list, nil
@@ -203,12 +203,12 @@ type savePoliciesInput struct {
 	}
 }
 
-func (a *handlers) savePolicies(ctx context.Context, c *api.Call, in *savePoliciesInput) (*api.Output[WorkspacePolicies], error) {
+func (a *handlers) savePolicies(ctx context.Context, c *adminapi.Call, in *savePoliciesInput) (*adminapi.Output[WorkspacePolicies], error) {
 	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
 }
 
 // replacePolicies saves policies, records the change, and returns the active policies.
-func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, source string, basedOn int64, note string) (*api.Output[WorkspacePolicies], error) {
+func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action, source string, basedOn int64, note string) (*adminapi.Output[WorkspacePolicies], error) {
 	if closed := a.policiesClosed(c); closed != "" {
 		return nil, llm.Errorf(llm.Conflict, "%s", closed)
 	}
@@ -235,7 +235,7 @@ func (a *handlers) replacePolicies(ctx context.Context, c *api.Call, action, sou
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(view), nil
+	return adminapi.Respond(view), nil
 }
 
 // conflict returns the error for a newer version.

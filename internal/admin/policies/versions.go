@@ -36,26 +36,26 @@ type PolicyDiff struct {
 
 func (a *handlers) registerPolicyVersions() {
 	tags := []string{"routing"}
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "list-policy-versions", Method: http.MethodGet, Path: "/policies/versions", Tags: tags,
 		Summary: "List policy versions, newest first",
 	}, a.listPolicyVersions)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policy-version", Method: http.MethodGet, Path: "/policies/versions/{n}", Tags: tags,
 		Summary: "Get a policy version",
 	}, a.getPolicyVersion)
-	api.Register(a.Server, account.ReadPolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "diff-policies", Method: http.MethodGet, Path: "/policies/diff", Tags: tags,
 		Summary: "Compare two policy versions",
 	}, a.diffPolicies)
-	api.Register(a.Server, account.ManagePolicies, huma.Operation{
+	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "roll-back-policies", Method: http.MethodPost, Path: "/policies/rollback", Tags: tags,
 		Summary:     "Restore an earlier policy version",
 		Description: "Saves the earlier version as a new version. All models, providers and tags it refers to must still exist.",
 	}, a.rollBackPolicies)
 }
 
-func (a *handlers) listPolicyVersions(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[PolicyVersionList], error) {
+func (a *handlers) listPolicyVersions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyVersionList], error) {
 	versions, err := a.Versions.Versions(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -64,14 +64,14 @@ func (a *handlers) listPolicyVersions(ctx context.Context, c *api.Call, _ *struc
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(PolicyVersionList{Versions: list}), nil
+	return adminapi.Respond(PolicyVersionList{Versions: list}), nil
 }
 
 type policyVersionPath struct {
 	N int64 `path:"n" minimum:"1" doc:"Version number."`
 }
 
-func (a *handlers) getPolicyVersion(ctx context.Context, c *api.Call, in *policyVersionPath) (*api.Output[PolicyVersionText], error) {
+func (a *handlers) getPolicyVersion(ctx context.Context, c *adminapi.Call, in *policyVersionPath) (*adminapi.Output[PolicyVersionText], error) {
 	v, err := a.Versions.Version(ctx, c.WorkspaceID, in.N)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (a *handlers) getPolicyVersion(ctx context.Context, c *api.Call, in *policy
 		return nil, err
 	}
 	_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.World())
-	return api.Respond(PolicyVersionText{
+	return adminapi.Respond(PolicyVersionText{
 		PolicyVersion: views[0], Source: v.Source, Policies: a.written(v.Source), Problems: policyProblems(problems),
 	}), nil
 }
@@ -91,7 +91,7 @@ type diffPoliciesInput struct {
 	To   int64 `query:"to" minimum:"0" doc:"Later version. 0 or omitted selects the newest version."`
 }
 
-func (a *handlers) diffPolicies(ctx context.Context, c *api.Call, in *diffPoliciesInput) (*api.Output[PolicyDiff], error) {
+func (a *handlers) diffPolicies(ctx context.Context, c *adminapi.Call, in *diffPoliciesInput) (*adminapi.Output[PolicyDiff], error) {
 	var before policystore.Version
 	if in.From > 0 {
 		var err error
@@ -104,7 +104,7 @@ func (a *handlers) diffPolicies(ctx context.Context, c *api.Call, in *diffPolici
 		return nil, err
 	}
 	unified := policy.Diff([]byte(before.Source), []byte(after.Source))
-	return api.Respond(PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}), nil
+	return adminapi.Respond(PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}), nil
 }
 
 type rollBackInput struct {
@@ -115,7 +115,7 @@ type rollBackInput struct {
 	}
 }
 
-func (a *handlers) rollBackPolicies(ctx context.Context, c *api.Call, in *rollBackInput) (*api.Output[WorkspacePolicies], error) {
+func (a *handlers) rollBackPolicies(ctx context.Context, c *adminapi.Call, in *rollBackInput) (*adminapi.Output[WorkspacePolicies], error) {
 	old, err := a.Versions.Version(ctx, c.WorkspaceID, in.Body.Version)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (a *handlers) rollBackPolicies(ctx context.Context, c *api.Call, in *rollBa
 		return nil, err
 	}
 	basedOn, note := newest.Number, in.Body.Note
-	api.Apply(&basedOn, in.Body.BasedOn)
+	adminapi.Apply(&basedOn, in.Body.BasedOn)
 	if note == "" {
 		note = fmt.Sprintf("Restored version %d", old.Number)
 	}

@@ -16,12 +16,12 @@ const fromDashboard = "dashboard"
 
 func (a *handlers) registerCredentials() {
 	tags := []string{"providers"}
-	api.Register(a.Server, account.ManageProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "add-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials", Tags: tags,
 		Summary: "Add a credential to a provider", DefaultStatus: http.StatusCreated,
 		Description: "The credential is stored encrypted, sent only to this provider, and never returned.",
 	}, a.addCredential)
-	api.Register(a.Server, account.ManageProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "remove-credential", Method: http.MethodDelete, Path: "/providers/{name}/credentials/{id}", Tags: tags,
 		Summary: "Remove a credential that was added in the dashboard",
 	}, a.removeCredential)
@@ -34,7 +34,7 @@ type addCredentialInput struct {
 	}
 }
 
-func (a *handlers) addCredential(ctx context.Context, c *api.Call, in *addCredentialInput) (*api.Output[CredentialView], error) {
+func (a *handlers) addCredential(ctx context.Context, c *adminapi.Call, in *addCredentialInput) (*adminapi.Output[CredentialView], error) {
 	if a.Credentials == nil {
 		return nil, llm.Errorf(llm.Conflict, "Credentials of this instance can only be set in its configuration.")
 	}
@@ -46,7 +46,7 @@ func (a *handlers) addCredential(ctx context.Context, c *api.Call, in *addCreden
 	if err := a.Record(ctx, c.Actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
 		return nil, err
 	}
-	return api.Respond(view), nil
+	return adminapi.Respond(view), nil
 }
 
 type credentialPath struct {
@@ -54,7 +54,7 @@ type credentialPath struct {
 	ID string `path:"id" maxLength:"100" doc:"Credential ID."`
 }
 
-func (a *handlers) removeCredential(ctx context.Context, c *api.Call, in *credentialPath) (*api.NoContent, error) {
+func (a *handlers) removeCredential(ctx context.Context, c *adminapi.Call, in *credentialPath) (*adminapi.NoContent, error) {
 	owner, err := a.provider(in.Name)
 	if err != nil {
 		return nil, err
@@ -76,6 +76,6 @@ func (a *handlers) removeCredential(ctx context.Context, c *api.Call, in *creden
 func credentialView(s CredentialState) CredentialView {
 	return CredentialView{
 		ID: s.ID, Hint: s.Hint, Source: s.Source, Removable: s.Source == fromDashboard,
-		RestingUntil: api.Time(s.Resting), Reason: api.NonEmpty(s.Reason), ReasonText: api.NonEmpty(requests.FailureText(s.Reason)),
+		RestingUntil: adminapi.Time(s.Resting), Reason: adminapi.NonEmpty(s.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(s.Reason)),
 	}
 }

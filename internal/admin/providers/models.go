@@ -91,14 +91,14 @@ type ModelList struct {
 }
 
 func (a *handlers) registerModels() {
-	api.Register(a.Server, account.ReadModels, huma.Operation{
+	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
 		Summary: "List models with targets, prices, health and share of traffic",
 	}, a.listModels)
 	a.registerPrices()
 }
 
-func (a *handlers) listModels(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[ModelList], error) {
+func (a *handlers) listModels(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ModelList], error) {
 	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model")
 	if err != nil {
 		return nil, err
@@ -111,10 +111,10 @@ func (a *handlers) listModels(ctx context.Context, c *api.Call, _ *struct{}) (*a
 			hideCalls(v.Targets)
 		}
 		v.Traffic = traffic[v.Name]
-		v.SharePercent = api.Share(v.Traffic.Requests, requests)
+		v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
 		list.Models = append(list.Models, v)
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 // traffic returns the figures of the last day by model or provider, and the total number of requests.
@@ -138,8 +138,8 @@ func modelView(s *ModelState) ModelView {
 	m := s.Model
 	v := ModelView{
 		Name: m.Name, Vendor: m.Vendor, Family: m.Family, Kind: string(m.Op),
-		Context: api.Measured(m.Context), MaxOutput: api.Measured(m.MaxOutput), Abilities: m.Abilities.Names(),
-		Dimensions: m.Dimensions, Aliases: m.Aliases, Released: api.NonEmpty(m.Released), Deprecated: m.Deprecated,
+		Context: adminapi.Measured(m.Context), MaxOutput: adminapi.Measured(m.MaxOutput), Abilities: m.Abilities.Names(),
+		Dimensions: m.Dimensions, Aliases: m.Aliases, Released: adminapi.NonEmpty(m.Released), Deprecated: m.Deprecated,
 		OpenWeights: m.OpenWeights, Targets: targetViews(s.Targets),
 	}
 	if m.Quality > 0 {
@@ -168,8 +168,8 @@ func hideCalls(targets []TargetView) {
 
 func healthView(h TargetHealth) TargetHealthView {
 	v := TargetHealthView{
-		Circuit: h.Circuit, Reason: api.NonEmpty(h.Reason), ReasonText: api.NonEmpty(requests.FailureText(h.Reason)), NextProbe: api.Time(h.NextProbe), TTFTMS: api.Millis(h.Latency),
-		Calls: h.Calls, ErrorPercent: api.Share(h.Failures, h.Calls),
+		Circuit: h.Circuit, Reason: adminapi.NonEmpty(h.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(h.Reason)), NextProbe: adminapi.Time(h.NextProbe), TTFTMS: adminapi.Millis(h.Latency),
+		Calls: h.Calls, ErrorPercent: adminapi.Share(h.Failures, h.Calls),
 	}
 	if v.Circuit == "" {
 		v.Circuit = "closed"

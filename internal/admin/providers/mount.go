@@ -18,11 +18,11 @@ type Deps struct {
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s}
 	a.registerModels()
 	a.registerProviders()

@@ -32,12 +32,12 @@ type PriceInput struct {
 
 func (a *handlers) registerPrices() {
 	tags := []string{"models"}
-	api.Register(a.Server, account.ManageModels, huma.Operation{
+	adminapi.Register(a.Server, account.ManageModels, huma.Operation{
 		OperationID: "set-price", Method: http.MethodPut, Path: "/models/{name}/prices/{provider}", Tags: tags,
 		Summary:     "Override the price of a model at a provider",
 		Description: "Applies to the next request and survives restarts. Takes precedence over the catalog and the configuration. Costs of earlier requests do not change.",
 	}, a.setPrice)
-	api.Register(a.Server, account.ManageModels, huma.Operation{
+	adminapi.Register(a.Server, account.ManageModels, huma.Operation{
 		OperationID: "delete-price", Method: http.MethodDelete, Path: "/models/{name}/prices/{provider}", Tags: tags,
 		Summary: "Remove a price override", DefaultStatus: http.StatusNoContent,
 	}, a.deletePrice)
@@ -48,7 +48,7 @@ type setPriceInput struct {
 	Body PriceInput
 }
 
-func (a *handlers) setPrice(ctx context.Context, c *api.Call, in *setPriceInput) (*api.Output[TargetView], error) {
+func (a *handlers) setPrice(ctx context.Context, c *adminapi.Call, in *setPriceInput) (*adminapi.Output[TargetView], error) {
 	price, err := in.Body.price(a.Now())
 	if err != nil {
 		return nil, err
@@ -57,16 +57,16 @@ func (a *handlers) setPrice(ctx context.Context, c *api.Call, in *setPriceInput)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(targetViews([]TargetState{*changed})[0]), nil
+	return adminapi.Respond(targetViews([]TargetState{*changed})[0]), nil
 }
 
-func (a *handlers) deletePrice(ctx context.Context, c *api.Call, in *PricePath) (*api.NoContent, error) {
+func (a *handlers) deletePrice(ctx context.Context, c *adminapi.Call, in *PricePath) (*adminapi.NoContent, error) {
 	_, err := a.changePrice(ctx, c, *in, "price.delete", nil)
 	return nil, err
 }
 
 // changePrice changes a price, records the change, and returns the changed target.
-func (a *handlers) changePrice(ctx context.Context, c *api.Call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
+func (a *handlers) changePrice(ctx context.Context, c *adminapi.Call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
 	if a.Prices == nil {
 		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
 	}
@@ -106,13 +106,13 @@ func (a *handlers) target(at PricePath) (*TargetState, error) {
 
 // price validates the input.
 func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
-	problems := []api.Problem{}
+	problems := []adminapi.Problem{}
 	rate := func(param string, amount *money.Amount) *money.Rate {
 		if amount == nil {
 			return nil
 		}
 		if *amount < 0 {
-			problems = append(problems, api.Problem{In: "body", Param: param, Message: "must not be negative"})
+			problems = append(problems, adminapi.Problem{In: "body", Param: param, Message: "must not be negative"})
 		}
 		return new(money.Rate(*amount)) // both are nano-dollars
 	}
@@ -125,7 +125,7 @@ func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 		p.PerRequest = money.Amount(*fee)
 	}
 	if len(problems) > 0 {
-		return nil, api.InvalidAll(problems)
+		return nil, adminapi.InvalidAll(problems)
 	}
 	return p, nil
 }

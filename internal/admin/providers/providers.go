@@ -69,25 +69,25 @@ type ProviderPath struct {
 
 func (a *handlers) registerProviders() {
 	tags := []string{"providers"}
-	api.Register(a.Server, account.ReadProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ReadProviders, huma.Operation{
 		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List providers with credentials, health and traffic",
 	}, a.listProviders)
-	api.Register(a.Server, account.ManageProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
 		Summary: "Enable or disable a provider",
 	}, a.updateProvider)
-	api.Register(a.Server, account.ManageProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
 		Summary: "Test the connection to a provider",
 	}, a.testProvider)
-	api.Register(a.Server, account.ManageProviders, huma.Operation{
+	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "reset-provider", Method: http.MethodPost, Path: "/providers/{name}/reset", Tags: tags,
 		Summary: "Close the circuits of a provider and end the backoff of its credentials", DefaultStatus: http.StatusNoContent,
 	}, a.resetProvider)
 }
 
-func (a *handlers) listProviders(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[ProviderList], error) {
+func (a *handlers) listProviders(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ProviderList], error) {
 	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider")
 	if err != nil {
 		return nil, err
@@ -104,10 +104,10 @@ func (a *handlers) listProviders(ctx context.Context, c *api.Call, _ *struct{}) 
 			}
 		}
 		v.Traffic = traffic[v.Name]
-		v.SharePercent = api.Share(v.Traffic.Requests, requests)
+		v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
 		list.Providers = append(list.Providers, v)
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 type updateProviderInput struct {
@@ -117,7 +117,7 @@ type updateProviderInput struct {
 	}
 }
 
-func (a *handlers) updateProvider(ctx context.Context, c *api.Call, in *updateProviderInput) (*api.Output[ProviderView], error) {
+func (a *handlers) updateProvider(ctx context.Context, c *adminapi.Call, in *updateProviderInput) (*adminapi.Output[ProviderView], error) {
 	if a.Switch == nil {
 		return nil, llm.Errorf(llm.Conflict, "Providers of this instance can only be enabled or disabled in its configuration.")
 	}
@@ -135,24 +135,24 @@ func (a *handlers) updateProvider(ctx context.Context, c *api.Call, in *updatePr
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(providerView(after)), nil
+	return adminapi.Respond(providerView(after)), nil
 }
 
 type switched struct {
 	Enabled bool `json:"enabled"`
 }
 
-func (a *handlers) testProvider(ctx context.Context, _ *api.Call, in *ProviderPath) (*api.Output[ProviderTest], error) {
+func (a *handlers) testProvider(ctx context.Context, _ *adminapi.Call, in *ProviderPath) (*adminapi.Output[ProviderTest], error) {
 	result, err := a.Prober.Test(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(ProviderTest{
-		OK: result.OK, Tested: !result.Untested, LatencyMS: api.Millis(result.Latency), Status: api.Positive(result.Status), Models: result.Models, Error: api.NonEmpty(result.Error),
+	return adminapi.Respond(ProviderTest{
+		OK: result.OK, Tested: !result.Untested, LatencyMS: adminapi.Millis(result.Latency), Status: adminapi.Positive(result.Status), Models: result.Models, Error: adminapi.NonEmpty(result.Error),
 	}), nil
 }
 
-func (a *handlers) resetProvider(ctx context.Context, c *api.Call, in *ProviderPath) (*api.NoContent, error) {
+func (a *handlers) resetProvider(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
 	if err := a.Prober.ResetCircuits(ctx, in.Name); err != nil {
 		return nil, err
 	}

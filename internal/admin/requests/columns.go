@@ -117,7 +117,7 @@ func chooseColumns(list string) ([]column, error) {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 		if i < 0 {
-			return nil, api.InvalidAll([]api.Problem{{
+			return nil, adminapi.InvalidAll([]adminapi.Problem{{
 				In: "query", Param: "columns", Message: fmt.Sprintf("unknown column %q", name), Suggestion: spelling.Closest(name, columnNames()),
 			}})
 		}

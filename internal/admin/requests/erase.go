@@ -24,7 +24,7 @@ type eraseInput struct {
 }
 
 func (a *handlers) registerErase() {
-	api.Register(a.Server, account.DeleteRequests, huma.Operation{
+	adminapi.Register(a.Server, account.DeleteRequests, huma.Operation{
 		OperationID: "delete-requests", Method: http.MethodDelete, Path: "/requests", Tags: []string{"requests"},
 		Summary:       "Delete matching requests and their bodies",
 		Description:   "Only counts, unless dry_run=false. Budgets and figures do not change.",
@@ -32,14 +32,14 @@ func (a *handlers) registerErase() {
 	}, a.deleteRequests)
 }
 
-func (a *handlers) deleteRequests(ctx context.Context, c *api.Call, in *eraseInput) (*api.Output[Erased], error) {
+func (a *handlers) deleteRequests(ctx context.Context, c *adminapi.Call, in *eraseInput) (*adminapi.Output[Erased], error) {
 	f, _, err := ParseFilter(c, a.Now())
 	if err != nil {
 		return nil, err
 	}
 	filters := OnlyFilters(c.Params)
 	if len(filters) == 0 && !in.All {
-		return nil, api.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
+		return nil, adminapi.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
 	}
 	n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
 	if n > 0 && !in.DryRun { // also if it was interrupted
@@ -49,7 +49,7 @@ func (a *handlers) deleteRequests(ctx context.Context, c *api.Call, in *eraseInp
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(Erased{Count: n, DryRun: in.DryRun}), nil
+	return adminapi.Respond(Erased{Count: n, DryRun: in.DryRun}), nil
 }
 
 type deletedRequests struct {

@@ -35,7 +35,7 @@ type exportInput struct {
 }
 
 func (a *handlers) registerExport() {
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "export-requests", Method: http.MethodGet, Path: "/requests/export", Tags: []string{"requests"},
 		Summary: "Export matching requests as CSV or JSON lines, newest first",
 		Description: "The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: " + strings.Join(columnNames(), ", ") +
@@ -47,7 +47,7 @@ func (a *handlers) registerExport() {
 	}, a.exportRequests)
 }
 
-func (a *handlers) exportRequests(ctx context.Context, c *api.Call, in *exportInput) (*huma.StreamResponse, error) {
+func (a *handlers) exportRequests(ctx context.Context, c *adminapi.Call, in *exportInput) (*huma.StreamResponse, error) {
 	f, _, err := ParseFilter(c, a.Now())
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *csvSheet) flush() error {
 	if err := s.w.Error(); err != nil {
 		return err
 	}
-	return api.Flush(s.out, exportStall)
+	return adminapi.Flush(s.out, exportStall)
 }
 
 // neutral returns text that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a comma-separated file at
@@ -253,4 +253,4 @@ func (s *lineSheet) row(r *RequestRow) error {
 	return err
 }
 
-func (s *lineSheet) flush() error { return api.Flush(s.w, exportStall) }
+func (s *lineSheet) flush() error { return adminapi.Flush(s.w, exportStall) }

@@ -35,12 +35,12 @@ type RatingList struct {
 }
 
 func (a *handlers) registerFeedback() {
-	api.Register(a.Server, account.UsePlayground, huma.Operation{
+	adminapi.Register(a.Server, account.UsePlayground, huma.Operation{
 		OperationID: "rate-request", Method: http.MethodPost, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
 		Summary:     "Rate a response",
 		Description: "Replaces an earlier rating by the same account. Ratings adjust the predicted quality of models in this workspace.",
 	}, a.rateRequest)
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "get-request-feedback", Method: http.MethodGet, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
 		Summary: "List the ratings of a response",
 	}, a.getRequestFeedback)
@@ -55,7 +55,7 @@ type rateRequestInput struct {
 	}
 }
 
-func (a *handlers) rateRequest(ctx context.Context, c *api.Call, in *rateRequestInput) (*api.Output[RatingView], error) {
+func (a *handlers) rateRequest(ctx context.Context, c *adminapi.Call, in *rateRequestInput) (*adminapi.Output[RatingView], error) {
 	score, label, err := feedback.ScoreOf(in.Body.Score, in.Body.Label)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (a *handlers) rateRequest(ctx context.Context, c *api.Call, in *rateRequest
 	if err := a.Record(ctx, c.Actor, "request.rate", in.ID, before, notedRating{Score: saved.Score, Label: saved.Label}); err != nil {
 		return nil, err
 	}
-	return api.Respond(ratingView(&saved, c.Actor)), nil
+	return adminapi.Respond(ratingView(&saved, c.Actor)), nil
 }
 
 // notedRating is a rating in the audit log, without the comment.
@@ -98,7 +98,7 @@ func (a *handlers) earlierRating(ctx context.Context, r *feedback.Rating) (any, 
 	return nil, nil
 }
 
-func (a *handlers) getRequestFeedback(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RatingList], error) {
+func (a *handlers) getRequestFeedback(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RatingList], error) {
 	if _, err := a.entry(ctx, c.WorkspaceID, in.ID); err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func (a *handlers) getRequestFeedback(ctx context.Context, c *api.Call, in *requ
 	for i := range ratings {
 		list.Ratings[i] = ratingView(&ratings[i], c.Actor)
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 func ratingView(r *feedback.Rating, by account.Actor) RatingView {
 	v := RatingView{
-		ID: r.ID, RequestID: r.RequestID, At: r.Time.UTC(), Score: r.Score, Label: api.NonEmpty(r.Label), Comment: api.NonEmpty(r.Comment),
-		Source: string(r.Source), Signal: api.NonEmpty(string(r.Signal)), KeyID: api.NonEmpty(r.KeyID), AccountID: api.NonEmpty(r.AccountID),
+		ID: r.ID, RequestID: r.RequestID, At: r.Time.UTC(), Score: r.Score, Label: adminapi.NonEmpty(r.Label), Comment: adminapi.NonEmpty(r.Comment),
+		Source: string(r.Source), Signal: adminapi.NonEmpty(string(r.Signal)), KeyID: adminapi.NonEmpty(r.KeyID), AccountID: adminapi.NonEmpty(r.AccountID),
 		Mine:  r.Source != feedback.FromSignal && r.AccountID == by.AccountID && r.KeyID == by.KeyID,
 		Model: r.Model, Task: string(r.Task),
 	}

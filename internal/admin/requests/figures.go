@@ -32,7 +32,7 @@ func (z ZoneChoice) Location() (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(z.Zone)
 	if err != nil || z.Zone == "Local" { // do not expose the zone of the server
-		return nil, api.Invalid("query", "zone", "must be an IANA time zone name, such as Europe/Paris")
+		return nil, adminapi.Invalid("query", "zone", "must be an IANA time zone name, such as Europe/Paris")
 	}
 	return zone, nil
 }
@@ -68,7 +68,7 @@ type FigureSet struct {
 }
 
 // ParseRollup parses the filters that roll-ups support.
-func ParseRollup(c *api.Call, in *FigureFilters, now time.Time) (requestlog.RollupFilter, error) {
+func ParseRollup(c *adminapi.Call, in *FigureFilters, now time.Time) (requestlog.RollupFilter, error) {
 	query := OnlyFilters(c.Params)
 	query.Set("from", in.From)
 	query.Set("to", in.To)
@@ -77,7 +77,7 @@ func ParseRollup(c *api.Call, in *FigureFilters, now time.Time) (requestlog.Roll
 		return requestlog.RollupFilter{}, err
 	}
 	if !f.From.Before(f.To) {
-		return requestlog.RollupFilter{}, api.Invalid("query", "from", "must be before to")
+		return requestlog.RollupFilter{}, adminapi.Invalid("query", "from", "must be before to")
 	}
 	f.WorkspaceID = c.WorkspaceID
 	return RollupFilter(&f), nil
@@ -108,10 +108,10 @@ func FiguresOf(f *requestlog.Figures) FigureSet {
 		Requests: f.Requests, Served: f.Served, Attempts: f.Attempts, FailedAttempts: f.Failed, Errors: f.Errors, Rejected: f.Rejected,
 		Expected: f.Expected, Fallbacks: f.Fallbacks, Policies: f.Policies,
 		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved,
-		SavedPercent: api.Percent(saved, f.BaselineCost), ErrorPercent: api.Share(f.Errors, f.Requests), FailedPercent: api.Share(f.Failed, f.Attempts),
-		CoveredPercent: api.Share(f.Compared, f.Served), PricedPercent: api.Share(f.Priced, f.Served),
-		FallbackPercent: api.Share(f.Fallbacks, f.Requests),
+		SavedPercent: adminapi.Percent(saved, f.BaselineCost), ErrorPercent: adminapi.Share(f.Errors, f.Requests), FailedPercent: adminapi.Share(f.Failed, f.Attempts),
+		CoveredPercent: adminapi.Share(f.Compared, f.Served), PricedPercent: adminapi.Share(f.Priced, f.Served),
+		FallbackPercent: adminapi.Share(f.Fallbacks, f.Requests),
 		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens,
-		LatencyP50MS: api.Measured(f.LatencyP50), LatencyP95MS: api.Measured(f.LatencyP95), TTFTP50MS: api.Measured(f.TTFTP50),
+		LatencyP50MS: adminapi.Measured(f.LatencyP50), LatencyP95MS: adminapi.Measured(f.LatencyP95), TTFTP50MS: adminapi.Measured(f.TTFTP50),
 	}
 }

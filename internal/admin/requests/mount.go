@@ -24,12 +24,12 @@ type Deps struct {
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 	tails tails
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s, tails: tails{each: map[string]int{}}}
 	a.registerRequests()
 	a.registerTail()

@@ -26,7 +26,7 @@ const searchTime = 600 * time.Millisecond
 // requestlog.Parameters, which requestlog.ParseFilter decodes.
 type Filters struct{}
 
-// QueryParameters implements api.Parameterized.
+// QueryParameters implements adminapi.Parameterized.
 func (Filters) QueryParameters() []*huma.Param {
 	var params []*huma.Param
 	for _, p := range requestlog.Parameters() {
@@ -77,21 +77,21 @@ type requestPath struct {
 }
 
 func (a *handlers) registerRequests() {
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "list-requests", Method: http.MethodGet, Path: "/requests", Tags: []string{"requests"},
 		Summary:     "List requests, newest first",
 		Description: "Pass before from the response to get the next page. Use count-requests to get the total.",
 	}, a.listRequests)
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "count-requests", Method: http.MethodGet, Path: "/requests/count", Tags: []string{"requests"},
 		Summary: "Count matching requests",
 	}, a.countRequests)
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "get-request", Method: http.MethodGet, Path: "/requests/{id}", Tags: []string{"requests"},
 		Summary:     "Get a request with its trace, attempts and cost breakdown",
 		Description: "Waits up to two seconds for a recent request that is not yet in the log.",
 	}, a.getRequest)
-	api.Register(a.Server, account.ReadBodies, huma.Operation{
+	adminapi.Register(a.Server, account.ReadBodies, huma.Operation{
 		OperationID: "get-request-body", Method: http.MethodGet, Path: "/requests/{id}/body", Tags: []string{"requests"},
 		Summary: "Get the stored bodies of a request",
 	}, a.getRequestBody)
@@ -104,7 +104,7 @@ type listRequestsInput struct {
 	Sort   string `query:"sort" enum:"time,cost,latency" doc:"Sort order. cost and latency list the most expensive or slowest requests first and return one page only."`
 }
 
-func (a *handlers) listRequests(ctx context.Context, c *api.Call, in *listRequestsInput) (*api.Output[RequestPage], error) {
+func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listRequestsInput) (*adminapi.Output[RequestPage], error) {
 	f, page, err := ParseFilter(c, a.Now())
 	if err != nil {
 		return nil, err
@@ -128,10 +128,10 @@ func (a *handlers) listRequests(ctx context.Context, c *api.Call, in *listReques
 	if partial {
 		result.Before, result.Unfinished = &unfinished.Before, true
 	}
-	return api.Respond(result), nil
+	return adminapi.Respond(result), nil
 }
 
-func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (*api.Output[RequestCount], error) {
+func (a *handlers) countRequests(ctx context.Context, c *adminapi.Call, _ *Filters) (*adminapi.Output[RequestCount], error) {
 	f, _, err := ParseFilter(c, a.Now())
 	if err != nil {
 		return nil, err
@@ -141,15 +141,15 @@ func (a *handlers) countRequests(ctx context.Context, c *api.Call, _ *Filters) (
 	if err != nil && !partial {
 		return nil, err
 	}
-	return api.Respond(RequestCount{Count: n, More: partial || n >= countLimit}), nil
+	return adminapi.Respond(RequestCount{Count: n, More: partial || n >= countLimit}), nil
 }
 
-func (a *handlers) getRequest(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RequestDetail], error) {
+func (a *handlers) getRequest(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RequestDetail], error) {
 	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(requestDetail(&entry, c.Actor)), nil
+	return adminapi.Respond(requestDetail(&entry, c.Actor)), nil
 }
 
 const (
@@ -174,7 +174,7 @@ func (a *handlers) entry(ctx context.Context, workspaceID, requestID string) (re
 	}
 }
 
-func (a *handlers) getRequestBody(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[RequestBody], error) {
+func (a *handlers) getRequestBody(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RequestBody], error) {
 	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
 	if err != nil {
 		return nil, err
@@ -190,13 +190,13 @@ func (a *handlers) getRequestBody(ctx context.Context, c *api.Call, in *requestP
 		return nil, err
 	}
 	request, response := a.Transcript(entry.Format, body)
-	return api.Respond(RequestBody{
+	return adminapi.Respond(RequestBody{
 		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
 		ChatRequest: bodyText(request), ChatResponse: bodyText(response),
 	}), nil
 }
 
-func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
+func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {
 	reasons := map[requestlog.BodyState]string{
 		requestlog.BodyDisabled:          "Storing bodies is disabled for this workspace. Enable it for later requests in Settings → Data.",
 		requestlog.BodyDisabledForKey:    "Storing bodies is disabled for the key of this request.",
@@ -210,7 +210,7 @@ func absentBody(state requestlog.BodyState) *api.Output[RequestBody] {
 	if reasons[state] == "" {
 		state = requestlog.BodyNone
 	}
-	return api.Respond(RequestBody{State: string(state), Reason: new(reasons[state])})
+	return adminapi.Respond(RequestBody{State: string(state), Reason: new(reasons[state])})
 }
 
 // bodyText converts a stored body to valid UTF-8.
@@ -222,11 +222,11 @@ func bodyText(b []byte) *string {
 }
 
 // ParseFilter parses the filters for the caller's workspace. A preset can set the sort order.
-func ParseFilter(c *api.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
+func ParseFilter(c *adminapi.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	f, page, err := requestlog.ParseFilter(OnlyFilters(c.Params), now)
 	f.WorkspaceID = c.WorkspaceID
 	if f.Q != "" && !c.Actor.May(account.ReadBodies) {
-		return f, page, api.Denied(c.Actor, account.ReadBodies) // a search would reveal the bodies
+		return f, page, adminapi.Denied(c.Actor, account.ReadBodies) // a search would reveal the bodies
 	}
 	return f, page, err
 }

@@ -43,7 +43,7 @@ type tailInput struct {
 
 func (a *handlers) registerTail() {
 	batch := a.Schema(reflect.TypeFor[TailBatch]())
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "tail-requests", Method: http.MethodGet, Path: "/requests/tail", Tags: []string{"requests"},
 		Summary: "Stream matching requests as they start and end",
 		Description: "Sends server-sent events named requests, at most four per second, each with a TailBatch and the ID of the last request that ended. " +
@@ -54,7 +54,7 @@ func (a *handlers) registerTail() {
 	}, a.tailRequests)
 }
 
-func (a *handlers) tailRequests(ctx context.Context, c *api.Call, in *tailInput) (*huma.StreamResponse, error) {
+func (a *handlers) tailRequests(ctx context.Context, c *adminapi.Call, in *tailInput) (*huma.StreamResponse, error) {
 	f, _, err := ParseFilter(c, a.Now())
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after strin
 // tail writes one event stream.
 type tail struct {
 	api  *handlers
-	call *api.Call
+	call *adminapi.Call
 	out  huma.Context
 	sent map[string]bool // requests of the backlog, which the feed can repeat
 
@@ -239,7 +239,7 @@ func (t *tail) batch(updates []requestlog.Update, lost int) error {
 	if len(b.Requests) == 0 && b.Ended == 0 && lost == 0 {
 		return nil
 	}
-	data, err := api.Encode(b)
+	data, err := adminapi.Encode(b)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (t *tail) write(s string) error {
 	if _, err := t.out.BodyWriter().Write([]byte(s)); err != nil {
 		return err
 	}
-	return api.Flush(t.out.BodyWriter(), tailStall)
+	return adminapi.Flush(t.out.BodyWriter(), tailStall)
 }
 
 // pause waits for d or the end of ctx.

@@ -27,14 +27,14 @@ type Difference struct {
 }
 
 func (a *handlers) registerVerify() {
-	api.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "verify-request", Method: http.MethodGet, Path: "/requests/{id}/verify", Tags: []string{"requests"},
 		Summary:     "Verify a logged decision",
 		Description: "Recomputes the decision with the targets, prices, policies and corrections of that time. Calls no provider.",
 	}, a.verifyRequest)
 }
 
-func (a *handlers) verifyRequest(ctx context.Context, c *api.Call, in *requestPath) (*api.Output[Verification], error) {
+func (a *handlers) verifyRequest(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[Verification], error) {
 	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
 	if err != nil {
 		return nil, err
@@ -50,5 +50,5 @@ func (a *handlers) verifyRequest(ctx context.Context, c *api.Call, in *requestPa
 	for _, d := range result.Differences {
 		view.Differences = append(view.Differences, Difference(d))
 	}
-	return api.Respond(view), nil
+	return adminapi.Respond(view), nil
 }

@@ -138,14 +138,14 @@ type BillRow struct {
 func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	row := RequestRow{
 		ID: e.ID, Time: e.Time.UTC(), State: "done",
-		Outcome: api.NonEmpty(string(e.Outcome)), Status: api.Positive(e.Status),
+		Outcome: adminapi.NonEmpty(string(e.Outcome)), Status: adminapi.Positive(e.Status),
 		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
-		Model: api.NonEmpty(e.Model), Provider: api.NonEmpty(e.Provider), Simulated: e.Simulated,
-		Decision: api.NonEmpty(string(e.DecisionKind)), Policy: api.NonEmpty(e.Policy), Fallback: api.NonEmpty(fallbackReason(e)), Attempts: len(e.Attempts), Finish: api.NonEmpty(e.Finish),
-		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: api.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
-		LatencyMS: api.Millis(e.Latency), TTFTMS: api.Millis(e.TTFT),
-		KeyID: api.NonEmpty(e.KeyID), KeyName: api.NonEmpty(e.KeyName), Source: e.Source(), AccountID: api.NonEmpty(e.AccountID),
-		Session: api.NonEmpty(e.Session), EndUser: api.NonEmpty(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
+		Model: adminapi.NonEmpty(e.Model), Provider: adminapi.NonEmpty(e.Provider), Simulated: e.Simulated,
+		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish),
+		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: adminapi.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
+		LatencyMS: adminapi.Millis(e.Latency), TTFTMS: adminapi.Millis(e.TTFT),
+		KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Source: e.Source(), AccountID: adminapi.NonEmpty(e.AccountID),
+		Session: adminapi.NonEmpty(e.Session), EndUser: adminapi.NonEmpty(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
 	}
 	if e.Latency > 0 {
 		row.OverheadUS = new(e.Overhead.Microseconds())
@@ -155,7 +155,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
 	}
 	if saved, ok := e.Saved(); ok {
-		row.Saved, row.SavedPercent = &saved, api.Percent(saved, *e.BaselineCost)
+		row.Saved, row.SavedPercent = &saved, adminapi.Percent(saved, *e.BaselineCost)
 	}
 	if !by.May(account.ReadBodies) {
 		row.Preview = ""
@@ -179,8 +179,8 @@ func withoutText(f *Failure) string {
 func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	d := RequestDetail{
 		RequestRow: requestRow(e, by), Trace: e.Decision, Tries: make([]AttemptView, 0, len(e.Attempts)),
-		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: api.NonEmpty(e.BaselineSource),
-		Metadata: e.Metadata, Warnings: e.Warnings, UsageFlag: api.NonEmpty(string(e.UsageFlag)), ServedAs: api.NonEmpty(e.ServedAs), TraceID: api.NonEmpty(e.TraceID),
+		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: adminapi.NonEmpty(e.BaselineSource),
+		Metadata: e.Metadata, Warnings: e.Warnings, UsageFlag: adminapi.NonEmpty(string(e.UsageFlag)), ServedAs: adminapi.NonEmpty(e.ServedAs), TraceID: adminapi.NonEmpty(e.TraceID),
 		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
 	}
 	if by.May(account.ManageProviders) {
@@ -196,9 +196,9 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
-		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: api.Millis(t.Connect), HeadersMS: api.Millis(t.Headers),
-		FirstTokenMS: api.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: api.Positive(t.Status),
-		Class: api.NonEmpty(string(t.Class)), Message: api.NonEmpty(t.Message), RetryAfterMS: api.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
+		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
+		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
+		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))

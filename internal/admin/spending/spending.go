@@ -28,7 +28,7 @@ type BudgetUseView struct {
 }
 
 // Change converts an update of a budget.
-func Change(f api.Field[BudgetView]) **account.Budget {
+func Change(f adminapi.Field[BudgetView]) **account.Budget {
 	if !f.Given {
 		return nil
 	}
@@ -59,7 +59,7 @@ func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *Budge
 	if !ok || b == nil {
 		return nil
 	}
-	return &BudgetUseView{Spent: use.Spent, Held: use.Held, Percent: api.Percent(use.Spent, b.Amount), ResetsAt: api.Time(use.ResetsAt)}
+	return &BudgetUseView{Spent: use.Spent, Held: use.Held, Percent: adminapi.Percent(use.Spent, b.Amount), ResetsAt: adminapi.Time(use.ResetsAt)}
 }
 
 // Reader reads the use of budgets.

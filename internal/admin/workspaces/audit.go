@@ -39,13 +39,13 @@ type auditInput struct {
 }
 
 func (a *handlers) registerAudit() {
-	api.Register(a.Server, account.ReadAudit, huma.Operation{
+	adminapi.Register(a.Server, account.ReadAudit, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"settings"},
 		Summary: "List audit events, newest first",
 	}, a.listAudit)
 }
 
-func (a *handlers) listAudit(ctx context.Context, c *api.Call, in *auditInput) (*api.Output[AuditPage], error) {
+func (a *handlers) listAudit(ctx context.Context, c *adminapi.Call, in *auditInput) (*adminapi.Output[AuditPage], error) {
 	events, err := a.Audit.Audit(ctx, c.WorkspaceID, in.Before, in.Limit)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (a *handlers) listAudit(ctx context.Context, c *api.Call, in *auditInput) (
 	if len(events) == in.Limit {
 		page.Before = new(events[len(events)-1].ID)
 	}
-	return api.Respond(page), nil
+	return adminapi.Respond(page), nil
 }
 
 // invitationLabel returns the label of an open invitation, or an empty string for other objects.

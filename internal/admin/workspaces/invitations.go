@@ -39,25 +39,25 @@ type Joined struct {
 
 func (a *handlers) registerInvitations() {
 	tags := []string{"members"}
-	api.Register(a.Server, account.ManageMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/workspace/invitations", Tags: tags,
 		Summary: "List open invitations",
 	}, a.listInvitations)
-	api.Register(a.Server, account.ManageMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "create-invitation", Method: http.MethodPost, Path: "/workspace/invitations", Tags: tags,
 		Summary: "Invite a person", DefaultStatus: http.StatusCreated,
 	}, a.createInvitation)
-	api.Register(a.Server, account.ManageMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "revoke-invitation", Method: http.MethodDelete, Path: "/workspace/invitations/{id}", Tags: tags,
 		Summary: "Revoke an invitation", DefaultStatus: http.StatusNoContent,
 	}, a.revokeInvitation)
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/invitations/accept", Tags: tags,
 		Summary: "Accept an invitation", Description: "For accounts that already exist. Without an account, pass the token to create-registration.",
 	}, a.acceptInvitation)
 }
 
-func (a *handlers) listInvitations(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[InvitationList], error) {
+func (a *handlers) listInvitations(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[InvitationList], error) {
 	open, err := a.Invitations.Invitations(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (a *handlers) listInvitations(ctx context.Context, c *api.Call, _ *struct{}
 	for _, i := range open {
 		list.Invitations = append(list.Invitations, invitationView(i))
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 type createInvitationInput struct {
@@ -75,19 +75,19 @@ type createInvitationInput struct {
 	}
 }
 
-func (a *handlers) createInvitation(ctx context.Context, c *api.Call, in *createInvitationInput) (*api.Output[NewInvitation], error) {
+func (a *handlers) createInvitation(ctx context.Context, c *adminapi.Call, in *createInvitationInput) (*adminapi.Output[NewInvitation], error) {
 	made, token, err := a.Invitations.Invite(ctx, c.Actor, account.Role(in.Body.Role))
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(NewInvitation{InvitationView: invitationView(made), Token: token}), nil
+	return adminapi.Respond(NewInvitation{InvitationView: invitationView(made), Token: token}), nil
 }
 
 type invitationPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Invitation ID."`
 }
 
-func (a *handlers) revokeInvitation(ctx context.Context, c *api.Call, in *invitationPath) (*api.NoContent, error) {
+func (a *handlers) revokeInvitation(ctx context.Context, c *adminapi.Call, in *invitationPath) (*adminapi.NoContent, error) {
 	return nil, a.Invitations.RevokeInvitation(ctx, c.Actor, in.ID)
 }
 
@@ -97,12 +97,12 @@ type acceptInvitationInput struct {
 	}
 }
 
-func (a *handlers) acceptInvitation(ctx context.Context, c *api.Call, in *acceptInvitationInput) (*api.Output[Joined], error) {
+func (a *handlers) acceptInvitation(ctx context.Context, c *adminapi.Call, in *acceptInvitationInput) (*adminapi.Output[Joined], error) {
 	member, err := a.Invitations.AcceptInvitation(ctx, c.Account.ID, in.Body.Token)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}), nil
+	return adminapi.Respond(Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}), nil
 }
 
 func invitationView(i account.Invitation) InvitationView {

@@ -27,7 +27,7 @@ type MemberLister interface {
 
 // Labels maps IDs to display names. It returns the names of the workspace's keys and, if the caller can read members,
 // the names of accounts and invitations. Unknown IDs are omitted.
-func (l *Labels) Labels(ctx context.Context, c *api.Call, ids []string) (map[string]string, error) {
+func (l *Labels) Labels(ctx context.Context, c *adminapi.Call, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	keys, err := l.Keys.Keys(ctx, c.WorkspaceID)
 	if err != nil {

@@ -32,25 +32,25 @@ type MemberPath struct {
 
 func (a *handlers) registerMembers() {
 	tags := []string{"members"}
-	api.Register(a.Server, account.ReadMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ReadMembers, huma.Operation{
 		OperationID: "list-members", Method: http.MethodGet, Path: "/workspace/members", Tags: tags,
 		Summary: "List members",
 	}, a.listMembers)
-	api.Register(a.Server, account.ManageMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/workspace/members/{account_id}", Tags: tags,
 		Summary: "Change the role of a member", DefaultStatus: http.StatusNoContent,
 	}, a.updateMember)
-	api.Register(a.Server, account.ManageMembers, huma.Operation{
+	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "remove-member", Method: http.MethodDelete, Path: "/workspace/members/{account_id}", Tags: tags,
 		Summary: "Remove a member from the workspace", Description: "Revokes the API keys that the member created in the workspace, unless keep_keys is set.",
 	}, a.removeMember)
-	api.Register(a.Server, account.ReadWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "leave-workspace", Method: http.MethodPost, Path: "/workspace/leave", Tags: tags,
 		Summary: "Leave the workspace", Description: "Revokes the API keys that you created in the workspace, unless keep_keys is set, which requires manage_keys.",
 	}, a.leaveWorkspace)
 }
 
-func (a *handlers) listMembers(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[MemberList], error) {
+func (a *handlers) listMembers(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[MemberList], error) {
 	members, err := a.Members.Members(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *handlers) listMembers(ctx context.Context, c *api.Call, _ *struct{}) (*
 			AccountID: m.AccountID, Email: m.Email, Name: m.Name, Role: string(m.Role), JoinedAt: m.JoinedAt.UTC(),
 		})
 	}
-	return api.Respond(list), nil
+	return adminapi.Respond(list), nil
 }
 
 type updateMemberInput struct {
@@ -71,7 +71,7 @@ type updateMemberInput struct {
 	}
 }
 
-func (a *handlers) updateMember(ctx context.Context, c *api.Call, in *updateMemberInput) (*api.NoContent, error) {
+func (a *handlers) updateMember(ctx context.Context, c *adminapi.Call, in *updateMemberInput) (*adminapi.NoContent, error) {
 	return nil, a.Members.SetRole(ctx, c.Actor, in.AccountID, account.Role(in.Body.Role))
 }
 
@@ -97,15 +97,15 @@ type removeMemberInput struct {
 	KeepKeys
 }
 
-func (a *handlers) removeMember(ctx context.Context, c *api.Call, in *removeMemberInput) (*api.Output[RemovedMember], error) {
+func (a *handlers) removeMember(ctx context.Context, c *adminapi.Call, in *removeMemberInput) (*adminapi.Output[RemovedMember], error) {
 	return a.endMembership(ctx, c, in.AccountID, in.KeepKeys.KeepKeys)
 }
 
-func (a *handlers) leaveWorkspace(ctx context.Context, c *api.Call, in *KeepKeys) (*api.Output[RemovedMember], error) {
+func (a *handlers) leaveWorkspace(ctx context.Context, c *adminapi.Call, in *KeepKeys) (*adminapi.Output[RemovedMember], error) {
 	return a.endMembership(ctx, c, c.Actor.AccountID, in.KeepKeys)
 }
 
-func (a *handlers) endMembership(ctx context.Context, c *api.Call, accountID string, keepKeys bool) (*api.Output[RemovedMember], error) {
+func (a *handlers) endMembership(ctx context.Context, c *adminapi.Call, accountID string, keepKeys bool) (*adminapi.Output[RemovedMember], error) {
 	revoked, err := a.Members.RemoveMember(ctx, c.Actor, accountID, keepKeys)
 	if err != nil {
 		return nil, err
@@ -114,5 +114,5 @@ func (a *handlers) endMembership(ctx context.Context, c *api.Call, accountID str
 	for i := range revoked {
 		view.RevokedKeys = append(view.RevokedKeys, RevokedKey{ID: revoked[i].ID, Name: revoked[i].Name})
 	}
-	return api.Respond(view), nil
+	return adminapi.Respond(view), nil
 }

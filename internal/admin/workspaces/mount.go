@@ -12,7 +12,7 @@ import (
 // Deps are the dependencies of the operations.
 type Deps struct {
 	Workspaces       Workspaces
-	Memberships      api.Memberships
+	Memberships      adminapi.Memberships
 	Members          Members
 	Invitations      Invitations
 	Audit            AuditLog
@@ -24,11 +24,11 @@ type Deps struct {
 
 type handlers struct {
 	Deps
-	*api.Server
+	*adminapi.Server
 }
 
 // Mount registers the operations.
-func Mount(s *api.Server, d Deps) {
+func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s}
 	a.registerWorkspaces()
 	a.registerRedaction()

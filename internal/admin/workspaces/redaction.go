@@ -32,7 +32,7 @@ type RedactionResult struct {
 }
 
 func (a *handlers) registerRedaction() {
-	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "test-redaction", Method: http.MethodPost, Path: "/workspace/redaction/test", Tags: []string{"workspaces"},
 		Summary:     "Test redaction rules",
 		Description: "Returns the text as it would be stored. Stores neither the text nor the rules.",
@@ -49,7 +49,7 @@ type testRedactionInput struct {
 // redactionTestTime is the time limit of a test.
 const redactionTestTime = 500 * time.Millisecond
 
-func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedactionInput) (*api.Output[RedactionResult], error) {
+func (a *handlers) testRedaction(ctx context.Context, c *adminapi.Call, in *testRedactionInput) (*adminapi.Output[RedactionResult], error) {
 	rules, err := a.rulesInForce(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -68,9 +68,9 @@ func (a *handlers) testRedaction(ctx context.Context, c *api.Call, in *testRedac
 	pass := redactor.Begin(func() bool { return a.Now().After(end) })
 	text := pass.Text(in.Body.Text)
 	if pass.Stopped() {
-		return nil, api.Invalid("body", "rules", "take too long for this text; simplify the patterns")
+		return nil, adminapi.Invalid("body", "rules", "take too long for this text; simplify the patterns")
 	}
-	return api.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
+	return adminapi.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
 }
 
 func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact.Rules, error) {
@@ -85,7 +85,7 @@ func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact
 }
 
 // redactionChange validates a change of the rules. null selects the instance's rules.
-func redactionChange(f api.Field[RedactionView]) (**redact.Rules, error) {
+func redactionChange(f adminapi.Field[RedactionView]) (**redact.Rules, error) {
 	if !f.Given {
 		return nil, nil
 	}
@@ -101,9 +101,9 @@ func validateRedaction(param string, rules *redact.Rules) error {
 	if rules == nil {
 		return nil
 	}
-	var problems []api.Problem
+	var problems []adminapi.Problem
 	for _, p := range rules.Check() {
-		told := api.Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
+		told := adminapi.Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
 		if p.Unknown != "" {
 			told.Suggestion = spelling.Closest(p.Unknown, redact.Names())
 		}
@@ -112,7 +112,7 @@ func validateRedaction(param string, rules *redact.Rules) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return api.InvalidAll(problems)
+	return adminapi.InvalidAll(problems)
 }
 
 func (v *RedactionView) rules() *redact.Rules {

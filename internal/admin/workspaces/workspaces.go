@@ -30,19 +30,19 @@ type WorkspaceView struct {
 
 func (a *handlers) registerWorkspaces() {
 	tags := []string{"workspaces"}
-	api.Register(a.Server, api.SignedIn, huma.Operation{
+	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "create-workspace", Method: http.MethodPost, Path: "/workspaces", Tags: tags,
 		Summary: "Create a workspace", DefaultStatus: http.StatusCreated,
 	}, a.createWorkspace)
-	api.Register(a.Server, account.ReadWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-workspace", Method: http.MethodGet, Path: "/workspace", Tags: tags,
 		Summary: "Get the workspace and its settings",
 	}, a.getWorkspace)
-	api.Register(a.Server, account.ManageWorkspace, huma.Operation{
+	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "update-workspace", Method: http.MethodPatch, Path: "/workspace", Tags: tags,
 		Summary: "Change the settings of the workspace", Description: "Only operators can raise or remove the budget.",
 	}, a.updateWorkspace)
-	api.Register(a.Server, account.ManageInstance, huma.Operation{
+	adminapi.Register(a.Server, account.ManageInstance, huma.Operation{
 		OperationID: "set-workspace-budget", Method: http.MethodPut, Path: "/instance/workspaces/{id}/budget", Tags: []string{"settings"},
 		Summary: "Set or remove the budget of a workspace",
 	}, a.setWorkspaceBudget)
@@ -54,7 +54,7 @@ type createWorkspaceInput struct {
 	}
 }
 
-func (a *handlers) createWorkspace(ctx context.Context, c *api.Call, in *createWorkspaceInput) (*api.Output[WorkspaceView], error) {
+func (a *handlers) createWorkspace(ctx context.Context, c *adminapi.Call, in *createWorkspaceInput) (*adminapi.Output[WorkspaceView], error) {
 	by := account.Actor{AccountID: c.Account.ID}
 	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
 	if err != nil {
@@ -69,10 +69,10 @@ func (a *handlers) createWorkspace(ctx context.Context, c *api.Call, in *createW
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(workspaceView(made, nil)), nil
+	return adminapi.Respond(workspaceView(made, nil)), nil
 }
 
-func (a *handlers) getWorkspace(ctx context.Context, c *api.Call, _ *struct{}) (*api.Output[WorkspaceView], error) {
+func (a *handlers) getWorkspace(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceView], error) {
 	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
@@ -80,27 +80,27 @@ func (a *handlers) getWorkspace(ctx context.Context, c *api.Call, _ *struct{}) (
 	return a.workspaceAnswer(ctx, w)
 }
 
-func (a *handlers) workspaceAnswer(ctx context.Context, w account.Workspace) (*api.Output[WorkspaceView], error) {
+func (a *handlers) workspaceAnswer(ctx context.Context, w account.Workspace) (*adminapi.Output[WorkspaceView], error) {
 	use, err := a.Spending.BudgetUse(ctx, w.ID)
 	if err != nil {
 		return nil, err
 	}
-	return api.Respond(workspaceView(w, spending.UseViewOf(use, w.ID, w.Budget))), nil
+	return adminapi.Respond(workspaceView(w, spending.UseViewOf(use, w.ID, w.Budget))), nil
 }
 
 type updateWorkspaceInput struct {
 	Body struct {
-		Name             *string                        `json:"name,omitempty" minLength:"1" maxLength:"100"`
-		DefaultModel     api.Field[string]              `json:"default_model,omitzero" maxLength:"200"`
-		LogBodies        *bool                          `json:"log_bodies,omitempty"`
-		EntryRetentionMS api.Field[int64]               `json:"entry_retention_ms,omitzero"`
-		BodyRetentionMS  api.Field[int64]               `json:"body_retention_ms,omitzero"`
-		Redaction        api.Field[RedactionView]       `json:"redaction,omitzero" doc:"null to use the instance's rules. Empty lists disable redaction."`
-		Budget           api.Field[spending.BudgetView] `json:"budget,omitzero"`
+		Name             *string                             `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		DefaultModel     adminapi.Field[string]              `json:"default_model,omitzero" maxLength:"200"`
+		LogBodies        *bool                               `json:"log_bodies,omitempty"`
+		EntryRetentionMS adminapi.Field[int64]               `json:"entry_retention_ms,omitzero"`
+		BodyRetentionMS  adminapi.Field[int64]               `json:"body_retention_ms,omitzero"`
+		Redaction        adminapi.Field[RedactionView]       `json:"redaction,omitzero" doc:"null to use the instance's rules. Empty lists disable redaction."`
+		Budget           adminapi.Field[spending.BudgetView] `json:"budget,omitzero"`
 	}
 }
 
-func (a *handlers) updateWorkspace(ctx context.Context, c *api.Call, in *updateWorkspaceInput) (*api.Output[WorkspaceView], error) {
+func (a *handlers) updateWorkspace(ctx context.Context, c *adminapi.Call, in *updateWorkspaceInput) (*adminapi.Output[WorkspaceView], error) {
 	b := &in.Body
 	change := account.WorkspaceChange{
 		Name: b.Name, DefaultModel: b.DefaultModel.OrZero(), LogBodies: b.LogBodies, Budget: spending.Change(b.Budget),
@@ -134,23 +134,23 @@ func (a *handlers) validateModel(param string, name *string) error {
 	if known {
 		return nil
 	}
-	p := api.Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", *name)}
+	p := adminapi.Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", *name)}
 	if len(near) > 0 {
 		p.Suggestion = near[0]
 	}
-	return api.InvalidAll([]api.Problem{p}).With("suggestions", near)
+	return adminapi.InvalidAll([]adminapi.Problem{p}).With("suggestions", near)
 }
 
 // maxRetention prevents an overflow of time.Duration.
 const maxRetention = 100 * 365 * 24 * time.Hour
 
-func retention(param string, f api.Field[int64]) (*time.Duration, error) {
+func retention(param string, f adminapi.Field[int64]) (*time.Duration, error) {
 	ms := f.OrZero()
 	if ms == nil {
 		return nil, nil
 	}
 	if *ms < 0 || *ms > maxRetention.Milliseconds() {
-		return nil, api.Invalid("body", param, "must be between 0 and 100 years; use null for the instance's retention")
+		return nil, adminapi.Invalid("body", param, "must be between 0 and 100 years; use null for the instance's retention")
 	}
 	return new(time.Duration(*ms) * time.Millisecond), nil
 }
@@ -158,13 +158,13 @@ func retention(param string, f api.Field[int64]) (*time.Duration, error) {
 type workspaceBudgetInput struct {
 	ID   string `path:"id" maxLength:"64" doc:"Workspace ID."`
 	Body struct {
-		Budget api.Field[spending.BudgetView] `json:"budget,omitzero" doc:"Required. null removes the budget."`
+		Budget adminapi.Field[spending.BudgetView] `json:"budget,omitzero" doc:"Required. null removes the budget."`
 	}
 }
 
-func (a *handlers) setWorkspaceBudget(ctx context.Context, c *api.Call, in *workspaceBudgetInput) (*api.Output[WorkspaceView], error) {
+func (a *handlers) setWorkspaceBudget(ctx context.Context, c *adminapi.Call, in *workspaceBudgetInput) (*adminapi.Output[WorkspaceView], error) {
 	if !in.Body.Budget.Given {
-		return nil, api.Invalid("body", "budget", "is required; use null to remove the budget")
+		return nil, adminapi.Invalid("body", "budget", "is required; use null to remove the budget")
 	}
 	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, in.ID, account.WorkspaceChange{Budget: spending.Change(in.Body.Budget)})
 	if err != nil {
@@ -175,8 +175,8 @@ func (a *handlers) setWorkspaceBudget(ctx context.Context, c *api.Call, in *work
 
 func workspaceView(w account.Workspace, use *spending.BudgetUseView) WorkspaceView {
 	return WorkspaceView{
-		ID: w.ID, Name: w.Name, DefaultModel: api.NonEmpty(w.DefaultModel), PinnedEmbedding: api.NonEmpty(w.PinnedEmbed), LogBodies: w.LogBodies,
-		EntryRetentionMS: api.Millis(w.EntryRetention), BodyRetentionMS: api.Millis(w.BodyRetention),
+		ID: w.ID, Name: w.Name, DefaultModel: adminapi.NonEmpty(w.DefaultModel), PinnedEmbedding: adminapi.NonEmpty(w.PinnedEmbed), LogBodies: w.LogBodies,
+		EntryRetentionMS: adminapi.Millis(w.EntryRetention), BodyRetentionMS: adminapi.Millis(w.BodyRetention),
 		Redaction: redactionView(w.Redaction),
 		Budget:    spending.ViewOf(w.Budget), BudgetUse: use, CreatedAt: w.CreatedAt.UTC(),
 	}
