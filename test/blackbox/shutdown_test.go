@@ -73,7 +73,7 @@ func TestASecondSignalEndsWithoutDraining(t *testing.T) {
 				return false
 			}
 		})
-		if code := g.ExitCode(t); code != 130 || !strings.Contains(g.Log(), "interrupted again: ended at once") {
+		if code := g.ExitCode(t); code != 130 || !strings.Contains(g.Log(), "interrupted again: exiting immediately") {
 			t.Errorf("after %v it ended with %d", signal, code)
 		}
 	}

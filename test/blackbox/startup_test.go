@@ -115,7 +115,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	}
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "list"}} {
 		_, stderr, code := harness.CLI(t, harness.Options{DataDir: g.DataDir}, args...)
-		if code != 1 || !strings.Contains(stderr, "another master key") || !strings.Contains(stderr, "fix: put master.key from the backup") {
+		if code != 1 || !strings.Contains(stderr, "another master key") || !strings.Contains(stderr, "fix: restore master.key from a backup") {
 			t.Errorf("%v without the master key ended with %d\n%s", args, code, stderr)
 		}
 	}
