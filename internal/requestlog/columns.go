@@ -23,6 +23,7 @@ type Filter struct {
 	Policy      []string
 	Key         []string
 	Tag         []string // "name=value", or "name" for any value
+	Finish      []string
 	Session     []string
 	User        []string
 	Stream      *bool
@@ -119,6 +120,10 @@ var columns = []Column{
 	{
 		Name: "key", Label: "key", Help: "Key IDs.", Stored: "key_id", Rank: 7,
 		terms: func(f *Filter) *[]string { return &f.Key }, text: func(e *Entry) string { return e.KeyID },
+	},
+	{
+		Name: "finish", Label: "finish reason", Help: "Finish reasons.", Example: "length", Stored: "finish",
+		terms: func(f *Filter) *[]string { return &f.Finish }, text: func(e *Entry) string { return e.Finish },
 	},
 	{
 		Name: "session", Label: "session", Help: "Session IDs.", Example: "session id", Stored: "session", Rank: 2, Partial: true,

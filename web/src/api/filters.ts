@@ -11,6 +11,7 @@ export const filterDefinitions = [
   { name: "provider", label: "provider", list: true, example: "" },
   { name: "policy", label: "policy", list: true, example: "" },
   { name: "key", label: "key", list: true, example: "" },
+  { name: "finish", label: "finish reason", list: true, example: "length" },
   { name: "session", label: "session", list: true, example: "session id" },
   { name: "user", label: "user", list: true, example: "end user" },
   { name: "stream", label: "stream", list: false, example: "" },

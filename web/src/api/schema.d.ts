@@ -4051,6 +4051,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5283,6 +5285,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5372,6 +5376,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5460,6 +5466,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5544,6 +5552,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5682,6 +5692,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5768,6 +5780,8 @@ export interface operations {
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
+                /** @description Finish reasons. */
+                finish?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
