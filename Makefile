@@ -74,7 +74,7 @@ fmt-check: $(LINT)
 vet:
 	$(GO) vet ./... ./test/...
 
-# Garbage collection is half of the cost of linting; a larger heap avoids most of it.
+# Garbage collection is half of the cost of linting; a larger heap avoids most collections.
 lint: $(LINT) ## run the linters
 	GOGC=400 GOMEMLIMIT=4GiB $(LINT) run ./... ./test/...
 
