@@ -141,7 +141,7 @@ func earlyError(ctx context.Context) error {
 	defer stream.Close()
 	for stream.Next() {
 	}
-	_, err := told(stream.Err(), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+	_, err := wantError(stream.Err(), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 	return err
 }
 
