@@ -49,7 +49,8 @@ test: ## run everything that CI runs
 	@scripts/lanes.sh browser 'sdk deploy-check'
 
 fetch: # download the modules and packages of later steps
-	$(GO) mod download
+	GOWORK=off $(GO) mod download
+	cd test && GOWORK=off $(GO) mod download
 	test/sdk/setup.sh
 	cd test/browser && . ./setup.sh
 

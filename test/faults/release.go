@@ -29,7 +29,7 @@ func release(t *testing.T, size Size) string {
 		t.Error("go.mod replaces modules")
 	}
 	// Nothing may be fetched, and go.mod and go.sum must say it all.
-	offline := []string{"GOPROXY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
+	offline := []string{"GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
 	packages := strings.Fields(goTool(t, root, offline, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/fairlead"))
 	if len(packages) < 50 {
 		t.Errorf("only %d packages are listed", len(packages))
@@ -38,7 +38,7 @@ func release(t *testing.T, size Size) string {
 	if size == Fast {
 		return figure
 	}
-	goTool(t, root, nil, "mod", "download") // verifying reads modules that no build needs, and a new machine has not
+	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verifying reads modules that no build needs, and a new machine has not
 	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
 		t.Errorf("go mod verify: %s", out)
 	}
