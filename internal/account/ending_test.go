@@ -105,7 +105,7 @@ func FuzzParseEnding(f *testing.F) {
 		}
 		text, err := e.Message()
 		if err != nil {
-			t.Skip("a year that JSON cannot hold is no time of a key")
+			t.Skip("JSON cannot represent this year; another time is drawn")
 		}
 		again, err := ParseEnding(text)
 		if err != nil || strings.ToValidUTF8(again.KeyID, "") != strings.ToValidUTF8(e.KeyID, "") || !again.Before.Equal(e.Before) {

@@ -17,10 +17,10 @@ import (
 func TestSessionDescribesAccountAndServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var nobody accounts.SessionView
-	s.call("GET", "/session", "").want(200).into(&nobody)
-	if nobody.Account != nil || len(nobody.Workspaces) != 0 || nobody.Server.Version != "1.2.3" {
-		t.Errorf("%+v", nobody)
+	var anonymous accounts.SessionView
+	s.call("GET", "/session", "").want(200).into(&anonymous)
+	if anonymous.Account != nil || len(anonymous.Workspaces) != 0 || anonymous.Server.Version != "1.2.3" {
+		t.Errorf("%+v", anonymous)
 	}
 	var over accounts.SessionView
 	s.call("GET", "/session", "", header("Cookie", "fairlead_session=over")).want(200).into(&over)

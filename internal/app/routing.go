@@ -176,8 +176,8 @@ func (k *keeper) keep(ctx context.Context, e *requestlog.Entry) error {
 	return nil
 }
 
-// instancePolicies reads the policies of a configuration. Those of the configuration in force were checked when it came
-// into force: what they name may be gone since, switched off or without a credential, and is no reason to refuse a fleet.
+// instancePolicies reads the policies of a configuration. Policies of the active configuration were checked when it was
+// loaded: names that have disappeared since do not make a provider set invalid.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.World()
 	w.AllowUnknown = a.fleet.Load() != nil && loaded == a.loaded()

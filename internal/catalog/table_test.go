@@ -69,7 +69,7 @@ func TestModelsArePlausible(t *testing.T) {
 func TestPricesArePlausible(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
-	dearest := money.PerMillion(700)
+	maxPrice := money.PerMillion(700)
 	for _, o := range c.offers {
 		p := o.Price
 		if p == nil {
@@ -85,7 +85,7 @@ func TestPricesArePlausible(t *testing.T) {
 		check(p.Source != "", "has a source")
 		check(local || len(p.AsOf) == len("2026-01-01"), "has a date")
 		check(local == (p.Input == 0) || m.Op == llm.Moderate, "only local models and moderation are free")
-		check(p.Input <= dearest && p.Output <= dearest, "is plausible")
+		check(p.Input <= maxPrice && p.Output <= maxPrice, "is plausible")
 		check(m.Op != llm.Chat || local || p.Output >= p.Input/2, "output is not much cheaper than input")
 		check(m.Op != llm.Chat || p.Output <= 15*p.Input, "output does not cost much more than input")
 		check(m.Op == llm.Chat || p.Output == 0, "embeddings and moderations have no output")

@@ -174,7 +174,7 @@ func (c *Console) Coloured(o *Options) bool {
 	return c.Terminal && !o.noColor && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
 
-// Infof tells what is going on, unless nobody wants to know.
+// Infof prints progress information unless it is disabled.
 func (c *Console) Infof(o *Options, format string, args ...any) {
 	if !o.Quiet {
 		fmt.Fprintf(c.Err, format+"\n", args...)

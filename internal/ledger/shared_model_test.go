@@ -284,14 +284,14 @@ func (m *sharedModel) deliverOf(n *node) {
 
 func (m *sharedModel) wait(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is away: windows that nobody shares begin with a share each")
+		t.Skip("this step does not apply without Redis: new windows start with the local share; another is drawn")
 	}
 	m.now = m.now.Add(time.Duration(rapid.Int64Range(0, 30*3600).Draw(t, "seconds")) * time.Second)
 }
 
 func (m *sharedModel) edit(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is away: shares are of what was")
+		t.Skip("this step does not apply without Redis: shares depend on the earlier balance; another is drawn")
 	}
 	i := rapid.IntRange(0, 2).Draw(t, "budget")
 	m.budgets[i].Amount = money.Amount(rapid.Int64Range(0, 300).Draw(t, "new amount"))

@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "write what the commands print into test
 // Noon is the time in all tests.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// Lab is a data directory and the console of somebody who works on it.
+// Lab is a data directory with a console for running commands on it.
 type Lab struct {
 	T       *testing.T
 	Dir     string

@@ -99,7 +99,7 @@ func Failed() requestlog.Entry {
 	}
 }
 
-// Unpriced is a request whose cost nobody knows, and free one that cost nothing.
+// Unpriced returns an entry of a request with unknown cost.
 func Unpriced() requestlog.Entry {
 	at := Noon.Add(-5 * time.Minute)
 	return requestlog.Entry{

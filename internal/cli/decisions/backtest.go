@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// backtestFlags say which requests are decided anew, and by what.
+// backtestFlags select the requests to re-run and the policies to use.
 type backtestFlags struct {
 	since, until string
 	policies     string
@@ -25,7 +25,7 @@ type backtestFlags struct {
 	all, ready   bool
 }
 
-// backtestSpan is how far back a backtest goes when nobody says.
+// backtestSpan is the default time range of a backtest.
 const backtestSpan = "7d"
 
 // NewBacktest returns the command "backtest".

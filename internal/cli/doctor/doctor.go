@@ -40,7 +40,7 @@ type finding struct {
 type doctor struct {
 	console  *cli.Console
 	options  *cli.Options
-	public   *url.URL      // where clients find the server; nil when nobody says
+	public   *url.URL      // where clients find the server; nil if unknown
 	patience time.Duration // with the first words of a stream
 	loaded   *config.Loaded
 }
