@@ -35,7 +35,6 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/memory"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
@@ -46,6 +45,7 @@ import (
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/signals"
+	"fairlead/internal/simulator"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/telemetry"
@@ -115,7 +115,7 @@ type App struct {
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
-	simulator               *mockprovider.Simulator
+	simulator               *simulator.Simulator
 	setupCode               string
 	devToken                string
 
@@ -338,7 +338,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.feed = requestlog.NewFeed()
 	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
-	a.simulator = mockprovider.NewSimulator(mockprovider.Options{Latency: 1})
+	a.simulator = simulator.NewSimulator(simulator.Options{Latency: 1})
 	if c.Detect {
 		a.local = providerset.FindLocal(ctx)
 	}

@@ -112,10 +112,13 @@ var layers = [][]string{
 		"internal/ingress",
 		"internal/config",
 		"internal/telemetry",
-		"internal/mockprovider",
+		"internal/simulator",
 		"internal/promptcache",
 		"internal/feedback",
 		"internal/policystore",
+	},
+	{
+		"internal/simulator/*",
 	},
 	{
 		"internal/provider/*",
@@ -212,6 +215,8 @@ var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/ran
 
 // testOnly are packages that exist for tests: only tests and each other may import them.
 var testOnly = []string{
+	"internal/mockprovider",
+	"internal/simulator/simtest",
 	"internal/store/storetest",
 	"internal/store/pgtest",
 	"internal/provider/providertest",

@@ -19,12 +19,12 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
+	"fairlead/internal/simulator"
 	"fairlead/internal/store"
 	"fairlead/internal/vault"
 )
@@ -121,7 +121,7 @@ type Fleet struct {
 func (i *Instance) Fleet(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Fleet, error) {
 	a := &App{
 		options: Options{Env: env}, version: version, log: log, db: i.Store, vault: i.vault,
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}),
+		simulator: simulator.NewSimulator(simulator.Options{}),
 	}
 	if i.Config.Detect {
 		a.local = providerset.FindLocal(ctx)

@@ -12,7 +12,6 @@ import (
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
@@ -22,6 +21,7 @@ import (
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator"
 )
 
 // Routing is what a server with this configuration, environment and store would decide by. What a running one has seen of
@@ -36,7 +36,7 @@ type Routing struct {
 func (i *Instance) Routing(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Routing, error) {
 	a := &App{
 		options: Options{Env: env}, version: version, log: log, db: i.Store, vault: i.vault, accounts: i.Accounts,
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}),
+		simulator: simulator.NewSimulator(simulator.Options{}),
 	}
 	a.config.Store(i.loaded)
 	if i.Config.Detect {

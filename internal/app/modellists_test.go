@@ -9,9 +9,9 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
+	"fairlead/internal/simulator"
 )
 
 func TestModelListsAreBounded(t *testing.T) {
@@ -71,7 +71,7 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 	b := providerset.Builder{
 		Config: c, Env: func(string) string { return "" },
 		Listed:    map[string][]string{"house": {"one-2026", "two"}, "openai": {"gpt-4.1", "gpt-4.1-2025-04-14", "gpt-99"}, "other": {"three"}},
-		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}
 	f, err := b.Assemble()
 	if err != nil {
@@ -101,7 +101,7 @@ func TestProvidersWithoutModelsAreReported(t *testing.T) {
 	}
 	f, err := providerset.Builder{
 		Config: c, Env: func(string) string { return "" },
-		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/providerset"
+	"fairlead/internal/simulator"
 )
 
 // loadText reads a configuration file with this text.
@@ -47,7 +47,7 @@ func TestPoliciesMayNameWhatExists(t *testing.T) {
 		no   []string
 	}{
 		"models":    {w.Models, []string{"our-model", "spare-model", "gpt-4.1"}, []string{"ours", "nobody"}},
-		"providers": {w.Providers, []string{"house", "spare", "openai", "anthropic"}, []string{mockprovider.Provider, "nobody"}},
+		"providers": {w.Providers, []string{"house", "spare", "openai", "anthropic"}, []string{simulator.Provider, "nobody"}},
 		"targets":   {w.Targets, []string{"house/our-model", "spare/spare-model", "openai/gpt-4.1"}, []string{"house/gpt-4.1"}},
 		"tags":      {w.Tags, []string{"inside", "zdr", "collects", "local", "simulated", "open_weights"}, []string{"outside"}},
 	} {
@@ -160,7 +160,7 @@ func TestPoliciesInForceOutliveWhatTheyName(t *testing.T) {
 func assembled(t *testing.T, c config.Config) *providerset.Set {
 	t.Helper()
 	set, err := providerset.Builder{
-		Config: c, Env: func(string) string { return "" }, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Config: c, Env: func(string) string { return "" }, Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,10 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/simulator"
+	"fairlead/internal/simulator/inprocess"
 )
 
 // sampleWorkers is how many sample requests are under way at a time: enough to be quick, few enough to leave room.
@@ -36,12 +37,12 @@ func (s sampler) Send(ctx context.Context, workspaceID string, told func(done, t
 	if err != nil {
 		return err
 	}
-	return sendAll(ctx, mockprovider.Traffic(), func(ctx context.Context, one mockprovider.Sample) error { return s.send(ctx, &workspace, one) }, told)
+	return sendAll(ctx, simulator.Traffic(), func(ctx context.Context, one simulator.Sample) error { return s.send(ctx, &workspace, one) }, told)
 }
 
 // sendAll sends samples, a few at a time, and tells one call at a time how many are done. It ends early with ctx, or with
 // the first error.
-func sendAll(ctx context.Context, samples []mockprovider.Sample, send func(context.Context, mockprovider.Sample) error, told func(done, total int)) error {
+func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.Context, simulator.Sample) error, told func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0
 	told(0, len(samples))
@@ -66,7 +67,7 @@ func sendAll(ctx context.Context, samples []mockprovider.Sample, send func(conte
 }
 
 // send makes one call and reads its answer; what the answer says does not matter here.
-func (s sampler) send(ctx context.Context, workspace *account.Workspace, one mockprovider.Sample) error {
+func (s sampler) send(ctx context.Context, workspace *account.Workspace, one simulator.Sample) error {
 	call, leave := context.WithCancel(ctx)
 	defer leave()
 	req, err := http.NewRequestWithContext(call, http.MethodPost, "http://gateway.invalid"+gateway.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
@@ -81,7 +82,7 @@ func (s sampler) send(ctx context.Context, workspace *account.Workspace, one moc
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.app.gateway.ServeSample(w, r, workspace, one.Endpoint, one.Models)
 	})
-	resp, err := mockprovider.Transport(serve).RoundTrip(req)
+	resp, err := inprocess.Transport(serve).RoundTrip(req)
 	if err != nil {
 		return err
 	}

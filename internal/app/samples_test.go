@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/admin/overview"
-	"fairlead/internal/mockprovider"
+	"fairlead/internal/simulator"
 	"fairlead/internal/store"
 )
 
@@ -19,7 +19,7 @@ func TestSamplesAreSentAFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []int
 		began := time.Now()
-		err := sendAll(t.Context(), make([]mockprovider.Sample, 13), func(context.Context, mockprovider.Sample) error {
+		err := sendAll(t.Context(), make([]simulator.Sample, 13), func(context.Context, simulator.Sample) error {
 			time.Sleep(time.Second)
 			return nil
 		}, func(done, total int) {
@@ -49,7 +49,7 @@ func TestSamplesEndWithTheirCallerOrTheFirstError(t *testing.T) {
 	} {
 		ctx, leave := context.WithCancel(t.Context())
 		sent := 0
-		err := sendAll(ctx, make([]mockprovider.Sample, 1000), func(ctx context.Context, _ mockprovider.Sample) error {
+		err := sendAll(ctx, make([]simulator.Sample, 1000), func(ctx context.Context, _ simulator.Sample) error {
 			return test.send(ctx, leave)
 		}, func(done, _ int) { sent = done })
 		leave()

@@ -31,6 +31,7 @@ import (
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator/inprocess"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
@@ -171,7 +172,7 @@ func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provide
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
 		})
 	if k.inside {
-		p.Transport = mockprovider.Transport(mock)
+		p.Transport = inprocess.Transport(mock)
 	}
 	return p
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/provider/bedrock"
@@ -18,6 +17,7 @@ import (
 	"fairlead/internal/provider/gemini"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator/inprocess"
 )
 
 // providerFormat is a wire format of a provider with one event for each text, and a valid and a malformed next event.
@@ -116,7 +116,7 @@ func newFormatKit(t *testing.T, f providerFormat, streams map[string]string) *ki
 		large.Provider = name
 		p := f.new(provider.Settings{Name: name, BaseURL: "http://" + name + ".invalid", Targets: []*provider.Target{large}})
 		p.Credentials = []provider.Credential{{ID: name, Secret: "none"}}
-		p.Transport = mockprovider.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.Transport = inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.media)
 			_, _ = io.WriteString(w, stream)
 		}))

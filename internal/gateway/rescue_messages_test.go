@@ -10,11 +10,11 @@ import (
 	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator/inprocess"
 )
 
 // script is a provider of the messages format that sends given events, and then drops the connection unless they end with message_stop.
@@ -78,7 +78,7 @@ func newMessagesKit(t *testing.T, alpha, beta *script, prefills bool) *kit {
 			large.Model.Abilities |= llm.Prefill
 		}
 		p := anthropic.Plain(name, name).New(provider.Settings{BaseURL: "http://" + name + ".invalid/v1", Targets: []*provider.Target{large}})
-		p.Transport = mockprovider.Transport(s)
+		p.Transport = inprocess.Transport(s)
 		all = append(all, p)
 	}
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), all, nil)

@@ -11,36 +11,37 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator"
+	"fairlead/internal/simulator/inprocess"
 )
 
 // simulated returns a gateway in front of a simulator without delays and of a provider that must not be called.
 func simulated(t *testing.T) *kit {
 	t.Helper()
 	k := newKit(t)
-	sim := mockprovider.NewSimulator(mockprovider.Options{})
+	sim := simulator.NewSimulator(simulator.Options{})
 	models := sim.Models()
 	var targets []*provider.Target
 	for i, o := range sim.Offers() {
-		targets = append(targets, &provider.Target{Provider: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price, Simulated: true, FirstToken: 10 * time.Second})
+		targets = append(targets, &provider.Target{Provider: simulator.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price, Simulated: true, FirstToken: 10 * time.Second})
 	}
 	p := compatible.New(
-		compatible.Row{Name: mockprovider.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
+		compatible.Row{Name: simulator.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
 		provider.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
 	)
-	p.Simulated, p.Transport = true, mockprovider.Transport(sim)
+	p.Simulated, p.Transport = true, inprocess.Transport(sim)
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p}, nil)
 	k.gateway.Update(k.settings, k.snapshot)
 	return k
 }
 
 // sample sends one sample and returns its entry.
-func (k *kit) sample(one mockprovider.Sample, workspace *account.Workspace) *requestlog.Entry {
+func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *requestlog.Entry {
 	k.Helper()
 	ctx, leave := context.WithCancel(k.Context())
 	defer leave()
@@ -52,7 +53,7 @@ func (k *kit) sample(one mockprovider.Sample, workspace *account.Workspace) *req
 	for name, value := range one.Header {
 		req.Header.Set(name, value)
 	}
-	resp, err := mockprovider.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.gateway.ServeSample(w, r, workspace, one.Endpoint, one.Models)
 	})).RoundTrip(req)
 	if err != nil {
@@ -78,7 +79,7 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 			seen[what]++
 		}
 	}
-	samples := mockprovider.Traffic()
+	samples := simulator.Traffic()
 	for _, one := range samples {
 		e := k.sample(one, broke)
 		if !e.Simulated || e.KeyID != requestlog.SampleKey || e.WorkspaceID != "ws_1" {
@@ -123,7 +124,7 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 func TestSampleTrafficUsesOnlyItsModels(t *testing.T) {
 	t.Parallel()
 	k := simulated(t)
-	one := mockprovider.Traffic()[0]
+	one := simulator.Traffic()[0]
 	one.Models = []string{"sim-nano"}
 	one.Body = bytes.Replace(one.Body, []byte(`"auto"`), []byte(`"sim-large"`), 1)
 	e := k.sample(one, &account.Workspace{ID: "ws_1"})

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+
+	"fairlead/internal/simulator/inprocess"
+	"fairlead/internal/simulator/openai"
 )
 
 // Behaviour is what the mock does with one call. The zero value answers like OpenAI: "Hello from MODEL." Fields combine:
@@ -61,14 +65,14 @@ func (b Behaviour) serve(w http.ResponseWriter, r *http.Request, call *Call) boo
 		b.Handler.ServeHTTP(w, r)
 		return r.Context().Err() == nil
 	case b.Silent:
-		stall(r.Context())
+		<-r.Context().Done()
 		return false
 	case b.Reset:
-		reset(w)
+		inprocess.Reset(w)
 		return true
 	}
 	streams := call.Stream && b.Status < http.StatusBadRequest && b.Body == nil
-	w.Header().Set("Content-Type", contentType(streams))
+	w.Header().Set("Content-Type", openai.ContentType(streams))
 	for name, value := range b.Header {
 		w.Header().Set(name, value)
 	}
@@ -99,7 +103,7 @@ func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bo
 			panic(http.ErrAbortHandler)
 		}
 		if b.SilentAfter > 0 && i == b.SilentAfter {
-			stall(r.Context())
+			<-r.Context().Done()
 			return false
 		}
 		if b.Gate != nil {
@@ -172,17 +176,17 @@ func (b Behaviour) chunks(call *Call) []string {
 	if forPrompts(call.Path) {
 		return b.promptChunks(call)
 	}
-	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
-	a.choices = []choice{{text: b.text(call), finish: "stop"}}
+	a := openai.Response{ID: fmt.Sprintf("chatcmpl-mock%d", call.Number), Created: 1_790_000_000, Model: b.model(call)}
+	a.Choices = []openai.Choice{{Text: b.text(call), Finish: "stop"}}
 	events := []string{}
-	for _, part := range a.parts() {
-		events = append(events, string(encode(a.chunk(part))))
+	for _, part := range a.Deltas() {
+		events = append(events, string(openai.Encode(a.Chunk(part))))
 	}
 	if used := b.usage(); call.usage && used != nil {
-		events = append(events, string(encode(struct {
-			chunk
+		events = append(events, string(openai.Encode(struct {
+			openai.Chunk
 			Usage json.RawMessage `json:"usage"`
-		}{a.chunk(), used})))
+		}{a.Chunk(), used})))
 	}
 	return events
 }
@@ -192,85 +196,90 @@ func (b Behaviour) body(call *Call) []byte {
 	case b.Body != nil:
 		return b.Body
 	case b.Status >= http.StatusBadRequest:
-		return encode(map[string]any{"error": apiError{Message: fmt.Sprintf("mock failure %d", b.Status), Type: "mock_error"}})
+		return openai.Encode(map[string]any{"error": openai.Error{Message: fmt.Sprintf("mock failure %d", b.Status), Type: "mock_error"}})
 	case strings.HasSuffix(call.Path, "/embeddings"):
 		return b.embeddings(call)
 	case strings.HasSuffix(call.Path, "/moderations"):
 		return b.moderations(call)
 	case forPrompts(call.Path):
-		return encode(struct {
-			promptAnswer
+		return openai.Encode(struct {
+			openai.TextCompletion
 			Usage json.RawMessage `json:"usage,omitempty"`
-		}{b.prompted(call).promptAnswer(), b.usage()})
+		}{b.prompted(call).TextCompletion(), b.usage()})
 	}
-	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
-	a.choices = []choice{{text: b.text(call), finish: "stop"}}
-	return encode(struct {
-		completion
+	a := openai.Response{ID: fmt.Sprintf("chatcmpl-mock%d", call.Number), Created: 1_790_000_000, Model: b.model(call)}
+	a.Choices = []openai.Choice{{Text: b.text(call), Finish: "stop"}}
+	return openai.Encode(struct {
+		openai.Completion
 		Usage json.RawMessage `json:"usage,omitempty"`
-	}{a.completion(), b.usage()})
+	}{a.Completion(), b.usage()})
 }
 
 // embeddings answers each input with the same short vector.
 func (b Behaviour) embeddings(call *Call) []byte {
-	var q embedRequest
-	_ = json.Unmarshal(call.Body, &q)
-	inputs, err := readInputs(q.Input)
-	if err != nil {
-		inputs = make([]embedInput, 1)
+	var q struct {
+		Input          json.RawMessage `json:"input"`
+		EncodingFormat string          `json:"encoding_format"`
 	}
-	data := []embedding{}
+	_ = json.Unmarshal(call.Body, &q)
+	inputs, err := openai.ParseInputs(q.Input)
+	if err != nil {
+		inputs = make([]openai.Input, 1)
+	}
+	data := []openai.Embedding{}
 	for i := range inputs {
 		var value any = []float32{0.6, 0.8}
 		if q.EncodingFormat == "base64" {
-			value = packed([]float32{0.6, 0.8})
+			value = openai.EncodeVector([]float32{0.6, 0.8})
 		}
-		data = append(data, embedding{Object: "embedding", Index: i, Embedding: value})
+		data = append(data, openai.Embedding{Object: "embedding", Index: i, Embedding: value})
 	}
 	answer := map[string]any{"object": "list", "model": b.model(call), "data": data}
 	if used := b.usage(); used != nil {
 		answer["usage"] = used
 	}
-	return encode(answer)
+	return openai.Encode(answer)
 }
 
 // prompted is the answer to a bare prompt.
-func (b Behaviour) prompted(call *Call) answer {
-	return answer{
-		id: promptID(call.Number), created: 1_790_000_000, model: b.model(call),
-		choices: []choice{{text: b.text(call), finish: "stop"}},
+func (b Behaviour) prompted(call *Call) openai.Response {
+	return openai.Response{
+		ID: promptID(call.Number), Created: 1_790_000_000, Model: b.model(call),
+		Choices: []openai.Choice{{Text: b.text(call), Finish: "stop"}},
 	}
 }
 
 func (b Behaviour) promptChunks(call *Call) []string {
 	a := b.prompted(call)
-	events := a.promptEvents()
+	events := a.TextEvents()
 	if used := b.usage(); call.usage && used != nil {
-		events = append(events, string(encode(struct {
-			promptAnswer
+		events = append(events, string(openai.Encode(struct {
+			openai.TextCompletion
 			Usage json.RawMessage `json:"usage"`
-		}{a.promptChunk(), used})))
+		}{a.TextChunk(), used})))
 	}
 	return events
 }
 
 // moderations finds nothing wrong with any input, and tells no usage, as OpenAI does, unless it is scripted.
 func (b Behaviour) moderations(call *Call) []byte {
-	var q moderationRequest
-	_ = json.Unmarshal(call.Body, &q)
-	inputs, err := readModerated(q.Input)
-	if err != nil {
-		inputs = make([]content, 1)
+	var q struct {
+		Input json.RawMessage `json:"input"`
 	}
-	results := []moderationResult{}
+	_ = json.Unmarshal(call.Body, &q)
+	inputs, err := openai.ParseModerationInputs(q.Input)
+	if err != nil {
+		inputs = make([]openai.Content, 1)
+	}
+	results := []openai.ModerationResult{}
 	for range inputs {
-		results = append(results, judge(content{}))
+		results = append(results, openai.Moderate(openai.Content{}))
 	}
 	answer := map[string]any{"id": fmt.Sprintf("modr-mock%d", call.Number), "model": b.model(call), "results": results}
 	if used := b.usage(); b.Usage != "" && used != nil {
 		answer["usage"] = used
 	}
-	return encode(answer)
+	return openai.Encode(answer)
 }
 
 func (b Behaviour) model(call *Call) string {
@@ -283,7 +292,7 @@ func (b Behaviour) model(call *Call) string {
 func (b Behaviour) text(call *Call) []string {
 	switch {
 	case b.Echo:
-		return []string{string(encode(map[string]any{"path": call.Path, "header": call.Header, "body": string(call.Body)}))}
+		return []string{string(openai.Encode(map[string]any{"path": call.Path, "header": call.Header, "body": string(call.Body)}))}
 	case b.Text != nil:
 		return b.Text
 	}
@@ -299,3 +308,11 @@ func (b Behaviour) usage() json.RawMessage {
 	}
 	return json.RawMessage(b.Usage)
 }
+
+// forPrompts reports whether a path is that of bare prompts.
+func forPrompts(path string) bool {
+	return strings.HasSuffix(path, "/completions") && !strings.HasSuffix(path, "/chat/completions")
+}
+
+// promptID names an answer of the mock.
+func promptID(number int) string { return "cmpl-mock" + strconv.Itoa(number) }

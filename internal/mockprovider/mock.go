@@ -1,3 +1,5 @@
+// Package mockprovider is a provider for tests. Tests script its responses call by call and read the requests that it
+// received. It uses the chat format; inprocess.Transport serves it without a port.
 package mockprovider
 
 import (
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"fairlead/internal/simulator/openai"
 )
 
 // Mock is a provider for tests. It does what its script says, answers like OpenAI where the script says nothing, and
@@ -149,9 +153,11 @@ func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	var seen struct {
-		Model         string        `json:"model"`
-		Stream        bool          `json:"stream"`
-		StreamOptions streamOptions `json:"stream_options"`
+		Model         string `json:"model"`
+		Stream        bool   `json:"stream"`
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
 	}
 	if json.Unmarshal(bytes.TrimSpace(body), &seen) == nil {
 		call.Model, call.Stream, call.usage = seen.Model, seen.Stream, seen.StreamOptions.IncludeUsage
@@ -183,9 +189,9 @@ func (m *Mock) next(model string) Behaviour {
 func (m *Mock) serveModels(w http.ResponseWriter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := []modelObject{}
+	list := []openai.Model{}
 	for _, name := range m.models {
-		list = append(list, modelOf(name))
+		list = append(list, openai.NewModel(name))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	openai.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
 }

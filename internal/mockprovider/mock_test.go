@@ -12,13 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/simulator/inprocess"
+	"fairlead/internal/simulator/openai"
+	"fairlead/internal/simulator/simtest"
 )
 
 func startMock(t *testing.T) (*Mock, *http.Transport, string) {
 	t.Helper()
 	m := NewMock()
 	server := httptest.NewUnstartedServer(m)
-	server.Config.ErrorLog = quiet()
+	server.Config.ErrorLog = simtest.QuietLogger()
 	server.Start()
 	rt := &http.Transport{}
 	t.Cleanup(func() {
@@ -31,19 +35,19 @@ func startMock(t *testing.T) (*Mock, *http.Transport, string) {
 func TestMockAnswersByDefault(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
-	whole := chat(t, m, user("any-model", "Hello", ""))
+	whole := simtest.Chat(t, m, simtest.UserPrompt("any-model", "Hello", ""))
 	if whole.Model != "any-model" || *whole.Choices[0].Message.Content != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
 		t.Errorf("answer = %+v", whole)
 	}
-	list, done := chunks(t, m, user("any-model", "Hello", `,"stream":true,"stream_options":{"include_usage":true}`))
-	choices, used := collect(t, list)
-	if !done || strings.Join(choices[0].text, "") != "Hello from any-model." || used.TotalTokens != 15 {
+	list, done := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true,"stream_options":{"include_usage":true}`))
+	choices, used := simtest.Collect(t, list)
+	if !done || strings.Join(choices[0].Text, "") != "Hello from any-model." || used.TotalTokens != 15 {
 		t.Errorf("stream: done %v, %+v, %+v", done, choices, used)
 	}
-	if list, _ := chunks(t, m, user("any-model", "Hello", `,"stream":true`)); list[len(list)-1].Usage != nil {
+	if list, _ := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true`)); list[len(list)-1].Usage != nil {
 		t.Error("usage although not asked for")
 	}
-	if a := embed(t, m, `{"model":"e","input":["a","b"]}`); len(a.Data) != 2 || a.Usage.Prompt != 11 {
+	if a := simtest.Embed(t, m, `{"model":"e","input":["a","b"]}`); len(a.Data) != 2 || a.Usage.Prompt != 11 {
 		t.Errorf("embeddings = %+v", a)
 	}
 }
@@ -55,9 +59,9 @@ func TestMockScript(t *testing.T) {
 	m.For("special", Fail(500), Behaviour{Model: "renamed", Usage: "none"})
 	m.Always(Behaviour{Text: []string{"always"}, Usage: `{"prompt_tokens":-1}`})
 	ask := func(model string) string {
-		resp := call(t, m, "/v1/chat/completions", user(model, "Hello", ""))
-		body, _ := readAll(resp)
-		var whole completion
+		resp := simtest.Post(t, m, "/v1/chat/completions", simtest.UserPrompt(model, "Hello", ""))
+		body, _ := simtest.ReadAll(resp)
+		var whole openai.Completion
 		_ = json.Unmarshal([]byte(body), &whole)
 		text := resp.Status + resp.Header.Get("Retry-After") + " " + whole.Model
 		if len(whole.Choices) > 0 {
@@ -81,20 +85,20 @@ func TestMockScript(t *testing.T) {
 func TestMockRecords(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test/v1/chat/completions?x=1", strings.NewReader(user("a", "Hello", "")))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test/v1/chat/completions?x=1", strings.NewReader(simtest.UserPrompt("a", "Hello", "")))
 	req.Header.Set("Authorization", "Bearer k")
-	resp, err := Transport(m).RoundTrip(req)
+	resp, err := inprocess.Transport(m).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = readAll(resp)
+	_, _ = simtest.ReadAll(resp)
 	c, err := m.Await(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, c.Done())
+	simtest.Wait(t, c.Done())
 	got := []string{c.Method, c.Path, c.Query, c.Header.Get("Authorization"), string(c.Body), c.Model}
-	want := []string{"POST", "/v1/chat/completions", "x=1", "Bearer k", user("a", "Hello", ""), "a"}
+	want := []string{"POST", "/v1/chat/completions", "x=1", "Bearer k", simtest.UserPrompt("a", "Hello", ""), "a"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -113,10 +117,10 @@ func TestMockEcho(t *testing.T) {
 	m := NewMock()
 	m.Always(Behaviour{Echo: true})
 	var echo struct{ Path, Body string }
-	if err := json.Unmarshal([]byte(*chat(t, m, user("a", "Hello", "")).Choices[0].Message.Content), &echo); err != nil {
+	if err := json.Unmarshal([]byte(*simtest.Chat(t, m, simtest.UserPrompt("a", "Hello", "")).Choices[0].Message.Content), &echo); err != nil {
 		t.Fatal(err)
 	}
-	if echo.Path != "/v1/chat/completions" || echo.Body != user("a", "Hello", "") {
+	if echo.Path != "/v1/chat/completions" || echo.Body != simtest.UserPrompt("a", "Hello", "") {
 		t.Errorf("echo = %+v", echo)
 	}
 }
@@ -145,7 +149,7 @@ func TestMockFraming(t *testing.T) {
 			b := events
 			tt.change(&b)
 			m.Always(b)
-			got, err := readAll(call(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`))
+			got, err := simtest.ReadAll(simtest.Post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`))
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%v %s", err, diff)
 			}
@@ -162,7 +166,7 @@ func TestMockBreaksConnections(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return readAll(resp)
+		return simtest.ReadAll(resp)
 	}
 	m.Then(
 		Behaviour{Reset: true},
@@ -204,7 +208,7 @@ func TestMockSeesClientsLeave(t *testing.T) {
 				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"stream":true}`))
 				resp, err := rt.RoundTrip(req)
 				if err == nil {
-					_, err = readAll(resp)
+					_, err = simtest.ReadAll(resp)
 				}
 				failed <- err
 			}()
@@ -213,8 +217,8 @@ func TestMockSeesClientsLeave(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			wait(t, c.Gone())
-			wait(t, c.Done())
+			simtest.Wait(t, c.Gone())
+			simtest.Wait(t, c.Done())
 			if err := <-failed; !errors.Is(err, context.Canceled) || m.Gone() != 1 || m.Open() != 0 {
 				t.Errorf("error %v, %d gone, %d open", err, m.Gone(), m.Open())
 			}
@@ -233,7 +237,7 @@ func TestMockHooksHoldTheCall(t *testing.T) {
 		BeforeEvent: func(_ *Call, n int) { seen = append(seen, n) },
 		Gate:        gate, Events: []string{"1", "2"},
 	})
-	resp := call(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`)
+	resp := simtest.Post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`)
 	defer func() { _ = resp.Body.Close() }()
 	for _, want := range []string{"data: 1\n\n", "data: 2\n\n", "data: [DONE]\n\n"} {
 		gate <- struct{}{}
@@ -252,16 +256,36 @@ func TestMockHandlerGetsTheBody(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
 	m.Then(Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })})
-	if got, err := readAll(call(t, m, "/v1/chat/completions", `{"model":"a"}`)); got != `{"model":"a"}` || err != nil {
+	if got, err := simtest.ReadAll(simtest.Post(t, m, "/v1/chat/completions", `{"model":"a"}`)); got != `{"model":"a"}` || err != nil {
 		t.Errorf("body = %q, %v", got, err)
 	}
 	m.SetModels("x", "y")
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://mock.test/v1/models", http.NoBody)
-	resp, err := Transport(m).RoundTrip(req)
+	resp, err := inprocess.Transport(m).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, _ := readAll(resp); !strings.Contains(body, `"id":"y"`) || len(m.Calls()) != 1 {
+	if body, _ := simtest.ReadAll(resp); !strings.Contains(body, `"id":"y"`) || len(m.Calls()) != 1 {
 		t.Errorf("models = %s, %d calls", body, len(m.Calls()))
+	}
+}
+
+func TestMockAnswersPromptsAndModerations(t *testing.T) {
+	t.Parallel()
+	m := NewMock()
+	whole := simtest.Complete(t, m, `{"model":"any-model","prompt":"Hello"}`)
+	if whole.Object != "text_completion" || whole.Choices[0].Text != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
+		t.Errorf("answer = %+v", whole)
+	}
+	texts, finishes, used := simtest.CompleteStream(t, m, `{"model":"any-model","prompt":"Hello","stream":true,"stream_options":{"include_usage":true}}`)
+	if texts[0] != "Hello from any-model." || finishes[0] != "stop" || used.TotalTokens != 15 {
+		t.Errorf("stream: %v %v %+v", texts, finishes, used)
+	}
+	m.Then(Behaviour{}, Behaviour{Usage: `{"prompt_tokens":9,"total_tokens":9}`})
+	for _, want := range []bool{false, true} {
+		text, _ := simtest.ReadAll(simtest.Post(t, m, "/v1/moderations", `{"model":"judge","input":["a","b"]}`))
+		if strings.Count(text, `"flagged":false`) != 2 || !strings.Contains(text, `"model":"judge"`) || strings.Contains(text, "usage") != want {
+			t.Errorf("moderations = %s", text)
+		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	_ "time/tzdata" // policies name time zones, and containers often know none
 
 	"fairlead/internal/config"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
 	"fairlead/internal/pricebook"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator"
 )
 
 // instanceSet is what the policies of the configuration are called in decisions.
@@ -165,7 +165,7 @@ func Preview(ctx context.Context, c config.Config, env func(string) string, fetc
 	if err != nil {
 		return nil, err
 	}
-	b := Builder{Config: c, Env: env, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: book, Fetch: fetch}
+	b := Builder{Config: c, Env: env, Simulator: simulator.NewSimulator(simulator.Options{}), Book: book, Fetch: fetch}
 	if c.Detect {
 		b.Local = FindLocal(ctx)
 	}

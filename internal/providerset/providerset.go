@@ -18,13 +18,14 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/redact"
 	"fairlead/internal/route"
+	"fairlead/internal/simulator"
+	"fairlead/internal/simulator/inprocess"
 	"fairlead/internal/wire/chat"
 )
 
@@ -83,7 +84,7 @@ type Builder struct {
 	Disabled  []string // switched off in the dashboard or the file
 	Local     []LocalServer
 	Listed    map[string][]string // models that providers list themselves, by provider
-	Simulator *mockprovider.Simulator
+	Simulator *simulator.Simulator
 	Fetch     *http.Client          // for the token services of vendors that have one
 	Book      *catalog.PriceHistory // imported prices and those set by hand
 	Predictor route.Predictor
@@ -242,15 +243,15 @@ func (b Builder) simulated() *provider.Provider {
 	var targets []*provider.Target
 	for i, o := range b.Simulator.Offers() {
 		targets = append(targets, &provider.Target{
-			Provider: mockprovider.Provider, Vendor: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
+			Provider: simulator.Provider, Vendor: simulator.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
 			FirstToken: b.firstToken(&models[i], config.Provider{}), Waits: b.waits(&models[i], config.Provider{}), Simulated: true,
 		})
 	}
-	s := b.settings(mockprovider.Provider, "http://simulator.invalid/v1")
+	s := b.settings(simulator.Provider, "http://simulator.invalid/v1")
 	s.Targets = targets
-	p := compatible.Plain(mockprovider.Provider, "Simulator").New(s)
+	p := compatible.Plain(simulator.Provider, "Simulator").New(s)
 	p.Simulated = true
-	p.Transport = mockprovider.Transport(b.Simulator)
+	p.Transport = inprocess.Transport(b.Simulator)
 	return p
 }
 

@@ -11,10 +11,10 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
+	"fairlead/internal/simulator"
 )
 
 func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
@@ -31,7 +31,7 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	environment := map[string]string{"MISTRAL_API_KEY": "sk-mistral-0123456789"}
 	f, err := Builder{
 		Config: c, Env: func(name string) string { return environment[name] }, Disabled: []string{"house", "mistral", local.Name},
-		Local: []LocalServer{{vendor: local.Vendor(), models: []string{"llama"}}}, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Local: []LocalServer{{vendor: local.Vendor(), models: []string{"llama"}}}, Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(f.Providers) != 1 || f.Providers[0].Name != mockprovider.Provider || len(f.hosts) != 0 {
+	if len(f.Providers) != 1 || f.Providers[0].Name != simulator.Provider || len(f.hosts) != 0 {
 		t.Errorf("in use are %v, reachable %v", f.Providers, f.hosts)
 	}
 	if !f.Has("house") || !f.Has(local.Name) || f.Has("nobody") {
@@ -71,7 +71,7 @@ func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
 	environment := map[string]string{"MISTRAL_API_KEY": "1234567", "OPENAI_API_KEY": "EMPTY", "GROQ_API_KEY": "12345678"}
 	_, err := Builder{
 		Config: c, Env: func(name string) string { return environment[name] },
-		Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err == nil || !strings.Contains(err.Error(), "MISTRAL_API_KEY holds a credential with fewer than 8") || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "GROQ") {
 		t.Errorf("got %v", err)
@@ -89,13 +89,13 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	c.Providers = []config.Provider{{Name: "house", BaseURL: "http://house.example/v1", Models: []config.Model{
 		{Name: "one"}, {Name: "two", InputPerMtok: &cheap, OutputPerMtok: &cheap},
 	}}}
-	simulator := mockprovider.NewSimulator(mockprovider.Options{})
+	simulator := simulator.NewSimulator(simulator.Options{})
 	imitation := simulator.Models()[0].Name
 	set := &catalog.Price{Input: money.PerMillion(5), Output: money.PerMillion(7), Source: catalog.OverrideSource}
 	book := &catalog.PriceHistory{Listings: []catalog.Listing{
 		{Provider: "house", Model: "one", Price: set},
 		{Provider: "house", Model: "two", Price: set},
-		{Provider: mockprovider.Provider, Model: imitation, Price: set},
+		{Provider: simulator.Provider, Model: imitation, Price: set},
 		{Provider: "nobody", Model: "none", Price: set},
 	}}
 	f, err := Builder{Config: c, Env: func(string) string { return "" }, Simulator: simulator, Book: book}.Assemble()
@@ -103,7 +103,7 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byHand := map[string]bool{"house/one": true, mockprovider.Provider + "/" + imitation: true}
+	byHand := map[string]bool{"house/one": true, simulator.Provider + "/" + imitation: true}
 	for _, target := range f.Snapshot().Targets() {
 		if id := target.ID(); byHand[id] != (target.Price != nil && target.Price.Input == money.PerMillion(5)) || byHand[id] != f.Priced[id] {
 			t.Errorf("%s: %+v", id, target.Price)

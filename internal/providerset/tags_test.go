@@ -7,7 +7,7 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
-	"fairlead/internal/mockprovider"
+	"fairlead/internal/simulator"
 )
 
 func TestTargetsHaveTheTagsOfTheOperatorAndOfFacts(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTargetsHaveTheTagsOfTheOperatorAndOfFacts(t *testing.T) {
 	}
 	want := map[string][]string{
 		"plain": nil, "marked": {"eu", "internal"}, "discreet": {"zdr"}, "curious": {"collects", "test"}, "here": {"local"},
-		"off": {"spare"}, mockprovider.Provider: {"simulated"},
+		"off": {"spare"}, simulator.Provider: {"simulated"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -89,7 +89,7 @@ func TestPrivateAddresses(t *testing.T) {
 func assembled(t *testing.T, c config.Config) *Set {
 	t.Helper()
 	f, err := Builder{
-		Config: c, Env: func(string) string { return "" }, Simulator: mockprovider.NewSimulator(mockprovider.Options{}), Book: &catalog.PriceHistory{},
+		Config: c, Env: func(string) string { return "" }, Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/mockprovider"
+	"fairlead/internal/simulator/openai"
 )
 
 // reply is what the mock answers, before a vendor has put it into its own format.
@@ -151,7 +151,7 @@ func (r *reply) say(c *conversation, w wish) {
 func (c *conversation) text() string {
 	switch {
 	case c.schema != nil:
-		return string(mockprovider.Instance(c.schema, 1))
+		return string(openai.Instance(c.schema, 1))
 	case c.json:
 		return `{"answer":"yes"}`
 	}
@@ -203,7 +203,7 @@ func (c *conversation) sampled() part {
 			chosen = t
 		}
 	}
-	return part{name: chosen.name, input: mockprovider.Instance(chosen.schema, 1)}
+	return part{name: chosen.name, input: openai.Instance(chosen.schema, 1)}
 }
 
 // nextStep of the loop: the temperature of two cities, then their sum together with the time, then nothing more.

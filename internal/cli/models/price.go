@@ -15,10 +15,10 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/providerset"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/simulator"
 	"fairlead/internal/spelling"
 )
 
@@ -118,7 +118,7 @@ func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i 
 
 // knownProvider refuses the name of a provider that cannot be: its price would never count.
 func knownProvider(i *app.Instance, name string) error {
-	names := append(providerset.VendorNames(), mockprovider.Provider)
+	names := append(providerset.VendorNames(), simulator.Provider)
 	for _, p := range i.Config.Providers {
 		names = append(names, p.Name)
 	}

@@ -1,0 +1,90 @@
+package simulator
+
+import (
+	"sync"
+
+	"fairlead/internal/simulator/openai"
+)
+
+const (
+	cacheStep    = 128     // prefixes are remembered in steps of this many tokens
+	cacheMinimum = 1024    // shorter prefixes are never cached
+	cacheEntries = 1 << 16 // prefixes remembered in all
+)
+
+// prefixCache remembers the beginnings of prompts, as providers' prompt caches do. The oldest are forgotten first.
+type prefixCache struct {
+	mu    sync.Mutex
+	known map[uint64]bool
+	ring  []uint64
+	next  int
+}
+
+func newPrefixCache() *prefixCache {
+	return &prefixCache{known: map[uint64]bool{}, ring: make([]uint64, 0, cacheEntries)}
+}
+
+// visit returns how many tokens of a prompt were seen before, and remembers the prompt. steps holds the hash of the
+// prompt's beginning at each multiple of cacheStep.
+func (c *prefixCache) visit(steps []uint64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var cached int64
+	for i, step := range steps {
+		if !c.known[step] {
+			break
+		}
+		cached = int64(i+1) * cacheStep
+	}
+	for _, step := range steps {
+		c.remember(step)
+	}
+	if cached < cacheMinimum {
+		return 0
+	}
+	return cached
+}
+
+func (c *prefixCache) remember(step uint64) {
+	if c.known[step] {
+		return
+	}
+	c.known[step] = true
+	if len(c.ring) < cacheEntries {
+		c.ring = append(c.ring, step)
+		return
+	}
+	delete(c.known, c.ring[c.next])
+	c.ring[c.next] = step
+	c.next = (c.next + 1) % cacheEntries
+}
+
+// promptMeter counts a prompt's tokens and takes the hashes that the cache needs on the way.
+type promptMeter struct {
+	tokens int64
+	hash   uint64
+	steps  []uint64
+}
+
+func (m *promptMeter) text(text string) {
+	for len(text) > 0 {
+		n := openai.NextToken(text)
+		m.token(text[:n])
+		text = text[n:]
+	}
+}
+
+func (m *promptMeter) token(text string) {
+	m.hash = openai.Hash(m.hash, text)
+	m.tokens++
+	if m.tokens%cacheStep == 0 {
+		m.steps = append(m.steps, m.hash)
+	}
+}
+
+// fixed counts tokens whose content is known by key, such as an image's.
+func (m *promptMeter) fixed(key string, tokens int64) {
+	for range tokens {
+		m.token(key)
+	}
+}

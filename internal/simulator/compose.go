@@ -1,0 +1,92 @@
+package simulator
+
+import (
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/simulator/openai"
+)
+
+// compose works the answer out. prompt and cached are the prompt's tokens.
+func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
+	a := openai.Response{Model: p.name, Logprobs: q.Logprobs, Top: min(max(q.TopLogprobs, 0), 20)}
+	u := &openai.Usage{PromptTokens: prompt, PromptDetails: openai.PromptDetails{CachedTokens: cached}}
+	for i := range q.choices() {
+		c, written, reasoned := q.choice(p, i)
+		a.Choices = append(a.Choices, c)
+		u.CompletionTokens += written
+		u.CompletionDetails.ReasoningTokens += reasoned
+	}
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	a.Usage = u
+	return a
+}
+
+// choice makes one answer within the token limit, and counts what was written and how much of it is reasoning.
+func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, reasoned int64) {
+	left := q.limit(p)
+	if p.abilities.Has(llm.Reasoning) {
+		c.Reasoning = firstTokens(openai.Tokenize(q.thoughts()), left)
+		reasoned = int64(len(c.Reasoning))
+		left -= reasoned
+	}
+	if calls := q.toolCalls(index); len(calls) > 0 && left > 0 {
+		c.Calls, c.Finish = calls, "tool_calls"
+		return c, reasoned + callTokens(calls), reasoned
+	}
+	tokens := openai.Tokenize(cutAt(q.text(p, index), q.Stop))
+	c.Text, c.Finish = firstTokens(tokens, left), "stop"
+	if len(c.Text) < len(tokens) || left <= 0 {
+		c.Finish = "length"
+	}
+	return c, reasoned + int64(len(c.Text)), reasoned
+}
+
+// text is the whole text of one choice, before limits and stop sequences.
+func (q *chatRequest) text(p profile, index int) string {
+	switch q.format() {
+	case "json_object":
+		return string(openai.Encode(struct {
+			Simulated bool   `json:"simulated"`
+			Notice    string `json:"notice"`
+			Prompt    string `json:"prompt"`
+			Answer    string `json:"answer"`
+		}{true, "SIMULATED", quote(q.lastUser()), q.prose(p.name, index)}))
+	case "json_schema":
+		return string(openai.Instance(q.ResponseFormat.JSONSchema.Schema, q.seed()+uint64(index)))
+	}
+	text := q.prose(p.name, index)
+	if rest, ok := strings.CutPrefix(text, q.prefill()); ok {
+		return rest // the caller wrote the beginning: go on from there
+	}
+	return text
+}
+
+func firstTokens(tokens []string, limit int64) []string {
+	return tokens[:min(int64(len(tokens)), max(limit, 0))]
+}
+
+// cutAt ends text before the earliest stop sequence.
+func cutAt(text string, stops []string) string {
+	end := len(text)
+	for _, stop := range stops {
+		if i := strings.Index(text, stop); i >= 0 && i < end {
+			end = i
+		}
+	}
+	return text[:end]
+}
+
+func callTokens(calls []openai.ToolCall) int64 {
+	var n int64
+	for _, call := range calls {
+		n += 4
+		if call.Function != nil {
+			n += openai.CountTokens(call.Function.Name) + openai.CountTokens(call.Function.Arguments)
+		}
+		if call.Custom != nil {
+			n += openai.CountTokens(call.Custom.Name) + openai.CountTokens(call.Custom.Input)
+		}
+	}
+	return n
+}

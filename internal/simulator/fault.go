@@ -1,0 +1,168 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"fairlead/internal/simulator/openai"
+)
+
+// Fault is a way in which a simulated call goes wrong.
+type Fault string
+
+// The faults. The first group refuses with a status, the second fails instead of answering, the third spoils an answer.
+const (
+	Fault401           Fault = "401"
+	Fault404           Fault = "404"
+	Fault429           Fault = "429"
+	Fault500           Fault = "500"
+	Fault503           Fault = "503"
+	Fault529           Fault = "529"
+	FaultContentFilter Fault = "content_filter"
+	FaultContextLength Fault = "context_length"
+
+	FaultTimeout    Fault = "timeout"      // never answers
+	FaultReset      Fault = "reset"        // breaks the connection before the status
+	FaultEmpty      Fault = "empty"        // 200 and nothing
+	FaultHTML       Fault = "html"         // 200 and a web page
+	FaultGarbage    Fault = "garbage"      // 200 and broken JSON
+	FaultErrorIn200 Fault = "error_in_200" // 200 and an error object
+
+	FaultSlowStart     Fault = "slow_start"      // the first token takes very long
+	FaultRoleThenError Fault = "role_then_error" // a stream that fails before its first token
+	FaultCut           Fault = "cut"             // the connection breaks half way
+	FaultStall         Fault = "stall"           // silence from half way on
+	FaultNoUsage       Fault = "no_usage"        // the answer does not say what was used
+	FaultAbsurdUsage   Fault = "absurd_usage"    // negative and enormous token counts
+)
+
+// Faults lists every fault.
+func Faults() []Fault {
+	return []Fault{
+		Fault401, Fault404, Fault429, Fault500, Fault503, Fault529, FaultContentFilter, FaultContextLength,
+		FaultTimeout, FaultReset, FaultEmpty, FaultHTML, FaultGarbage, FaultErrorIn200,
+		FaultSlowStart, FaultRoleThenError, FaultCut, FaultStall, FaultNoUsage, FaultAbsurdUsage,
+	}
+}
+
+// FaultRule makes calls fail until it is cleared or used up.
+type FaultRule struct {
+	Model string  `json:"model"` // empty for every model
+	Fault Fault   `json:"fault"`
+	Rate  float64 `json:"rate"`  // share of calls that fail, evenly spread; 0 and 1 mean all of them
+	Times int     `json:"times"` // failures left; 0 for no end
+}
+
+// SetFault switches a fault on. It replaces the rule for the same model and fault.
+func (s *Simulator) SetFault(rule FaultRule) error {
+	if !slices.Contains(Faults(), rule.Fault) {
+		return fmt.Errorf("unknown fault %q; known are %s", rule.Fault, faultNames())
+	}
+	if rule.Rate < 0 || rule.Rate > 1 || rule.Times < 0 {
+		return fmt.Errorf("fault %s: rate must be from 0 to 1 and times not negative", rule.Fault)
+	}
+	if rule.Model != "" && !slices.ContainsFunc(s.profiles, func(p profile) bool { return p.name == rule.Model }) {
+		return fmt.Errorf("fault %s: no simulated model is named %q", rule.Fault, rule.Model)
+	}
+	s.faults.set(rule)
+	return nil
+}
+
+// Faults lists the rules in force, in the order they were set.
+func (s *Simulator) Faults() []FaultRule { return s.faults.list() }
+
+// ClearFaults switches off the faults of a model; those of all models when model is empty.
+func (s *Simulator) ClearFaults(model string) { s.faults.clear(model) }
+
+// faultBox holds the rules.
+type faultBox struct {
+	mu    sync.Mutex
+	rules []*activeRule
+}
+
+type activeRule struct {
+	FaultRule
+	due float64 // grows by the rate with each call; a whole one is a failure
+}
+
+func (b *faultBox) set(rule FaultRule) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rules = slices.DeleteFunc(b.rules, func(r *activeRule) bool { return r.Model == rule.Model && r.Fault == rule.Fault })
+	b.rules = append(b.rules, &activeRule{FaultRule: rule})
+}
+
+func (b *faultBox) list() []FaultRule {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rules := make([]FaultRule, 0, len(b.rules))
+	for _, r := range b.rules {
+		rules = append(rules, r.FaultRule)
+	}
+	return rules
+}
+
+func (b *faultBox) clear(model string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rules = slices.DeleteFunc(b.rules, func(r *activeRule) bool { return model == "" || r.Model == model })
+}
+
+// pick returns the fault for one call, or "".
+func (b *faultBox) pick(model string) Fault {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, r := range b.rules {
+		if r.Model != "" && r.Model != model || !r.strikes() {
+			continue
+		}
+		if r.Times == 1 {
+			b.rules = slices.Delete(b.rules, i, i+1)
+		} else if r.Times > 1 {
+			r.Times--
+		}
+		return r.Fault
+	}
+	return ""
+}
+
+func (r *activeRule) strikes() bool {
+	if r.Rate == 0 || r.Rate == 1 {
+		return true
+	}
+	r.due += r.Rate
+	if r.due < 1 {
+		return false
+	}
+	r.due--
+	return true
+}
+
+// parseFaults reads metadata.simulate: faults separated by commas, each for all models or, after an @, for one.
+// It returns the first that applies to model.
+func parseFaults(label, model string) (Fault, error) {
+	found := Fault("")
+	for part := range strings.SplitSeq(label, ",") {
+		name, only, limited := strings.Cut(strings.TrimSpace(part), "@")
+		if name == "" {
+			continue
+		}
+		if !slices.Contains(Faults(), Fault(name)) {
+			return "", openai.BadRequest(fmt.Sprintf("Unknown fault '%s' in metadata.simulate; known are %s.", name, faultNames()), "metadata", "invalid_value")
+		}
+		if found == "" && (!limited || only == model) {
+			found = Fault(name)
+		}
+	}
+	return found, nil
+}
+
+func faultNames() string {
+	names := []string{}
+	for _, f := range Faults() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}

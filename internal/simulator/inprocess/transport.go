@@ -1,0 +1,180 @@
+// Package inprocess serves an http.Handler as an http.RoundTripper, without a port.
+package inprocess
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// Reset breaks the connection so that the other side sees a reset, or inside the process a failed call.
+func Reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // close with RST instead of FIN
+	}
+	_ = conn.Close()
+}
+
+// Transport returns a round tripper that answers from h inside the process, streaming, with no port and no copy of the
+// body. The handler's context ends with the request's or when the answer's body is closed; a handler that panics is a
+// failed call, as a broken connection is. Every handler runs in a goroutine of its own that ends with it.
+func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
+
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	reader, writer := io.Pipe()
+	w := &answerWriter{
+		header: http.Header{}, pipe: writer, ready: make(chan struct{}), failed: make(chan error, 1),
+		head: req.Method == http.MethodHead,
+	}
+	// The pipe must break when the caller gives up, or a handler blocked in a write would never end.
+	unwatch := context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ctx.Err()) })
+	trace := httptrace.ContextClientTrace(req.Context())
+	if trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	go func() {
+		defer cancel()
+		t.serve(w, serverRequest(ctx, req))
+		unwatch()
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+	}()
+
+	select {
+	case <-w.ready:
+		if trace != nil && trace.GotFirstResponseByte != nil {
+			trace.GotFirstResponseByte()
+		}
+		return w.response(req, &answerBody{PipeReader: reader, cancel: cancel}), nil
+	case err := <-w.failed:
+		return nil, err
+	case <-req.Context().Done():
+		cancel()
+		return nil, req.Context().Err()
+	}
+}
+
+// serve runs the handler and ends the pipe as a server would end the connection.
+func (t inProcess) serve(w *answerWriter, r *http.Request) {
+	defer func() {
+		switch cause := recover(); {
+		case cause == nil && r.Context().Err() != nil:
+			// A handler that ends because nobody listens has not answered; the caller must not see a clean end.
+			w.fail(r.Context().Err(), r.Context().Err())
+		case cause == nil:
+			w.WriteHeader(http.StatusOK)
+			_ = w.pipe.Close()
+		case cause == http.ErrAbortHandler: //nolint:errorlint // a panic value, never wrapped
+			w.fail(fmt.Errorf("in-process provider: %w", syscall.ECONNRESET), io.ErrUnexpectedEOF)
+		default:
+			err := fmt.Errorf("in-process provider panicked: %v", cause)
+			w.fail(err, err)
+		}
+	}()
+	t.handler.ServeHTTP(w, r)
+}
+
+// serverRequest is the request as a server would hand it to its handler.
+func serverRequest(ctx context.Context, req *http.Request) *http.Request {
+	r := req.Clone(ctx)
+	r.RequestURI = req.URL.RequestURI()
+	r.RemoteAddr = "in-process"
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
+	if r.Host == "" {
+		r.Host = req.URL.Host
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	return r
+}
+
+// answerBody stops the handler when the caller has seen enough.
+type answerBody struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+func (b *answerBody) Close() error {
+	err := b.PipeReader.Close()
+	b.cancel()
+	return err
+}
+
+// answerWriter is the http.ResponseWriter of an in-process call.
+type answerWriter struct {
+	header http.Header
+	pipe   *io.PipeWriter
+	ready  chan struct{} // closed when the status is known
+	failed chan error    // one error, when the handler broke before that
+	head   bool
+
+	mu     sync.Mutex
+	status int
+	sent   http.Header // header as it was when the status became known
+}
+
+func (w *answerWriter) Header() http.Header { return w.header }
+
+func (w *answerWriter) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	informational := status >= 100 && status < 200
+	if w.status != 0 || informational {
+		return
+	}
+	w.status, w.sent = status, w.header.Clone()
+	close(w.ready)
+}
+
+func (w *answerWriter) Write(p []byte) (int, error) {
+	if w.header.Get("Content-Type") == "" {
+		w.header.Set("Content-Type", http.DetectContentType(p))
+	}
+	w.WriteHeader(http.StatusOK)
+	if w.head {
+		return len(p), nil
+	}
+	return w.pipe.Write(p)
+}
+
+// Flush sends the header; bytes need none, because every write is handed over at once.
+func (w *answerWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// fail breaks the call: with early before the status was sent, with late in the middle of the body.
+func (w *answerWriter) fail(early, late error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status == 0 {
+		w.failed <- early
+	}
+	_ = w.pipe.CloseWithError(late)
+}
+
+func (w *answerWriter) response(req *http.Request, body io.ReadCloser) *http.Response {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	length := int64(-1)
+	if n, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64); err == nil {
+		length = n
+	}
+	return &http.Response{
+		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: body, ContentLength: length, Request: req,
+	}
+}

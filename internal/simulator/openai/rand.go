@@ -1,0 +1,36 @@
+package openai
+
+const (
+	HashSeed = 14695981039346656037
+	fnvPrime = 1099511628211
+)
+
+// Hash adds text to an FNV-1a hash.
+func Hash(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * fnvPrime
+	}
+	return (h ^ 0xff) * fnvPrime // an end mark, so that "ab"+"c" differs from "a"+"bc"
+}
+
+// Mix spreads a hash over all bits; it is also the step of the pseudo-random draws (splitmix64).
+func Mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Rand is a row of pseudo-random numbers that depends on its seed alone.
+type Rand struct{ State uint64 }
+
+func (d *Rand) IntN(n int) int {
+	d.State = Mix(d.State)
+	return int(d.State % uint64(n))
+}
+
+// Float64 draws a number from 0 up to 1.
+func (d *Rand) Float64() float64 {
+	d.State = Mix(d.State)
+	return float64(d.State>>11) / (1 << 53)
+}

@@ -1,0 +1,89 @@
+// Package openai builds responses in the format of the OpenAI API without a model: bodies, streams, token counts and
+// values that satisfy a JSON schema. The simulator and the mock provider of the tests share it.
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// Response is everything the simulator will say to one request, before it is written whole or as a stream.
+type Response struct {
+	ID       string
+	Created  int64
+	Model    string
+	Choices  []Choice
+	Usage    *Usage
+	Logprobs bool
+	Top      int
+}
+
+// Choice is one of the answers asked for. Text and reasoning are split as they will be streamed.
+type Choice struct {
+	Reasoning []string
+	Text      []string
+	Calls     []ToolCall
+	Finish    string
+}
+
+type Usage struct {
+	PromptTokens      int64             `json:"prompt_tokens"`
+	CompletionTokens  int64             `json:"completion_tokens"`
+	TotalTokens       int64             `json:"total_tokens"`
+	PromptDetails     PromptDetails     `json:"prompt_tokens_details"`
+	CompletionDetails completionDetails `json:"completion_tokens_details"`
+}
+
+type PromptDetails struct {
+	CachedTokens int64 `json:"cached_tokens"`
+	AudioTokens  int64 `json:"audio_tokens"`
+}
+
+type completionDetails struct {
+	ReasoningTokens    int64 `json:"reasoning_tokens"`
+	AudioTokens        int64 `json:"audio_tokens"`
+	AcceptedPrediction int64 `json:"accepted_prediction_tokens"`
+	RejectedPrediction int64 `json:"rejected_prediction_tokens"`
+}
+
+type ToolCall struct {
+	ID       string        `json:"id"`
+	Type     string        `json:"type"`
+	Function *FunctionCall `json:"function,omitempty"`
+	Custom   *CustomCall   `json:"custom,omitempty"`
+}
+
+type FunctionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type CustomCall struct {
+	Name  string `json:"name"`
+	Input string `json:"input"`
+}
+
+func ContentType(stream bool) string {
+	if stream {
+		return "text/event-stream"
+	}
+	return "application/json"
+}
+
+func WriteJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(Encode(value), '\n'))
+}
+
+// Encode writes a value of our own types as JSON, as providers do: without escaping <, > and &.
+func Encode(value any) []byte {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic("openai: encode an answer: " + err.Error()) // the types are ours: a defect
+	}
+	return []byte(strings.TrimSuffix(out.String(), "\n"))
+}

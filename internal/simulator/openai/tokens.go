@@ -1,0 +1,63 @@
+package openai
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// The simple vocabulary: a token is at most wordRunes letters with the space before them, digitRunes digits, or one
+// other character. It is close enough to real vocabularies for prices and speeds, and splitting never loses a byte.
+const (
+	wordRunes    = 6
+	foreignRunes = 2
+	digitRunes   = 3
+	ImageTokens  = 765
+)
+
+// CountTokens is the length of text in tokens.
+func CountTokens(text string) int64 {
+	var n int64
+	for len(text) > 0 {
+		text = text[NextToken(text):]
+		n++
+	}
+	return n
+}
+
+// Tokenize splits text into its tokens.
+func Tokenize(text string) []string {
+	tokens := []string{}
+	for len(text) > 0 {
+		n := NextToken(text)
+		tokens = append(tokens, text[:n])
+		text = text[n:]
+	}
+	return tokens
+}
+
+// NextToken is the length in bytes of the token that text begins with.
+func NextToken(text string) int {
+	start := 0
+	if text[0] == ' ' && len(text) > 1 {
+		start = 1
+	}
+	first, size := utf8.DecodeRuneInString(text[start:])
+	most, same := 1, func(rune) bool { return false }
+	switch {
+	case first >= utf8.RuneSelf && unicode.IsLetter(first):
+		most, same = foreignRunes, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }
+	case unicode.IsLetter(first):
+		most, same = wordRunes, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
+	case unicode.IsDigit(first):
+		most, same = digitRunes, unicode.IsDigit
+	}
+	end := start + size
+	for range most - 1 {
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if size == 0 || !same(r) {
+			break
+		}
+		end += size
+	}
+	return end
+}

@@ -1,0 +1,81 @@
+// Package simtest sends requests to providers in the process and decodes their responses, for tests.
+package simtest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/simulator/inprocess"
+	"fairlead/internal/simulator/openai"
+)
+
+// Post sends a body to a handler in the process.
+func Post(t *testing.T, h http.Handler, path, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := inprocess.Transport(h).RoundTrip(req)
+	if err != nil {
+		t.Fatalf("POST %s: %v", path, err)
+	}
+	return resp
+}
+
+// ReadAll returns the whole body and what ended it.
+func ReadAll(resp *http.Response) (string, error) {
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// Error sends a request that must fail, and decodes the error.
+func Error(t *testing.T, h http.Handler, path, body string) (status int, e openai.Error) {
+	t.Helper()
+	resp := Post(t, h, path, body)
+	text, err := ReadAll(resp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object struct{ Error openai.Error }
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object.Error.Message == "" {
+		t.Fatalf("body %q is no error object: %v", text, err)
+	}
+	return resp.StatusCode, object.Error
+}
+
+func EventData(stream string) []string {
+	list := []string{}
+	lines := bufio.NewScanner(bytes.NewReader([]byte(stream)))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+			list = append(list, strings.TrimPrefix(data, " "))
+		}
+	}
+	return list
+}
+
+func Wait(t *testing.T, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(10 * time.Second):
+		t.Fatal("waited 10 s in vain")
+	}
+}
+
+func UserPrompt(model, prompt, more string) string {
+	return `{"model":"` + model + `","messages":[{"role":"user","content":` + string(openai.Encode(prompt)) + `}]` + more + `}`
+}
+
+// QuietLogger keeps the complaints of net/http, which tests provoke on purpose, out of the output.
+func QuietLogger() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -1,0 +1,142 @@
+// Package simulator is a provider with several models that needs no network and no credentials. Every response is marked
+// as simulated. It uses the chat format; inprocess.Transport serves it without a port.
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/simulator/openai"
+)
+
+// maxBody bounds what the simulator reads of a request.
+const maxBody = 64 << 20
+
+// Options are the settings of a Simulator.
+type Options struct {
+	// Latency scales the models' waiting times: 1 is as slow as life, 0 does not wait at all.
+	Latency float64
+	// SlowStart is how long the slow_start fault waits for the first token; 15 s when zero.
+	SlowStart time.Duration
+	// Now is the clock for the `created` member; time.Now when nil.
+	Now func() time.Time
+}
+
+// Simulator answers like a provider with several models. The same request gets the same answer.
+type Simulator struct {
+	options  Options
+	profiles []profile
+	mux      *http.ServeMux
+	cache    *prefixCache
+	faults   *faultBox
+}
+
+// NewSimulator returns a simulator with all its models and no faults.
+func NewSimulator(o Options) *Simulator {
+	if o.SlowStart <= 0 {
+		o.SlowStart = 15 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Simulator{options: o, profiles: profiles(), mux: http.NewServeMux(), cache: newPrefixCache(), faults: &faultBox{}}
+	s.mux.HandleFunc("POST /v1/chat/completions", s.serveChat)
+	s.mux.HandleFunc("POST /v1/embeddings", s.serveEmbeddings)
+	s.mux.HandleFunc("POST /v1/completions", s.servePrompt)
+	s.mux.HandleFunc("POST /v1/moderations", s.serveModerations)
+	s.mux.HandleFunc("GET /v1/models", s.serveModels)
+	s.mux.HandleFunc("GET /v1/models/{id}", s.serveModel)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, openai.Error{Status: http.StatusNotFound, Message: "Unknown request URL: " + r.Method + " " + r.URL.Path, Type: openai.InvalidRequest})
+	})
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Simulated", "true")
+	s.mux.ServeHTTP(w, r)
+}
+
+func (s *Simulator) serveModels(w http.ResponseWriter, _ *http.Request) {
+	list := []openai.Model{}
+	for _, p := range s.profiles {
+		list = append(list, openai.NewModel(p.name))
+	}
+	openai.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+}
+
+func (s *Simulator) serveModel(w http.ResponseWriter, r *http.Request) {
+	for _, p := range s.profiles {
+		if p.name == r.PathValue("id") {
+			openai.WriteJSON(w, http.StatusOK, openai.NewModel(p.name))
+			return
+		}
+	}
+	writeError(w, unknownModel(r.PathValue("id")))
+}
+
+// wait lets d pass at the simulator's pace. It reports whether the caller is still there.
+func (s *Simulator) wait(ctx context.Context, d time.Duration) bool {
+	return sleep(ctx, time.Duration(float64(d)*s.options.Latency))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func unknownModel(name string) openai.Error {
+	return openai.Error{
+		Status: http.StatusNotFound, Type: openai.InvalidRequest, Code: openai.Optional("model_not_found"),
+		Message: "The model `" + name + "` does not exist or you do not have access to it.",
+	}
+}
+
+func writeError(w http.ResponseWriter, e openai.Error) {
+	for name, value := range e.Header {
+		w.Header().Set(name, value)
+	}
+	openai.WriteJSON(w, e.Status, map[string]any{"error": e})
+}
+
+// decode reads the body of a request into value.
+func decode(r *http.Request, value any) error {
+	body, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, value); err != nil {
+		return openai.BadRequest("We could not parse the JSON body of your request: "+err.Error(), "", "")
+	}
+	return nil
+}
+
+// lookup finds the model of a request, or says as OpenAI would that there is none.
+func (s *Simulator) lookup(name string, op llm.Op) (profile, error) {
+	if name == "" {
+		return profile{}, openai.BadRequest("you must provide a model parameter", "", "")
+	}
+	p, ok := s.profile(name, op)
+	if ok {
+		return p, nil
+	}
+	for _, other := range s.profiles {
+		if other.name == name {
+			return profile{}, openai.BadRequest("The model `"+name+"` does not support this endpoint.", "model", "unsupported_model")
+		}
+	}
+	return profile{}, unknownModel(name)
+}
