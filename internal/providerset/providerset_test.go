@@ -89,8 +89,8 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	c.Providers = []config.Provider{{Name: "house", BaseURL: "http://house.example/v1", Models: []config.Model{
 		{Name: "one"}, {Name: "two", InputPerMtok: &cheap, OutputPerMtok: &cheap},
 	}}}
-	simulator := simulator.NewSimulator(simulator.Options{})
-	imitation := simulator.Models()[0].Name
+	simulated := simulator.NewSimulator(simulator.Options{})
+	imitation := simulated.Models()[0].Name
 	set := &catalog.Price{Input: money.PerMillion(5), Output: money.PerMillion(7), Source: catalog.OverrideSource}
 	book := &catalog.PriceHistory{Listings: []catalog.Listing{
 		{Provider: "house", Model: "one", Price: set},
@@ -98,7 +98,7 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 		{Provider: simulator.Provider, Model: imitation, Price: set},
 		{Provider: "nobody", Model: "none", Price: set},
 	}}
-	f, err := Builder{Config: c, Env: func(string) string { return "" }, Simulator: simulator, Book: book}.Assemble()
+	f, err := Builder{Config: c, Env: func(string) string { return "" }, Simulator: simulated, Book: book}.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
