@@ -148,6 +148,7 @@ var layers = [][]string{
 		"internal/id",
 		"internal/spelling",
 		"internal/rawjson",
+		"internal/document",
 	},
 }
 
@@ -180,6 +181,7 @@ var only = map[string][]string{
 	"internal/money":          {},
 	"internal/id":             {},
 	"internal/spelling":       {},
+	"internal/document":       {},
 }
 
 // never says which packages must not import these, though they stand below.
@@ -209,6 +211,7 @@ var pure = []string{
 	"internal/wire/*",
 	"internal/llm",
 	"internal/money",
+	"internal/document",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -169,13 +170,13 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 		return
 	}
 	if p.Vendor != "" {
-		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("unknown vendor %s", quote(p.Vendor)), suggestion: spelling.Closest(p.Vendor, vendors), fix: "use a known vendor, or remove vendor and set format and base_url"})
+		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("unknown vendor %s", document.Quote(p.Vendor)), suggestion: spelling.Closest(p.Vendor, vendors), fix: "use a known vendor, or remove vendor and set format and base_url"})
 		return
 	}
 	if p.BaseURL == "" && !l.damaged[join(path, "base_url")] && !l.damaged[path] {
 		l.complain(join(path, "name"), fault{
 			code:       MissingField,
-			message:    fmt.Sprintf("provider %s is not a known vendor and has no base_url", quote(p.Name)),
+			message:    fmt.Sprintf("provider %s is not a known vendor and has no base_url", document.Quote(p.Name)),
 			suggestion: spelling.Closest(p.Name, vendors),
 			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
@@ -189,7 +190,7 @@ func (l *loader) checkAddress(path string, p Provider, o Options) {
 	}
 	lookup := func(name string) string { return l.environ[name] }
 	if fix := o.Missing(p, lookup); fix != "" {
-		l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", quote(p.Name)), fix: fix})
+		l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", document.Quote(p.Name)), fix: fix})
 	}
 }
 
@@ -226,5 +227,5 @@ func (l *loader) checkTwice(path, what, name string, seen map[string]string) {
 	if o := originOf(l.origins, first); o.Line > 0 {
 		where = fmt.Sprintf(", already defined on line %d", o.Line)
 	}
-	l.complain(path, fault{code: Repeated, message: fmt.Sprintf("duplicate %s %s%s", what, quote(name), where), fix: "rename one of them, or merge them"})
+	l.complain(path, fault{code: Repeated, message: fmt.Sprintf("duplicate %s %s%s", what, document.Quote(name), where), fix: "rename one of them, or merge them"})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"fairlead/internal/document"
 	"fairlead/internal/llm"
 	"fairlead/internal/redact"
 	"fairlead/internal/spelling"
@@ -34,7 +35,7 @@ var checks = map[string]func(name, text string) *fault{
 }
 
 func checkListen(name, text string) *fault {
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid listen address: %s", name, quote(text)), fix: "write host:port, such as 127.0.0.1:8080 or :8080"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid listen address: %s", name, document.Quote(text)), fix: "write host:port, such as 127.0.0.1:8080 or :8080"}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		if _, err := strconv.ParseUint(text, 10, 16); err == nil {
@@ -103,11 +104,11 @@ func checkRedis(name, text string) *fault {
 		return bad("is not a Redis URL", "write redis://host:6379/0, rediss:// for TLS")
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-		return bad(fmt.Sprintf("has an invalid port: %s", quote(u.Port())), "write a port from 1 to 65535")
+		return bad(fmt.Sprintf("has an invalid port: %s", document.Quote(u.Port())), "write a port from 1 to 65535")
 	}
 	if database := strings.Trim(u.Path, "/"); u.Scheme != "unix" && database != "" {
 		if _, err := strconv.ParseUint(database, 10, 31); err != nil {
-			return bad(fmt.Sprintf("must end with a database number, not %s", quote(database)), "write redis://host:6379/0, rediss:// for TLS")
+			return bad(fmt.Sprintf("must end with a database number, not %s", document.Quote(database)), "write redis://host:6379/0, rediss:// for TLS")
 		}
 	}
 	if _, err := redis.ParseURL(text); err != nil { // err can contain a password
@@ -121,7 +122,7 @@ func checkCIDR(name, text string) *fault {
 	if err == nil && prefix == prefix.Masked() {
 		return nil
 	}
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not an address range", name, quote(text)), fix: "write a range such as 127.0.0.0/8 or fd00::/8"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not an address range", name, document.Quote(text)), fix: "write a range such as 127.0.0.0/8 or fd00::/8"}
 	if err == nil {
 		wrong.suggestion = prefix.Masked().String()
 	} else if addr, err := netip.ParseAddr(text); err == nil {
@@ -136,7 +137,7 @@ func checkSlug(name, text string) *fault {
 	if slug.MatchString(text) {
 		return nil
 	}
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is invalid: %s", name, quote(text)), fix: "use at most 64 lower-case letters, digits, dots, dashes and underscores"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is invalid: %s", name, document.Quote(text)), fix: "use at most 64 lower-case letters, digits, dots, dashes and underscores"}
 	if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); slug.MatchString(better) {
 		wrong.suggestion = better
 	}
@@ -147,12 +148,12 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
 
 func checkModelName(name, text string) *fault {
 	if strings.EqualFold(text, "auto") || strings.HasPrefix(strings.ToLower(text), "auto:") {
-		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, quote(text)), fix: "choose another name"}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}
 	}
 	if modelName.MatchString(text) {
 		return nil
 	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid model name: %s", name, quote(text)), fix: "use at most 200 letters, digits and . - _ : / @ +"}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid model name: %s", name, document.Quote(text)), fix: "use at most 200 letters, digits and . - _ : / @ +"}
 }
 
 func checkAbility(name, text string) *fault {
@@ -161,7 +162,7 @@ func checkAbility(name, text string) *fault {
 		return nil
 	}
 	known := (^llm.Abilities(0)).Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // ownTags are set automatically, so that policies can rely on them. Only the operator knows which providers are local.
@@ -174,7 +175,7 @@ var ownTags = map[string]string{
 
 func checkTag(name, text string) *fault {
 	if fix := ownTags[text]; fix != "" {
-		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, quote(text)), fix: fix}
+		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, document.Quote(text)), fix: fix}
 	}
 	return checkSlug(name, text)
 }
@@ -184,7 +185,7 @@ func checkRedact(name, text string) *fault {
 		return nil
 	}
 	known := redact.Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // checkCredential rejects control characters, because a line break would end the header. Some clouds use a JSON document,
@@ -195,7 +196,7 @@ func checkCredential(name, text string) *fault {
 		return &fault{code: WeakSecret, message: name + " contains an empty credential", fix: "set a value, or remove it"}
 	case strings.HasPrefix(text, "{"):
 		return nil
-	case text != strings.TrimSpace(text) || clean(text) != text:
+	case text != strings.TrimSpace(text) || document.Clean(text) != text:
 		return &fault{code: BadValue, message: name + " contains a credential with surrounding spaces or control characters", fix: "remove them"}
 	case len(text) < redact.MinCredential:
 		return &fault{
@@ -217,10 +218,10 @@ func (l *loader) checkHeaders(path string, headers map[string]string) {
 		value := headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not a valid header name", quote(name)), fix: "use letters, digits and dashes"})
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not a valid header name", document.Quote(name)), fix: "use letters, digits and dashes"})
 		case slices.Contains(ownHeaders, strings.ToLower(name)):
 			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("headers: %s is set by the gateway", name), fix: "remove it"})
-		case clean(value) != value:
+		case document.Clean(value) != value:
 			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: the value of %s contains control characters", name), fix: "remove them"})
 		}
 	}

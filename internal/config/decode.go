@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -92,7 +93,7 @@ func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.No
 			if secretName.MatchString(key.Value) {
 				d.hide(value)
 			}
-			d.report(join(path, key.Value), d.place(key), fault{code: Repeated, message: fmt.Sprintf("duplicate key %s, already on line %d", quote(key.Value), line), fix: "keep one of the two"})
+			d.report(join(path, key.Value), d.place(key), fault{code: Repeated, message: fmt.Sprintf("duplicate key %s, already on line %d", document.Quote(key.Value), line), fix: "keep one of the two"})
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -109,7 +110,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 		d.problems.Omitted++ // skip the search for a suggestion
 		return
 	}
-	message := fmt.Sprintf("unknown field %s", quote(key.Value))
+	message := fmt.Sprintf("unknown field %s", document.Quote(key.Value))
 	if path != "" {
 		message += " in " + path
 	}

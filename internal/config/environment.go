@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -28,7 +29,7 @@ func (l *loader) environment() {
 		}
 		// Other variables are ignored, because cluster managers and test harnesses use the same prefix.
 		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
-			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", clean(name), meant))
+			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", document.Clean(name), meant))
 		}
 	}
 }
@@ -43,7 +44,7 @@ func (l *loader) flags(flags map[string]string) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.ContainsFunc(known, func(s setting) bool { return s.path == path }) {
-			l.report(path, Origin{Kind: FromFlag, Source: flagOf(path)}, fault{code: UnknownSetting, message: "unknown field " + quote(path), fix: "use a field of the configuration"})
+			l.report(path, Origin{Kind: FromFlag, Source: flagOf(path)}, fault{code: UnknownSetting, message: "unknown field " + document.Quote(path), fix: "use a field of the configuration"})
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"fairlead/internal/document"
 )
 
 // FuzzLoad: whatever the file holds, loading ends with a configuration that prints, or with problems that read well.
@@ -71,7 +73,7 @@ func readsWell(t *testing.T, problems *Problems) {
 		}
 	}
 	for _, r := range problems.Pretty() {
-		if r != '\n' && clean(string(r)) != string(r) {
+		if r != '\n' && document.Clean(string(r)) != string(r) {
 			t.Fatalf("control character %q in the report", r)
 		}
 	}

@@ -1,20 +1,18 @@
 package config
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/document"
 )
 
 // FileName is the default name of the configuration file.
@@ -88,7 +86,7 @@ type loader struct {
 	lines     []string // of the file
 	origins   map[string]Origin
 	damaged   map[string]bool // paths with a problem
-	hidden    []span          // secrets in the file
+	hidden    []document.Span // secrets in the file
 	environ   map[string]string
 	variables []string // their names, sorted
 	warnings  []string
@@ -169,34 +167,16 @@ func (l *loader) file(text []byte) {
 	}
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): `)
-
 // parse parses one YAML document. The node is nil for an empty document.
 func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document, more yaml.Node
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF) || (err == nil && len(document.Content) == 0):
-		return nil, nil, 0
-	case err != nil:
-		return malformed(err)
+	root, syntax := document.Parse(text)
+	switch {
+	case syntax == nil:
+		return root, nil, 0
+	case syntax.Multiple:
+		return nil, &fault{code: Malformed, message: "the file contains more than one document", fix: "remove the line --- and everything after it"}, syntax.Line
 	}
-	if err := decoder.Decode(&more); err == nil {
-		return nil, &fault{code: Malformed, message: "the file contains more than one document", fix: "remove the line --- and everything after it"}, more.Line
-	} else if !errors.Is(err, io.EOF) {
-		return malformed(err)
-	}
-	return document.Content[0], nil, 0
-}
-
-func malformed(err error) (*yaml.Node, *fault, int) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 0
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		message = strings.Replace(message, m[0], "", 1)
-	}
-	return nil, &fault{code: Malformed, message: "invalid YAML: " + message, fix: "check indentation and quotes on this line and the following lines"}, line
+	return nil, &fault{code: Malformed, message: "invalid YAML: " + syntax.Message, fix: "check indentation and quotes on this line and the following lines"}, syntax.Line
 }
 
 // finishPaths sets the default data directory and expands ~.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/document"
 )
 
 // Print writes all values as YAML with masked secrets, and their origins if withOrigin is set.
@@ -27,7 +29,7 @@ func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	for _, line := range p.lines {
 		text := line.text
 		if withOrigin && line.origin != "" {
-			text = fmt.Sprintf("%-*s  # %s", width, text, clean(line.origin))
+			text = fmt.Sprintf("%-*s  # %s", width, text, document.Clean(line.origin))
 		}
 		if _, err := out.WriteString(text + "\n"); err != nil {
 			return fmt.Errorf("print configuration: %w", err)

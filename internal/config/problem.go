@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairlead/internal/document"
 )
 
 // Code identifies a kind of problem in the documentation.
@@ -50,9 +52,9 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		where += fmt.Sprintf(" line %d", p.Line)
 	}
-	text := clean(p.Message)
+	text := document.Clean(p.Message)
 	if where != "" {
-		text = clean(where) + ": " + text
+		text = document.Clean(where) + ": " + text
 	}
 	if p.Suggestion != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", p.Suggestion)
@@ -68,37 +70,22 @@ func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")
 	if p.Source != "" {
-		b.WriteString(clean(p.Source))
+		b.WriteString(document.Clean(p.Source))
 		if p.Line > 0 {
 			fmt.Fprintf(&b, " line %d", p.Line)
 		}
 		b.WriteString(": ")
 	}
-	b.WriteString(clean(p.Message) + "\n")
-	hint := ""
-	if p.Suggestion != "" {
-		hint = fmt.Sprintf("did you mean %q?", p.Suggestion)
-	}
+	b.WriteString(document.Clean(p.Message) + "\n")
+	hint := document.DidYouMean(p.Suggestion)
 	switch {
 	case p.Line > 0 && p.excerpt != "":
-		p.writeExcerpt(&b, hint)
+		b.WriteString(document.Excerpt(p.Line, p.excerpt, p.Column, p.Width, hint))
 	case hint != "":
 		b.WriteString("  " + hint + "\n")
 	}
-	fmt.Fprintf(&b, "  fix: %s%s        [%s]\n", clean(p.Fix), then, p.Code)
+	fmt.Fprintf(&b, "  fix: %s%s        [%s]\n", document.Clean(p.Fix), then, p.Code)
 	return b.String()
-}
-
-func (p Problem) writeExcerpt(b *strings.Builder, hint string) {
-	number := fmt.Sprintf("%4d", p.Line)
-	fmt.Fprintf(b, "%s | %s\n", number, p.excerpt)
-	if p.Column == 0 {
-		return
-	}
-	length := len([]rune(p.excerpt))
-	width := max(1, min(p.Width, length-p.Column+1))
-	marks := strings.Repeat(" ", p.Column-1) + strings.Repeat("^", width)
-	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+hint, " "))
 }
 
 // Problems are all problems of a configuration in file order.
@@ -128,7 +115,7 @@ func (p *Problems) Error() string {
 func (p *Problems) Pretty() string {
 	then := ""
 	if p.file != "" {
-		then = ", then run  fairlead config check --config " + clean(p.file)
+		then = ", then run  fairlead config check --config " + document.Clean(p.file)
 	}
 	total := len(p.List) + p.Omitted
 	if total == 1 {
@@ -160,14 +147,4 @@ func (p *Problems) sort() {
 		p.Omitted = len(p.List) - mostProblems
 		p.List = p.List[:mostProblems]
 	}
-}
-
-// clean replaces control characters with spaces.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') {
-			return ' '
-		}
-		return r
-	}, text)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -66,13 +67,13 @@ func notA(f field, text, wanted, suggestion, fix string) *fault {
 	if suggestion != "" || f.typ == durationType || f.typ == sizeType {
 		code = BadValue
 	}
-	return &fault{code: code, message: fmt.Sprintf("%s must be %s, not %s", f.name, wanted, quote(text)), suggestion: suggestion, fix: fix}
+	return &fault{code: code, message: fmt.Sprintf("%s must be %s, not %s", f.name, wanted, document.Quote(text)), suggestion: suggestion, fix: fix}
 }
 
 func notAllowed(f field, text string) *fault {
 	return &fault{
 		code:       NotAllowed,
-		message:    fmt.Sprintf("%s cannot be %s", f.name, quote(text)),
+		message:    fmt.Sprintf("%s cannot be %s", f.name, document.Quote(text)),
 		suggestion: spelling.Closest(text, f.enum),
 		fix:        "use one of " + strings.Join(f.enum, ", "),
 	}
@@ -86,13 +87,4 @@ func boolMeant(text string) string {
 		return "false"
 	}
 	return ""
-}
-
-// quote quotes and shortens a value for a message.
-func quote(text string) string {
-	const longest = 60
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest-1]) + "…"
-	}
-	return strconv.Quote(text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -137,15 +138,15 @@ func (c *conditionChecker) checkPath(path []string, ends []ast.Expr, bound []str
 	at := c.start(ends[0])
 	switch {
 	case len(fields) == 0:
-		c.report(UnknownVariable, at, len([]rune(path[0])), fmt.Sprintf("unknown name %s", quote(path[0])), c.suggestion(root, path, groups))
+		c.report(UnknownVariable, at, len([]rune(path[0])), fmt.Sprintf("unknown name %s", document.Quote(path[0])), c.suggestion(root, path, groups))
 	case len(path) == 1:
 		c.report(UnknownVariable, at, len([]rune(path[0])), root+" is a group of fields, not a value", "write one of "+strings.Join(fields, ", "))
 	default:
-		hint := didYouMean(spelling.Closest(path[1], fields))
+		hint := document.DidYouMean(spelling.Closest(path[1], fields))
 		if hint == "" {
 			hint = "its fields are " + strings.Join(fields, ", ")
 		}
-		c.report(UnknownVariable, c.start(ends[1])+1, len([]rune(path[1])), fmt.Sprintf("%s has no field %s", root, quote(path[1])), hint)
+		c.report(UnknownVariable, c.start(ends[1])+1, len([]rune(path[1])), fmt.Sprintf("%s has no field %s", root, document.Quote(path[1])), hint)
 	}
 }
 
@@ -169,15 +170,15 @@ func (c *conditionChecker) fieldsOf(group string) (fields, groups []string) {
 // suggestion guesses the intended name: a group, or a field without its group.
 func (c *conditionChecker) suggestion(root string, path, groups []string) string {
 	if group := spelling.Closest(root, groups); group != "" && len(path) > 1 {
-		return didYouMean(strings.Join(append([]string{group}, path[1:]...), "."))
+		return document.DidYouMean(strings.Join(append([]string{group}, path[1:]...), "."))
 	}
 	for _, v := range c.list {
 		if _, field, _ := strings.Cut(v.name, "."); field == root {
-			return didYouMean(v.name)
+			return document.DidYouMean(v.name)
 		}
 	}
 	if strings.EqualFold(root, "true") || strings.EqualFold(root, "false") {
-		return didYouMean(strings.ToLower(root))
+		return document.DidYouMean(strings.ToLower(root))
 	}
 	return "put text in quotation marks; fields start with " + strings.Join(groups, ", ")
 }
@@ -198,12 +199,12 @@ func (c *conditionChecker) checkCall(e ast.Expr) bool {
 	if call.IsMemberFunction() && call.Target().Kind() == ast.IdentKind && call.Target().AsIdent() == "time" {
 		known = []string{"hour", "weekday", "date"}
 	}
-	hint := didYouMean(spelling.Closest(name, known))
+	hint := document.DidYouMean(spelling.Closest(name, known))
 	if hint == "" {
 		hint = "the functions are " + strings.Join(known, ", ")
 	}
 	width := len([]rune(name))
-	c.report(UnknownVariable, max(0, c.start(e)-width), width, fmt.Sprintf("unknown function %s", quote(name)), hint)
+	c.report(UnknownVariable, max(0, c.start(e)-width), width, fmt.Sprintf("unknown function %s", document.Quote(name)), hint)
 	return false
 }
 
@@ -218,7 +219,7 @@ func (c *conditionChecker) checkZone(call ast.CallExpr) {
 		return // then the condition is false
 	}
 	if err != nil || name == "" || name == "Local" { // the server's own zone is not a fact of the request
-		c.report(UnknownName, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
+		c.report(UnknownName, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
 		return
 	}
 	c.zones[name] = zone
@@ -236,11 +237,11 @@ func (c *conditionChecker) checkValues(call ast.CallExpr) {
 	}
 	for _, e := range literals {
 		if text, ok := textLiteral(e); ok && text != "" && !slices.Contains(v.values, text) {
-			hint := didYouMean(spelling.Closest(text, v.values))
+			hint := document.DidYouMean(spelling.Closest(text, v.values))
 			if hint == "" {
 				hint = "use one of " + strings.Join(v.values, ", ")
 			}
-			c.report(UnknownName, c.start(e), len([]rune(text))+2, fmt.Sprintf("%s is never %s", v.name, quote(text)), hint)
+			c.report(UnknownName, c.start(e), len([]rune(text))+2, fmt.Sprintf("%s is never %s", v.name, document.Quote(text)), hint)
 		}
 	}
 }

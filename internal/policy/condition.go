@@ -12,6 +12,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/parser"
+
+	"fairlead/internal/document"
 )
 
 // conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that a reason can name the one
@@ -155,7 +157,7 @@ func children(e ast.Expr) []ast.Expr {
 // reason says that a conjunct is false, or why it cannot be evaluated, and shows the values it read.
 func (r *rule) reason(v Verdict, f *Facts) string {
 	c, from := &r.when[v.failed], scope{f, r.zones}
-	text := append(make([]byte, 0, len(c.text)+maxShown), c.text...)
+	text := append(make([]byte, 0, len(c.text)+document.MaxQuoted), c.text...)
 	switch {
 	case v.costExceeded:
 		text = append(text, " was not evaluated: the policies exceeded their cost limit"...)
@@ -193,14 +195,11 @@ func (r variableRef) value(n *names, from scope) ref.Val {
 	return value
 }
 
-// maxShown bounds how much of a value a reason quotes.
-const maxShown = 60
-
 // appendShown formats a value for people.
 func appendShown(to []byte, v ref.Val) []byte {
 	switch v := v.(type) {
 	case types.String:
-		return strconv.AppendQuote(to, shorten(string(v)))
+		return strconv.AppendQuote(to, document.Shorten(string(v)))
 	case types.Timestamp:
 		return v.UTC().AppendFormat(to, "2006-01-02T15:04:05Z")
 	case types.Int:
@@ -221,16 +220,5 @@ func (l *labels) shown() string {
 		key := keys.Next()
 		pairs = append(pairs, fmt.Sprintf("%s=%s", key.Value(), l.Get(key).Value()))
 	}
-	return shorten(strings.Join(pairs, " "))
-}
-
-func shorten(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= maxShown {
-		return text
-	}
-	return string(runes[:maxShown]) + "…"
+	return document.Shorten(strings.Join(pairs, " "))
 }

@@ -73,8 +73,8 @@ func TestCostEstimateCoversLargestRequest(t *testing.T) {
 	}
 }
 
-// document returns n policies with one condition.
-func document(n int, effect, condition string) string {
+// repeated returns n policies with one condition.
+func repeated(n int, effect, condition string) string {
 	var b strings.Builder
 	b.WriteString("policies:\n")
 	for i := range n {
@@ -91,13 +91,13 @@ func TestParseLimitsTotalCost(t *testing.T) {
 			continue // exceeds the limit on its own
 		}
 		fits := int(maxDocumentWork / estimated)
-		if _, problems := Parse("workspace", []byte(document(min(fits, MaxPolicies), "objective: cost", condition)), world()); len(problems) > 0 {
+		if _, problems := Parse("workspace", []byte(repeated(min(fits, MaxPolicies), "objective: cost", condition)), world()); len(problems) > 0 {
 			t.Errorf("%d times %s: %v", fits, condition, problems)
 		}
 		if fits >= MaxPolicies {
 			continue
 		}
-		_, problems := Parse("workspace", []byte(document(fits+1, "objective: cost", condition)), world())
+		_, problems := Parse("workspace", []byte(repeated(fits+1, "objective: cost", condition)), world())
 		if len(problems) != 1 || problems[0].Code != TooCostly || problems[0].Line != 2+3*fits {
 			t.Errorf("%d times %s: %v", fits+1, condition, problems)
 		}
@@ -111,7 +111,7 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 	open.AllowUnknown = true
 	for _, condition := range expensive {
 		condition = strings.ReplaceAll(condition, `"b"`, `"`+strings.Repeat("b", 90)+`"`)
-		set, problems := Parse("workspace", []byte(document(MaxPolicies, "objective: cost", condition)), open)
+		set, problems := Parse("workspace", []byte(repeated(MaxPolicies, "objective: cost", condition)), open)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -133,7 +133,7 @@ func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 	open := world()
 	open.AllowUnknown = true
 	heavy := `request.metadata.exists(k, request.metadata.exists(v, request.metadata[v].contains("b")))`
-	source := func(effect string) []byte { return []byte(document(1, effect, heavy)) }
+	source := func(effect string) []byte { return []byte(repeated(1, effect, heavy)) }
 	for effect, check := range map[string]func(Outcome) bool{
 		`deny: "No."`:                    func(o Outcome) bool { return o.Denies() && o.Deny.Message == "No." },
 		"allow: {models: [gpt-4.1]}":     func(o Outcome) bool { return o.Excludes("anthropic", "claude-sonnet", nil) != nil },

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"fairlead/internal/document"
 	"fairlead/internal/money"
 	"fairlead/internal/spelling"
 )
@@ -61,7 +62,7 @@ func fieldNames() []string {
 // rule reads one policy.
 func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	policy, r := Policy{}, &rule{source: p.name, zones: p.zones}
-	n = resolveAlias(n)
+	n = document.Resolve(n)
 	p.policy = ""
 	if name := nameNode(n); name != nil {
 		p.policy = name.Value
@@ -108,11 +109,11 @@ func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*y
 }
 
 func (p *reader) unknown(key *yaml.Node, path, of string, known []string) {
-	hint := didYouMean(spelling.Closest(key.Value, known))
+	hint := document.DidYouMean(spelling.Closest(key.Value, known))
 	if hint == "" {
 		hint = "the fields of " + of + " are " + strings.Join(known, ", ")
 	}
-	p.report(key, UnknownField, path, "unknown field "+quote(key.Value), hint)
+	p.report(key, UnknownField, path, "unknown field "+document.Quote(key.Value), hint)
 }
 
 var wellNamed = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
@@ -125,9 +126,9 @@ func (p *reader) readName(n *yaml.Node, path string, policy *Policy, _ *rule) {
 	if !wellNamed.MatchString(text) {
 		hint := "use lower-case letters, digits, dots, dashes and underscores, at most 64"
 		if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); wellNamed.MatchString(better) {
-			hint = didYouMean(better)
+			hint = document.DidYouMean(better)
 		}
-		p.report(n, BadValue, path, "invalid policy name "+quote(text), hint)
+		p.report(n, BadValue, path, "invalid policy name "+document.Quote(text), hint)
 	}
 	policy.Name = text
 }
@@ -153,15 +154,15 @@ func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rul
 	c := conditionChecker{language: p.language, source: text, zone: p.world.zone, open: p.world.AllowUnknown, zones: p.zones}
 	when, err := c.compile()
 	if err != nil {
-		c.report(BadSyntax, 0, 1, clean(err.Error()), "")
+		c.report(BadSyntax, 0, 1, document.Clean(err.Error()), "")
 	}
 	r.when, r.names = when, p.language.names
 	if r.cost = c.cost; len(c.complaints) == 0 {
 		return
 	}
-	places := p.layout.places(n)
+	positions := document.Positions(p.source, n)
 	for _, one := range c.complaints {
-		at := places[min(one.offset, len(places)-1)]
+		at := positions[min(one.offset, len(positions)-1)]
 		p.reportAt(at, one.width, one.code, path, one.message, one.hint)
 	}
 }
@@ -196,20 +197,20 @@ func isAuto(name string) bool { return name == "auto" || strings.HasPrefix(name,
 
 func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 	if isAuto(name) {
-		p.report(n, UnknownName, path, quote(name)+" selects automatic routing and is not a model", "name a model")
+		p.report(n, UnknownName, path, document.Quote(name)+" selects automatic routing and is not a model", "name a model")
 		return
 	}
 	hint := nearest(name, p.world.Models, p.world.Targets)
 	before, after, isTarget := strings.Cut(name, "/")
 	if model, known := p.world.model(after); isTarget && known && slices.Contains(p.world.Providers, before) {
-		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", quote(before), quote(after)), p.offers(model))
+		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", document.Quote(before), document.Quote(after)), p.offers(model))
 		return
 	}
 	what := "unknown model "
 	if strings.HasSuffix(name, "*") {
 		what = "no model matches "
 	}
-	p.report(n, UnknownName, path, what+quote(name), hint)
+	p.report(n, UnknownName, path, what+document.Quote(name), hint)
 }
 
 // offers lists the targets of a model.
@@ -234,7 +235,7 @@ func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule
 	}
 	policy.Baseline = name
 	if _, model, found := strings.Cut(name, "/"); found && slices.Contains(p.world.Targets, name) {
-		p.report(n, BadValue, path, "baseline must be a model without a provider", didYouMean(model))
+		p.report(n, BadValue, path, "baseline must be a model without a provider", document.DidYouMean(model))
 		return
 	}
 	if r.baseline, ok = p.world.model(name); !ok || isAuto(name) {
@@ -256,11 +257,11 @@ func (p *reader) readObjective(n *yaml.Node, path string, policy *Policy, r *rul
 	number, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		hint := didYouMean(spelling.Closest(text, objectives()))
+		hint := document.DidYouMean(spelling.Closest(text, objectives()))
 		if hint == "" {
 			hint = "write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)"
 		}
-		p.report(n, BadValue, path, "unknown objective "+quote(text), hint)
+		p.report(n, BadValue, path, "unknown objective "+document.Quote(text), hint)
 	case !(number >= 0 && number <= 1): // also rejects NaN
 		p.report(n, BadValue, path, "objective must be from 0 (cheapest) to 1 (best)", "")
 	default:
@@ -276,7 +277,7 @@ func (p *reader) readMaxCost(n *yaml.Node, path string, policy *Policy, r *rule)
 	}
 	amount, err := money.Parse(text)
 	if err != nil || amount <= 0 {
-		p.report(n, BadValue, path, quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine decimals")
+		p.report(n, BadValue, path, document.Quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine decimals")
 		return
 	}
 	policy.MaxCost, r.maxCost = amount, amount
@@ -290,7 +291,7 @@ func (p *reader) readMaxOutput(n *yaml.Node, path string, policy *Policy, r *rul
 	}
 	tokens, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
 	if err != nil || tokens < 1 || tokens > maxOutput {
-		p.report(n, BadValue, path, quote(text)+" is not a number of tokens", fmt.Sprintf("write a whole number from 1 to %d", maxOutput))
+		p.report(n, BadValue, path, document.Quote(text)+" is not a number of tokens", fmt.Sprintf("write a whole number from 1 to %d", maxOutput))
 		return
 	}
 	policy.MaxOutput, r.maxOutput = tokens, tokens

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
 
@@ -82,7 +83,7 @@ func nearest(name string, lists ...[]string) string {
 	stem, star := strings.CutSuffix(name, "*")
 	near := spelling.Closest(stem, slices.Concat(lists...))
 	if near == "" || !star {
-		return didYouMean(near)
+		return document.DidYouMean(near)
 	}
 	return "the closest name is " + near
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/operators"
+
+	"fairlead/internal/document"
 )
 
 // offsetOf converts a CEL location to an offset in characters.
@@ -42,7 +44,7 @@ func plainSyntax(message string) (text, hint string, width int) {
 	}
 	m := unexpected.FindStringSubmatch(message)
 	if m == nil {
-		return clean(strings.ToLower(message[:min(1, len(message))]) + message[min(1, len(message)):]), "", 1
+		return document.Clean(strings.ToLower(message[:min(1, len(message))]) + message[min(1, len(message)):]), "", 1
 	}
 	word := strings.TrimSpace(m[1] + m[2] + m[3])
 	width = len([]rune(word))
@@ -61,7 +63,7 @@ func plainSyntax(message string) (text, hint string, width int) {
 	if m[2] != "" && strings.ContainsAny(m[2][:1], `"'`) {
 		return "this text has no closing quotation mark", "", width
 	}
-	return "unexpected " + quote(word), "", width
+	return "unexpected " + document.Quote(word), "", width
 }
 
 // reportTypes reports type errors in plain words.
@@ -79,7 +81,7 @@ func plainType(message string) (text string, width int) {
 	message = strings.TrimSuffix(message, " (in container '')")
 	m := overload.FindStringSubmatch(message)
 	if m == nil {
-		return clean(message), 1
+		return document.Clean(message), 1
 	}
 	name := m[1]
 	if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
@@ -92,7 +94,7 @@ func plainType(message string) (text string, width int) {
 	if m[1] == name {
 		width = 1 // CEL places a function at its bracket
 	}
-	return quote(name) + " cannot be applied to " + strings.Join(operands(m[2]), " and "), width
+	return document.Quote(name) + " cannot be applied to " + strings.Join(operands(m[2]), " and "), width
 }
 
 // operands returns the type names in a list such as string.(int) or (string, map(string, string)).

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairlead/internal/document"
 )
 
 // Code identifies a kind of problem.
@@ -48,11 +50,8 @@ func (p Problem) String() string {
 	if p.Hint != "" {
 		text += " (" + p.Hint + ")"
 	}
-	return clean(text)
+	return document.Clean(text)
 }
-
-// maxExcerpt bounds how much of a line Pretty shows.
-const maxExcerpt = 120
 
 // Pretty formats the problems of a document for a terminal: message, location and fix.
 func Pretty(file string, source []byte, problems []Problem) string {
@@ -66,28 +65,14 @@ func Pretty(file string, source []byte, problems []Problem) string {
 		if p.Policy != "" {
 			where = fmt.Sprintf("policy %q %s", p.Policy, where)
 		}
-		fmt.Fprintf(&b, "error: %s: %s\n", clean(where), clean(p.Message))
+		fmt.Fprintf(&b, "error: %s: %s\n", document.Clean(where), document.Clean(p.Message))
 		if p.Line >= 1 && p.Line <= len(lines) {
-			p.excerpt(&b, lines[p.Line-1])
+			line, column := document.Window(lines[p.Line-1], p.Column)
+			b.WriteString(document.Excerpt(p.Line, line, max(1, column), p.Width, p.Hint))
 		}
-		fmt.Fprintf(&b, "  fix: %s, then run  fairlead policies validate %s        [%s]\n", p.fix(), clean(file), p.Code)
+		fmt.Fprintf(&b, "  fix: %s, then run  fairlead policies validate %s        [%s]\n", p.fix(), document.Clean(file), p.Code)
 	}
 	return b.String()
-}
-
-func (p Problem) excerpt(b *strings.Builder, line string) {
-	runes := []rune(clean(line))
-	start := 0
-	if len(runes) > maxExcerpt {
-		start = max(0, min(p.Column-maxExcerpt/2, len(runes)-maxExcerpt))
-		runes = runes[start : start+maxExcerpt]
-	}
-	number := fmt.Sprintf("%4d", p.Line)
-	fmt.Fprintf(b, "%s | %s\n", number, strings.TrimRight(string(runes), " "))
-	column := max(1, p.Column-start)
-	width := max(1, min(p.Width, len(runes)-column+1))
-	marks := strings.Repeat(" ", column-1) + strings.Repeat("^", width)
-	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+clean(p.Hint), " "))
 }
 
 // fix returns the kind of change needed; the hint has the details.
@@ -112,24 +97,4 @@ func inOrder(problems []Problem) []Problem {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return problems
-}
-
-// clean makes external text safe for one line of a terminal.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069') {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// quote quotes external text and truncates it.
-func quote(text string) string { return fmt.Sprintf("%q", shorten(text)) }
-
-func didYouMean(word string) string {
-	if word == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", word)
 }

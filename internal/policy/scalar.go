@@ -6,12 +6,14 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/document"
 )
 
 // text reads a scalar of limited length.
 func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	if n.Kind != yaml.ScalarNode || isNull(n) {
+	if n.Kind != yaml.ScalarNode || document.IsNull(n) {
 		p.report(n, WrongType, path, fmt.Sprintf("%s must be a single value, not %s", name, kindName(n)), "")
 		return "", false
 	}
@@ -40,7 +42,7 @@ func kindName(n *yaml.Node) string {
 		return "a list"
 	case n.Kind == yaml.MappingNode:
 		return "a group of fields"
-	case isNull(n):
+	case document.IsNull(n):
 		return "nothing"
 	default:
 		return "a single value"
@@ -60,7 +62,7 @@ func (p *reader) boolean(n *yaml.Node, path string) *bool {
 func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, name string) string) []string {
 	elements := n.Content
 	switch {
-	case n.Kind == yaml.ScalarNode && !isNull(n):
+	case n.Kind == yaml.ScalarNode && !document.IsNull(n):
 		elements = []*yaml.Node{n}
 	case n.Kind != yaml.SequenceNode || len(elements) == 0:
 		p.report(n, WrongType, path, path[strings.LastIndexByte(path, '.')+1:]+" must be a list of names", "write [one, two]")
@@ -71,7 +73,7 @@ func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, n
 	}
 	var names []string
 	for i, one := range elements {
-		one = resolveAlias(one)
+		one = document.Resolve(one)
 		where := path
 		if n.Kind == yaml.SequenceNode {
 			where = fmt.Sprintf("%s[%d]", path, i)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/document"
 )
 
 // selector reads the lists of allow or exclude.
@@ -55,9 +57,9 @@ func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string
 	if p.world.named(name, names) {
 		return name
 	}
-	message := fmt.Sprintf("unknown %s %s", what, quote(name))
+	message := fmt.Sprintf("unknown %s %s", what, document.Quote(name))
 	if strings.HasSuffix(name, "*") {
-		message = fmt.Sprintf("no %s matches %s", what, quote(name))
+		message = fmt.Sprintf("no %s matches %s", what, document.Quote(name))
 	}
 	hint := nearest(name, names)
 	if hint == "" && len(names) > 0 && len(names) <= 10 {

@@ -1,4 +1,4 @@
-package policy
+package document
 
 import (
 	"strings"
@@ -6,26 +6,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// position is a line and column, both from 1, with the column in characters.
-type position struct{ line, column int }
+// Position is a line and a column, both from 1, with the column in characters.
+type Position struct{ Line, Column int }
 
-// layout locates the characters of a YAML scalar in the document, so that an error within a condition is marked where
-// it was written, even if the text is quoted, folded or a block.
-type layout struct {
-	lines [][]rune
-}
-
-func newLayout(source []byte) *layout {
-	l := &layout{}
+// Positions returns the position of each character of a scalar's value, and of its end, so that an error within the
+// value is marked where it was written, even if the value is quoted, folded or a block. source is the document.
+func Positions(source []byte, n *yaml.Node) []Position {
+	c := cursor{line: n.Line - 1, column: n.Column - 1}
 	for line := range strings.SplitSeq(string(source), "\n") {
-		l.lines = append(l.lines, []rune(strings.TrimSuffix(line, "\r")))
+		c.lines = append(c.lines, []rune(strings.TrimSuffix(line, "\r")))
 	}
-	return l
-}
-
-// places returns the position of each character of the scalar's value, and of its end.
-func (l *layout) places(n *yaml.Node) []position {
-	c := cursor{layout: l, line: n.Line - 1, column: n.Column - 1}
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		c.line, c.column = n.Line, 0 // the text starts on the line after the indicator
@@ -41,16 +31,16 @@ func (l *layout) places(n *yaml.Node) []position {
 		c.skipProperties()
 	}
 	value := []rune(n.Value)
-	places := make([]position, 0, len(value)+1)
+	positions := make([]Position, 0, len(value)+1)
 	for _, r := range value {
-		places = append(places, c.take(r))
+		positions = append(positions, c.take(r))
 	}
-	return append(places, c.end(places))
+	return append(positions, c.end(positions))
 }
 
 // cursor walks through the document along with the value.
 type cursor struct {
-	*layout
+	lines        [][]rune
 	line, column int  // from 0
 	escaped      bool // \n and \u0041 are one character
 	doubled      bool // '' is one quote
@@ -75,11 +65,11 @@ func (c *cursor) skipProperties() {
 
 // take returns the position of the next character of the value and advances. Folding and indentation change white
 // space, so a blank consumes at most one character and any other character skips blanks first.
-func (c *cursor) take(r rune) position {
+func (c *cursor) take(r rune) Position {
 	if r != ' ' && r != '\n' && r != '\t' {
 		c.skipBlanks()
 	}
-	here := position{c.line + 1, c.column + 1}
+	here := Position{c.line + 1, c.column + 1}
 	if c.line >= len(c.lines) {
 		return here
 	}
@@ -123,12 +113,12 @@ func escapeLength(text []rune) int {
 }
 
 // end returns the position after the last character that is not blank.
-func (c *cursor) end(places []position) position {
-	for i := len(places) - 1; i >= 0; i-- {
-		p := places[i]
-		if p.line <= len(c.lines) && p.column <= len(c.lines[p.line-1]) && c.lines[p.line-1][p.column-1] != ' ' {
-			return position{p.line, p.column + 1}
+func (c *cursor) end(positions []Position) Position {
+	for i := len(positions) - 1; i >= 0; i-- {
+		p := positions[i]
+		if p.Line <= len(c.lines) && p.Column <= len(c.lines[p.Line-1]) && c.lines[p.Line-1][p.Column-1] != ' ' {
+			return Position{p.Line, p.Column + 1}
 		}
 	}
-	return position{c.line + 1, c.column + 1}
+	return Position{c.line + 1, c.column + 1}
 }

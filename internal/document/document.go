@@ -1,0 +1,77 @@
+// Package document parses YAML documents written by users, and formats the problems found in them: where they are, what
+// they quote, and an excerpt of the text.
+package document
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// SyntaxError is a document that is not YAML, or more than one document.
+type SyntaxError struct {
+	Line     int // from 1; 0 if unknown
+	Column   int // from 1; 0 if unknown
+	Message  string
+	Multiple bool // the input is valid, but has more than one document
+}
+
+// Error returns the message.
+func (e *SyntaxError) Error() string { return e.Message }
+
+// Parse returns the root of the only document in text, or nil if text is empty.
+func Parse(text []byte) (*yaml.Node, *SyntaxError) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, more yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF) || (err == nil && len(document.Content) == 0):
+		return nil, nil
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	switch err := decoder.Decode(&more); {
+	case err == nil:
+		return nil, &SyntaxError{Line: more.Line, Column: more.Column, Message: "more than one document", Multiple: true}
+	case !errors.Is(err, io.EOF):
+		return nil, syntaxError(err)
+	}
+	return document.Content[0], nil
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+): `)
+
+// syntaxError separates the line number from the message of the YAML parser.
+func syntaxError(err error) *SyntaxError {
+	e := &SyntaxError{Message: Clean(strings.TrimPrefix(err.Error(), "yaml: "))}
+	if m := lineNumber.FindStringSubmatch(e.Message); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Message = strings.Replace(e.Message, m[0], "", 1)
+	}
+	return e
+}
+
+// Resolve returns the node that an alias refers to, or n itself.
+func Resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// IsNull reports whether n is an empty value.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// Key returns the index of a key in the content of a mapping, or -1. The value has the next index.
+func Key(mapping *yaml.Node, name string) int {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,51 @@
+package document
+
+import (
+	"gopkg.in/yaml.v3"
+)
+
+// Span is the position of a scalar in a document.
+type Span struct {
+	line   int // from 1
+	column int // from 1, in characters
+	width  int
+}
+
+// SpanOf returns the span of a scalar. The span is an upper bound for quoted and block scalars.
+func SpanOf(n *yaml.Node) Span {
+	s := Span{line: n.Line, column: n.Column, width: len([]rune(n.Value))}
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		s.line, s.column = n.Line+1, 1
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		s.width = 6*s.width + 2 // an escape such as \u0041 is six characters for one
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		s.width = 2*s.width + 2
+	}
+	return s
+}
+
+// Mask replaces the characters of the span with stars, in the lines of the document. Other columns do not move.
+func (s Span) Mask(lines []string) {
+	for i := s.line - 1; i >= 0 && i < len(lines) && s.width > 0; i++ {
+		line := []rune(lines[i])
+		quote, escaped := rune(0), false
+		for j := max(0, s.column-1); j < len(line) && s.width > 0; j++ {
+			if line[j] == ' ' && s.column == 1 {
+				continue // indentation
+			}
+			if quote == 0 && j == s.column-1 && (line[j] == '"' || line[j] == '\'') {
+				quote = line[j]
+				continue
+			}
+			if line[j] == quote && !escaped {
+				s.width = 0
+				break
+			}
+			escaped = line[j] == '\\' && !escaped
+			line[j] = '*'
+			s.width--
+		}
+		lines[i], s.column = string(line), 1
+	}
+}
