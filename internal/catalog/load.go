@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 )
 
 //go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv
+//go:embed data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv
 var embedded embed.FS
 
 // errColumn is returned for a table with unexpected columns.
@@ -31,8 +31,11 @@ const (
 	scoreColumns  = "model,benchmark,value,source,as_of"
 )
 
-// Default loads the embedded tables.
+// Default loads the embedded tables. It also reports errors in the tables of rules.
 func Default() (*Catalog, error) {
+	if _, err := embeddedRules(); err != nil {
+		return nil, err
+	}
 	return read(embedded)
 }
 
@@ -92,7 +95,8 @@ type record struct {
 	err     *error
 }
 
-func eachRow(files fs.FS, name, columns string, sum hash.Hash, do func(record)) error {
+// eachRow calls do with every row of a table and writes the text of the table to sum.
+func eachRow(files fs.FS, name, columns string, sum io.Writer, do func(record)) error {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		return fmt.Errorf("open catalog table: %w", err)
