@@ -161,6 +161,7 @@ var beside = map[string][]string{
 	"internal/route":        {"internal/provider", "internal/policy"}, // deciding evaluates the policies
 	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
 	"internal/catalog":      {},
+	"internal/token":        {"internal/catalog"}, // which holds the vocabularies of models
 
 	// The parts of a format: client side, conversion, responses of providers.
 	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},

@@ -27,8 +27,8 @@ func NewCounter() *Counter {
 // Text counts the tokens of texts. It reports false if the model's vocabulary is not published or the texts are too
 // long.
 func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
-	family, margin := m.family()
-	if margin != exact || family != O200K && family != CL100K {
+	v := m.Vocabulary()
+	if v.rule.Margin != 1 || v.family != O200K && v.family != CL100K {
 		return 0, false
 	}
 	size := 0
@@ -38,7 +38,7 @@ func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
 		}
 	}
 	vocabulary := c.o200k
-	if family == CL100K {
+	if v.family == CL100K {
 		vocabulary = c.cl100k
 	}
 	for _, s := range texts {
@@ -66,7 +66,7 @@ func longestRun(s string) (longest int) {
 
 // Prompt is like Model.Prompt, but counts the tokens of the texts exactly.
 func (c *Counter) Prompt(m Model, p Prompt, texts ...string) (tokens int64, ok bool) {
-	family, _ := m.family()
+	v := m.Vocabulary()
 	n, ok := c.Text(m, texts...)
-	return n + m.nonText(family, &p), ok
+	return n + v.nonText(&p), ok
 }

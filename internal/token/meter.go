@@ -3,20 +3,22 @@ package token
 import (
 	"math"
 	"slices"
+
+	"fairlead/internal/catalog"
 )
 
 // Vocabulary holds the properties of a model that determine the token count of a prompt.
 type Vocabulary struct {
-	model  Model
+	rule   catalog.TokenRule
 	family Family
-	margin float64
 	index  int // index of the family in families
 }
 
 // Vocabulary returns the model's vocabulary, or the closest known one.
 func (m Model) Vocabulary() Vocabulary {
-	family, margin := m.family()
-	return Vocabulary{m, family, margin, slices.Index(families[:], family)}
+	rule := catalog.TokenRuleFor(m.Vendor, m.Name)
+	family := Family(rule.Vocabulary)
+	return Vocabulary{rule, family, slices.Index(families[:], family)}
 }
 
 // families lists the families that have weights.
@@ -36,7 +38,7 @@ func NewMeter(p Prompt) Meter { return Meter{prompt: p, features: Features(p.Tex
 
 // Prompt estimates the tokens of the prompt in a vocabulary, at least one.
 func (m *Meter) Prompt(v *Vocabulary) int64 {
-	return max(1, m.text(v)+v.model.nonText(v.family, &m.prompt))
+	return max(1, m.text(v)+v.nonText(&m.prompt))
 }
 
 // text estimates the tokens of the text.
@@ -44,7 +46,7 @@ func (m *Meter) text(v *Vocabulary) int64 {
 	if !m.summed[v.index] {
 		m.sums[v.index], m.summed[v.index] = weightedSum(v.family, &m.features), true
 	}
-	return withMargin(m.sums[v.index], v.margin)
+	return withMargin(m.sums[v.index], v.rule.Margin)
 }
 
 // weightedSum returns the sum of the features times their weights.

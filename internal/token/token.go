@@ -43,9 +43,8 @@ func (p Prompt) Estimate() int64 { return Model{Vendor: "OpenAI"}.Prompt(p) }
 
 // Framing that providers add around messages.
 const (
-	perMessage  = 4
-	perPrompt   = 3
-	claudeTools = 346 // Anthropic's instructions for using tools
+	perMessage = 4
+	perPrompt  = 3
 )
 
 // Assumed tokens per attachment. Audio and video have between 100 and 2,000 bytes per token, documents fewer.
@@ -56,24 +55,24 @@ const (
 
 // Prompt estimates the tokens of a prompt, at least one.
 func (m Model) Prompt(p Prompt) int64 {
-	f, margin := m.family()
-	return max(1, count(f, margin, p.Text)+m.nonText(f, &p))
+	v := m.Vocabulary()
+	return max(1, v.text(p.Text)+v.nonText(&p))
 }
 
 // nonText estimates everything except the text.
-func (m Model) nonText(f Family, p *Prompt) int64 {
+func (v *Vocabulary) nonText(p *Prompt) int64 {
 	n := p.TokenIDs
 	if p.Messages > 0 {
 		n += int64(p.Messages)*perMessage + perPrompt
 	}
-	if p.Tools && f == Claude {
-		n += claudeTools
+	if p.Tools {
+		n += v.rule.Tools
 	}
 	for _, image := range p.Sizes {
-		n += m.Image(image)
+		n += v.image(image)
 	}
 	if unknown := p.Images - len(p.Sizes); unknown > 0 {
-		n += int64(unknown) * m.Image(llm.Image{})
+		n += int64(unknown) * v.image(llm.Image{})
 	}
 	return n + int64(p.Attached/attachedBytesPerToken) + int64(p.Unsized)*perAttachment
 }
@@ -92,24 +91,28 @@ func (m Model) Bound(p Prompt) int64 {
 	if p.Tools {
 		n += boundTools
 	}
+	if p.Images == 0 && len(p.Sizes) == 0 {
+		return n
+	}
+	v := m.Vocabulary()
 	for _, image := range p.Sizes {
-		n += m.imageBound(image)
+		n += v.imageBound(image)
 	}
 	if unknown := p.Images - len(p.Sizes); unknown > 0 {
-		n += int64(unknown) * m.imageBound(llm.Image{Detail: "original"})
+		n += int64(unknown) * v.imageBound(llm.Image{Detail: "original"})
 	}
 	return n
 }
 
 // Text estimates the tokens of a text.
 func (m Model) Text(t llm.Text) int64 {
-	f, margin := m.family()
-	return count(f, margin, t)
+	v := m.Vocabulary()
+	return v.text(t)
 }
 
-func count(f Family, margin float64, t llm.Text) int64 {
+func (v *Vocabulary) text(t llm.Text) int64 {
 	features := Features(t)
-	return withMargin(weightedSum(f, &features), margin)
+	return withMargin(weightedSum(v.family, &features), v.rule.Margin)
 }
 
 // Output estimates the tokens of generated text from its size in bytes. Bytes outside ASCII are assumed to be in the
@@ -118,18 +121,17 @@ func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	if ascii+nonASCII == 0 {
 		return 0
 	}
-	f, margin := m.family()
-	sum := float64(ascii) * asciiDensity[f]
+	v := m.Vocabulary()
+	sum := float64(ascii) * asciiDensity[v.family]
 	if nonASCII > 0 {
-		sum += float64(nonASCII) * m.foreignDensity(prompt)
+		sum += float64(nonASCII) * v.foreignDensity(prompt)
 	}
-	return max(1, int64(math.Ceil(sum*margin)))
+	return max(1, int64(math.Ceil(sum*v.rule.Margin)))
 }
 
 // foreignDensity returns the tokens per non-ASCII byte in the scripts of a text.
-func (m Model) foreignDensity(t llm.Text) float64 {
-	f, _ := m.family()
-	w := weights[f]
+func (v *Vocabulary) foreignDensity(t llm.Text) float64 {
+	w := weights[v.family]
 	bytes, sum := 0.0, 0.0
 	for class, size := range scriptBytes {
 		bytes += float64(t.Counts[class]) * size
