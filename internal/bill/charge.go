@@ -63,7 +63,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 type Baseline struct {
 	Model string         // empty for none
 	Price *catalog.Price // nil when unknown
-	Rules promptcache.Rules
+	Rules catalog.CacheRule
 	Cache *promptcache.View // what the baseline would have cached of the prompt
 }
 
@@ -78,7 +78,7 @@ func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Bas
 		if m, ok := snap.Catalog.Model(name); ok {
 			vendor = m.Home
 		}
-		b.Rules = promptcache.For(vendor, name, b.Price)
+		b.Rules = catalog.CacheRuleFor(vendor, name, b.Price)
 	}
 	return b
 }
@@ -97,9 +97,9 @@ func (b Baseline) usage(u llm.Usage) llm.Usage {
 }
 
 // CacheRules returns how the prompt cache of a target works.
-func CacheRules(t *provider.Target) promptcache.Rules {
+func CacheRules(t *provider.Target) catalog.CacheRule {
 	if t.Price == nil {
-		return promptcache.Rules{}
+		return catalog.CacheRule{}
 	}
-	return promptcache.For(t.Vendor, t.Model.Name, t.Price)
+	return catalog.CacheRuleFor(t.Vendor, t.Model.Name, t.Price)
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
@@ -210,7 +211,7 @@ func cacheHits(view *promptcache.View) func(*provider.Target, int64) route.Cache
 		u := hit.Usage(prompt)
 		return route.CacheHit{
 			Read: u.CacheRead, Write: u.CacheWrite, Long: u.CacheWriteLong > 0,
-			Caches: hit.Prompt >= max(rules.Minimum, 1) && rules.Granularity != promptcache.NoCache && (rules.Granularity != promptcache.Marks || hit.Tokens+hit.Writes > 0),
+			Caches: hit.Prompt >= max(rules.Minimum, 1) && rules.Granularity != catalog.NoCache && (rules.Granularity != catalog.CacheMarks || hit.Tokens+hit.Writes > 0),
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
+	"fairlead/internal/catalog"
 	"fairlead/internal/feedback"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
@@ -188,7 +189,7 @@ type noRouting struct{}
 
 func (noRouting) Features(predict.Prompt) predict.Features { return predict.Features{} }
 func (noRouting) Version() string                          { return "" }
-func (noRouting) Record(string, promptcache.Fingerprint, string, promptcache.Rules, llm.Usage, time.Time) {
+func (noRouting) Record(string, promptcache.Fingerprint, string, catalog.CacheRule, llm.Usage, time.Time) {
 }
 
 func (noRouting) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 )
 
@@ -107,7 +108,7 @@ func (m *Memory) Lookup(_ context.Context, workspaceID string, fp Fingerprint, n
 }
 
 // Record implements Store.
-func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules Rules, u llm.Usage, now time.Time) {
+func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time) {
 	id, ok := m.names.assign(target)
 	if !ok || len(fp.Links) == 0 {
 		return
@@ -123,10 +124,10 @@ func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules
 		n.until, n.refresh, n.turn = 0, false, 0
 		switch {
 		case i > cached:
-		case rules.Granularity == Blocks, rules.Granularity == PromptEnd && i == last && !fp.MarksOnly, link.Mark != Unmarked:
-			n.until = seconds(now.Add(min(rules.ttl(fp, link.Mark), maxLifetime)))
+		case rules.Granularity == catalog.CacheBlocks, rules.Granularity == catalog.CachePromptEnd && i == last && !fp.MarksOnly, link.Mark != Unmarked:
+			n.until = seconds(now.Add(min(ttl(rules, fp, link.Mark), maxLifetime)))
 		default: // not written now, but a read extends the lifetime of an earlier write
-			n.until, n.refresh = seconds(now.Add(min(rules.ttl(fp, Unmarked), maxLifetime))), true
+			n.until, n.refresh = seconds(now.Add(min(ttl(rules, fp, Unmarked), maxLifetime))), true
 		}
 		if i == last && !isBaseline(target) {
 			n.turn = uint16(min(before.turns+1, maxTurns))
@@ -140,9 +141,9 @@ func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules
 }
 
 // learn compares the usage that a target reported with the estimate.
-func (m *Memory) learn(id uint16, before View, rules Rules, u llm.Usage) {
+func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Usage) {
 	h, ok := before.hit(id)
-	if !ok || u.Estimated || u.Prompt() <= 0 || rules.Granularity == NoCache {
+	if !ok || u.Estimated || u.Prompt() <= 0 || rules.Granularity == catalog.NoCache {
 		return
 	}
 	held := before.cachedTokens(int(h.link), rules)
@@ -158,9 +159,9 @@ const tolerance = 0.05
 
 // lastCachedLink returns the last link that a target has cached after reading a prompt, or -1. If the provider
 // reports cache reads and writes, they determine the link.
-func lastCachedLink(fp Fingerprint, rules Rules, u llm.Usage, guess bool) int {
+func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess bool) int {
 	whole := fp.Tokens()
-	if rules.Granularity == NoCache || whole < rules.Minimum {
+	if rules.Granularity == catalog.NoCache || whole < rules.Minimum {
 		return -1
 	}
 	last := len(fp.Links) - 1

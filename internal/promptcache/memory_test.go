@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/promptcache/cachetest"
 )
@@ -43,7 +44,7 @@ func TestCacheHitFollowsRules(t *testing.T) {
 	t.Parallel()
 	before, next := chain(1, 2000, 2100, 5000), chain(1, 2000, 2100, 5000, 5300, 6000)
 	for name, tc := range map[string]struct {
-		rules         Rules
+		rules         catalog.CacheRule
 		before, next  Fingerprint
 		after         time.Duration
 		held, written int64
@@ -54,7 +55,7 @@ func TestCacheHitFollowsRules(t *testing.T) {
 		"instructions that others share":         {rules: openAI, before: before, next: append3(chain(1, 2000), 77, 4000), held: 1920},
 		"too short to be cached":                 {rules: openAI, before: chain(1, 900), next: chain(1, 900, 1300)},
 		"a prefix that is too short":             {rules: openAI, before: chain(1, 900, 3000), next: append3(chain(1, 900), 77, 4000)},
-		"a price without a discount":             {rules: Rules{}, before: before, next: next},
+		"a price without a discount":             {rules: catalog.CacheRule{}, before: before, next: next},
 		"longer on request":                      {rules: openAI, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour, held: 4992},
 		"no longer lifetime if not supported":    {rules: gemini, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour},
 		"ends: the previous turn as it is":       {rules: openAIEnds, before: before, next: next, after: 29 * time.Minute, held: 5000, written: 1000},
@@ -66,7 +67,7 @@ func TestCacheHitFollowsRules(t *testing.T) {
 		"marks: on the instructions alone":       {rules: claude, before: marked(before, ShortMark, 0), next: marked(next, ShortMark, 0), held: 2000},
 		"marks: gone after five minutes":         {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), after: 5 * time.Minute, written: 6000},
 		"marks: there for an hour":               {rules: claude, before: marked(before, LongMark, 2), next: marked(next, LongMark, 4), after: 59 * time.Minute, held: 5000, written: 1000},
-		"marks: the minimum is the model's":      {rules: claude.withMinimum(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
+		"marks: the minimum is the model's":      {rules: claudeWithMinimum(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,11 +254,11 @@ func TestViewReportsTurnsAndLastTarget(t *testing.T) {
 	if v := look(m, first, noon); v.Turns() != 0 || v.Last() != "" {
 		t.Errorf("before anything: %d turns, last %q", v.Turns(), v.Last())
 	}
-	m.Record("ws", first, "a/m", Rules{}, llm.Usage{}, noon)
+	m.Record("ws", first, "a/m", catalog.CacheRule{}, llm.Usage{}, noon)
 	if v := look(m, first, noon); v.Turns() != 0 || v.Last() != "a/m" {
 		t.Errorf("a repeat: %d turns, last %q", v.Turns(), v.Last())
 	}
-	m.Record("ws", second, "b/m", Rules{}, llm.Usage{}, noon)
+	m.Record("ws", second, "b/m", catalog.CacheRule{}, llm.Usage{}, noon)
 	third := append3(append3(second, 98, 50), 99, 60)
 	if v := look(m, third, noon.Add(59*time.Minute)); v.Turns() != 2 || v.Last() != "b/m" {
 		t.Errorf("the third turn: %d turns, last %q", v.Turns(), v.Last())
@@ -418,7 +419,7 @@ func TestConcurrentUse(t *testing.T) {
 func TestEstimatesMeetTheTruth(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		rules    Rules
+		rules    catalog.CacheRule
 		provider cachetest.Settings
 		pause    time.Duration
 		least    float64 // share of the true reads that was expected

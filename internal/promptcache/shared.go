@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 )
 
@@ -132,7 +133,7 @@ func linksToFetch(workspaceID string, fp Fingerprint) []linkKey {
 }
 
 // Record implements Store.
-func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules Rules, u llm.Usage, now time.Time) {
+func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time) {
 	s.memory.Record(workspaceID, fp, target, rules, u, now)
 	for _, p := range linksToPublish(workspaceID, fp) {
 		e, ok := s.memory.get(p)

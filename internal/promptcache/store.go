@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 )
 
@@ -17,7 +18,7 @@ type Store interface {
 	// Record stores that a target has read a prompt and the usage it reported. now is the time the prompt was sent,
 	// because cache lifetimes start there. A target named by Baseline counts as having read the prompt regardless of
 	// the usage.
-	Record(workspaceID string, fp Fingerprint, target string, rules Rules, u llm.Usage, now time.Time)
+	Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time)
 }
 
 // baselinePrefix starts the names of targets that stand for a baseline model.

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+
+	"fairlead/internal/catalog"
 )
 
 // maxNames bounds the number of targets.
@@ -86,7 +88,7 @@ func (r *hitRate) estimate(guess float64) float64 {
 	return (guess*priorWeight + r.hits) / (priorWeight + r.hits + r.misses)
 }
 
-func (n *targetTable) hitRate(id uint16, rules Rules) float64 {
+func (n *targetTable) hitRate(id uint16, rules catalog.CacheRule) float64 {
 	return n.table.Load().rates[id].estimate(rules.HitRate)
 }
 

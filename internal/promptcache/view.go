@@ -2,6 +2,8 @@ package promptcache
 
 import (
 	"time"
+
+	"fairlead/internal/catalog"
 )
 
 // maxHits bounds how many targets a view lists.
@@ -95,9 +97,9 @@ func (v View) Last() string {
 }
 
 // CacheHit returns the expected cached prefix at a target with these rules.
-func (v View) CacheHit(target string, rules Rules) CacheHit {
+func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	w := CacheHit{Prompt: v.fingerprint.Tokens()}
-	if rules.Granularity == NoCache || w.Prompt == 0 {
+	if rules.Granularity == catalog.NoCache || w.Prompt == 0 {
 		return w
 	}
 	if id, ok := v.id(target); ok {
@@ -134,9 +136,9 @@ func (v View) hit(target uint16) (hit, bool) {
 }
 
 // cachedTokens returns how many tokens a target can read that has everything up to a link cached.
-func (v View) cachedTokens(link int, rules Rules) int64 {
+func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	tokens := v.fingerprint.Links[link].Tokens
-	if rules.Granularity == Marks && !v.isReachable(link, rules.Lookback) {
+	if rules.Granularity == catalog.CacheMarks && !v.isReachable(link, rules.Lookback) {
 		return 0
 	}
 	if rules.Step > 0 {
@@ -159,12 +161,12 @@ func (v View) isReachable(link, lookback int) bool {
 }
 
 // writes returns how much of the prompt is written to the cache and billed, when read tokens are read from it.
-func (v View) writes(rules Rules, read int64) (tokens int64, long bool) {
+func (v View) writes(rules catalog.CacheRule, read int64) (tokens int64, long bool) {
 	if !rules.Writes {
 		return 0, false
 	}
 	end := len(v.fingerprint.Links) - 1
-	if rules.Granularity == Marks || v.fingerprint.MarksOnly {
+	if rules.Granularity == catalog.CacheMarks || v.fingerprint.MarksOnly {
 		for end >= 0 && v.fingerprint.Links[end].Mark == Unmarked {
 			end--
 		}
@@ -173,4 +175,15 @@ func (v View) writes(rules Rules, read int64) (tokens int64, long bool) {
 		return 0, false
 	}
 	return max(v.fingerprint.Links[end].Tokens-read, 0), rules.Long > 0 && v.fingerprint.Links[end].Mark == LongMark
+}
+
+// ttl returns how long a link stays cached after its last use.
+func ttl(rule catalog.CacheRule, fp Fingerprint, mark Mark) time.Duration {
+	switch {
+	case mark == LongMark && rule.Long > 0:
+		return rule.Long
+	case rule.Extendable:
+		return max(rule.Lifetime, fp.Retention)
+	}
+	return rule.Lifetime
 }
