@@ -261,21 +261,6 @@ func TestInvalidListsAreRejected(t *testing.T) {
 	}
 }
 
-func TestProvidersExistInCatalog(t *testing.T) {
-	t.Parallel()
-	known := tables(t).Providers()
-	for theirs, ours := range modelsDevProviders {
-		if !slices.Contains(known, ours) {
-			t.Errorf("models.dev's %s is called %s, which the catalog does not know", theirs, ours)
-		}
-	}
-	for theirs, ours := range liteLLMProviders {
-		if !slices.Contains(known, ours.name) {
-			t.Errorf("litellm's %s is called %s, which the catalog does not know", theirs, ours.name)
-		}
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add(true, fixture(f, LiteLLM))
 	f.Add(false, fixture(f, ModelsDev))

@@ -14,29 +14,17 @@ import (
 	"fairlead/internal/money"
 )
 
-// liteLLMProviders maps the list's provider names to ours. prefix is the prefix of its keys.
-var liteLLMProviders = map[string]struct{ name, prefix string }{
-	"openai": {"openai", "openai/"}, "anthropic": {"anthropic", "anthropic/"}, "gemini": {"gemini", "gemini/"},
-	"vertex_ai-language-models": {"vertex", "vertex_ai/"}, "vertex_ai-anthropic_models": {"vertex", "vertex_ai/"},
-	"vertex_ai-llama_models": {"vertex", "vertex_ai/"}, "vertex_ai-mistral_models": {"vertex", "vertex_ai/"},
-	"vertex_ai-deepseek_models": {"vertex", "vertex_ai/"}, "vertex_ai-qwen_models": {"vertex", "vertex_ai/"},
-	"vertex_ai-openai_models": {"vertex", "vertex_ai/"}, "vertex_ai-embedding-models": {"vertex", "vertex_ai/"},
-	"bedrock": {"bedrock", "bedrock/"}, "bedrock_converse": {"bedrock", "bedrock/"}, "azure": {"azure", "azure/"},
-	"mistral": {"mistral", "mistral/"}, "xai": {"xai", "xai/"}, "groq": {"groq", "groq/"}, "together_ai": {"together", "together_ai/"},
-	"fireworks_ai": {"fireworks", "fireworks_ai/"}, "fireworks_ai-embedding-models": {"fireworks", "fireworks_ai/"},
-	"deepinfra": {"deepinfra", "deepinfra/"}, "deepseek": {"deepseek", "deepseek/"}, "cohere": {"cohere", "cohere/"},
-	"cohere_chat": {"cohere", "cohere/"}, "dashscope": {"alibaba", "dashscope/"}, "openrouter": {"openrouter", "openrouter/"},
-	"perplexity": {"perplexity", "perplexity/"}, "sambanova": {"sambanova", "sambanova/"}, "cerebras": {"cerebras", "cerebras/"},
-	"moonshot": {"moonshot", "moonshot/"}, "minimax": {"minimax", "minimax/"}, "zai": {"zai", "zai/"}, "voyage": {"voyage", "voyage/"},
-	"jina_ai": {"jina", "jina_ai/"}, "ai21": {"ai21", "ai21/"}, "meta_llama": {"meta", "meta_llama/"}, "stepfun": {"stepfun", "stepfun/"},
-	"upstage": {"upstage", "upstage/"}, "xiaomi_mimo": {"xiaomi", "xiaomi_mimo/"},
-}
-
 // readLiteLLM parses an object of models by name. Prices are in dollars per token.
 func readLiteLLM(text []byte) ([]Row, error) {
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
 		return nil, fmt.Errorf("%w: %w", errShape, err)
+	}
+	providers := map[string]catalog.Provider{}
+	for _, p := range catalog.ListedProviders() {
+		for _, name := range p.LiteLLM {
+			providers[name] = p
+		}
 	}
 	var rows []Row
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
@@ -44,7 +32,11 @@ func readLiteLLM(text []byte) ([]Row, error) {
 		if json.Unmarshal(entries[key], &e.fields) != nil {
 			continue // sample_spec and rules have other shapes
 		}
-		if row, ok := e.row(key); ok {
+		provider, known := providers[e.text("litellm_provider")]
+		if !known {
+			continue
+		}
+		if row, ok := e.row(provider, key); ok {
 			rows = append(rows, row)
 		}
 	}
@@ -55,18 +47,17 @@ func readLiteLLM(text []byte) ([]Row, error) {
 // wrong type.
 type liteLLMEntry struct{ fields map[string]json.RawMessage }
 
-func (e liteLLMEntry) row(key string) (Row, bool) {
-	provider, known := liteLLMProviders[e.text("litellm_provider")]
+func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
 	op, needs := e.mode()
-	if !known || op == "" || key == "sample_spec" {
+	if op == "" || key == "sample_spec" {
 		return Row{}, false
 	}
-	id, _ := strings.CutPrefix(key, provider.prefix)
-	if provider.name == "bedrock" && strings.Contains(id, "/") || provider.name == "azure" && strings.Contains(id, "/") {
-		return Row{}, false // a region
+	id, _ := strings.CutPrefix(key, provider.LiteLLMPrefix)
+	if provider.LiteLLMRegions && strings.Contains(id, "/") {
+		return Row{}, false // the price in one region
 	}
 	row := Row{
-		Provider: provider.name, ID: id, Op: op, Needs: needs, Price: e.price(op),
+		Provider: provider.Name, ID: id, Op: op, Needs: needs, Price: e.price(op),
 		Context: whole(e.number("max_input_tokens")), MaxOutput: whole(e.number("max_output_tokens")), Abilities: e.abilities(op),
 		Deprecated: e.text("deprecation_date") != "",
 	}

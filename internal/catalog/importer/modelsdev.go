@@ -12,26 +12,22 @@ import (
 	"fairlead/internal/money"
 )
 
-// modelsDevProviders maps the list's provider names to ours. Subscription plans, such as those for coding, have other
-// names and are skipped.
-var modelsDevProviders = map[string]string{
-	"openai": "openai", "anthropic": "anthropic", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
-	"amazon-bedrock": "bedrock", "azure": "azure", "mistral": "mistral", "xai": "xai", "groq": "groq", "togetherai": "together",
-	"fireworks-ai": "fireworks", "deepinfra": "deepinfra", "deepseek": "deepseek", "cohere": "cohere", "alibaba": "alibaba",
-	"openrouter": "openrouter", "perplexity": "perplexity", "sambanova": "sambanova", "cerebras": "cerebras", "moonshotai": "moonshot",
-	"minimax": "minimax", "zai": "zai", "voyage": "voyage", "jina": "jina", "ai21": "ai21", "llama": "meta", "stepfun": "stepfun",
-	"upstage": "upstage", "xiaomi": "xiaomi",
-}
-
 // readModelsDev parses an object of providers with their models. Prices are in dollars per million tokens.
+// Subscription plans, such as those for coding, are listed as providers of their own and are skipped.
 func readModelsDev(text []byte) ([]Row, error) {
 	var providers map[string]json.RawMessage
 	if err := json.Unmarshal(text, &providers); err != nil {
 		return nil, fmt.Errorf("%w: %w", errShape, err)
 	}
+	names := map[string]string{}
+	for _, p := range catalog.ListedProviders() {
+		for _, id := range p.ModelsDev {
+			names[id] = p.Name
+		}
+	}
 	var rows []Row
 	for _, id := range slices.Sorted(maps.Keys(providers)) {
-		name := modelsDevProviders[id]
+		name := names[id]
 		var provider struct {
 			Models map[string]json.RawMessage `json:"models"`
 		}
