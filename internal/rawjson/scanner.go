@@ -113,7 +113,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Kind returns the type of the next value by its first byte: one of { [ " t f n, 0 for every number, or a byte that cannot
+// Kind returns the type of the next value by its first byte: one of { [ " t f n, '0' for every number, or a byte that cannot
 // begin a value.
 func (s *Scanner) Kind() byte {
 	c := s.Peek()
@@ -185,8 +185,8 @@ func (s *Scanner) End() {
 	}
 }
 
-// Members yields the keys of the object that comes next. The loop's body reads the value; a body that reads nothing
-// has it skipped. The body must not leave the loop.
+// Members yields the keys of the object at the current position; Peek and Kind skip the white space before it. The loop's
+// body may read the value, which is skipped otherwise, and must not leave the loop.
 func (s *Scanner) Members(yield func(key []byte) bool) {
 	if !s.open() {
 		return
@@ -226,7 +226,7 @@ func (s *Scanner) Members(yield func(key []byte) bool) {
 	}
 }
 
-// Elements yields the positions of the array that comes next, under the same rules as members.
+// Elements yields the indexes of the list at the current position, under the same rules as Members.
 func (s *Scanner) Elements(yield func(n int) bool) {
 	if !s.open() {
 		return
@@ -266,7 +266,7 @@ func (s *Scanner) close() {
 	s.depth--
 }
 
-// more reads what stands between two members, or the end of their object or array.
+// more reads the comma before the next member or element, or the closing bracket.
 func (s *Scanner) more(closing byte) bool {
 	s.poll()
 	switch c := s.Peek(); {
@@ -287,7 +287,7 @@ func (s *Scanner) more(closing byte) bool {
 	}
 }
 
-// remember notes a key of the object whose keys begin at base, and fails when it is there already.
+// remember adds a key of the object whose keys begin at base. It fails if the object already has the key.
 func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
 	count := len(s.keys) - base
 	if over := s.Size.AddKey(count); over != nil {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// String is a JSON string where it lies: b[start:end] is inside the quotes.
+// String is the position of a JSON string in the document, without the quotes.
 type String struct {
 	Start, End      int
 	Escaped         bool
@@ -94,7 +94,7 @@ func plainBytes(b []byte) int {
 	return i
 }
 
-// escape takes the escape sequence that b begins with into account and returns its length, or 0 when it is wrong.
+// escape counts the escape sequence at the start of b and returns its length, or 0 if it is invalid.
 func (t *String) escape(b []byte) int {
 	t.Escaped = true
 	if len(b) < 2 {
@@ -139,7 +139,7 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// Unquote returns the text without escapes: the bytes of the document where there are none.
+// Unquote returns the decoded text. A string without escapes is not copied.
 func (s *Scanner) Unquote(t String) []byte {
 	raw := s.Data[t.Start:t.End]
 	if !t.Escaped {
@@ -148,7 +148,7 @@ func (s *Scanner) Unquote(t String) []byte {
 	return Unescape(make([]byte, 0, len(raw)), raw, len(raw))
 }
 
-// Unescape appends the text of a valid JSON string to dst until at least limit bytes are there. A lone surrogate
+// Unescape appends the decoded text of a valid JSON string to dst until dst has at least limit bytes. A lone surrogate
 // becomes U+FFFD.
 func Unescape(dst, raw []byte, limit int) []byte {
 	for len(raw) > 0 && len(dst) < limit {
@@ -225,7 +225,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// ParseInteger parses 10, and also 10.0 and 1e1, which mean the same to every provider.
+// ParseInteger parses an integer in any JSON spelling: 10, 10.0 or 1e1.
 func ParseInteger(raw []byte) (int64, bool) {
 	const maxExact = 1 << 53 // above it, a float is not exact
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {

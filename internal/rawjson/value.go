@@ -43,7 +43,7 @@ func KindOf(first byte) Kind {
 // and whose members are read a few times. On malformed input lookups find nothing. The zero value is missing.
 type Value struct {
 	Kind  Kind
-	Raw   string // the value as it stands in the document
+	Raw   string // encoded value
 	Index int    // position of Raw in the document passed to Parse
 }
 
