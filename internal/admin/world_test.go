@@ -444,7 +444,7 @@ func (f *fleet) Providers() []providers.ProviderState {
 	return []providers.ProviderState{{
 		Name: "acme", Title: "Acme", BaseURL: "https://internal.acme.example", Source: "env", Enabled: f.enabled["acme"], Targets: f.targets(),
 		Credentials: []providers.CredentialState{
-			{ID: "acme#1", Hint: "…f3Qa", Source: "env ACME_API_KEY", Resting: noon.Add(time.Minute), Reason: "429"},
+			{ID: "acme#1", Hint: "…f3Qa", Source: "env ACME_API_KEY", BackingOffUntil: noon.Add(time.Minute), Reason: "429"},
 			{ID: "cred_1", Hint: "…9xK2", Source: "dashboard"},
 		},
 		Headroom: &providers.Headroom{Requests: new(int64(5)), At: noon},

@@ -99,7 +99,7 @@ func (b bridge) Providers() []providers.ProviderState {
 		for i := range one.Credentials {
 			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == one.Credentials[i].ID })
 			if at >= 0 {
-				one.Credentials[i].Resting, one.Credentials[i].Reason = tired[at].Until, tired[at].Reason
+				one.Credentials[i].BackingOffUntil, one.Credentials[i].Reason = tired[at].Until, tired[at].Reason
 			}
 		}
 		for _, t := range p.Targets {

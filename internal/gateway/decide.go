@@ -188,11 +188,11 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 	instance := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
 	switch {
 	case header != "":
-		input.Baseline = route.Baseline{Model: header, Source: "header"}
+		input.Baseline = route.Baseline{Model: header, Source: route.BaselineHeader}
 	case key.Baseline != "":
-		input.Baseline = route.Baseline{Model: key.Baseline, Source: "key"}
+		input.Baseline = route.Baseline{Model: key.Baseline, Source: route.BaselineKey}
 	case instance != "":
-		input.Baseline = route.Baseline{Model: instance, Source: "default"}
+		input.Baseline = route.Baseline{Model: instance, Source: route.BaselineDefault}
 	}
 	if who.accountID == "" && key.ID != "" {
 		input.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}

@@ -108,7 +108,7 @@ func (r *recorder) decided(d *route.Decision) {
 	}
 	e := r.entry
 	e.Decision, e.Versions, e.Policy = d, d.Versions, d.Policy
-	if d.HideText && r.storesText() {
+	if d.OmitBodies && r.storesText() {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
 	}
 	if len(d.Plan) > 0 {

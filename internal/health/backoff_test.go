@@ -35,8 +35,8 @@ func TestBackoffConcernsTheTargetOrTheCredential(t *testing.T) {
 				if want := kind == llm.UpstreamAuth && ids != nil; (other.BackingOff > 0) != want {
 					t.Errorf("%s with %v: another target backs off for %s", kind, ids, other.BackingOff)
 				}
-				if want := here.BackingOff > 0 && kind != llm.UpstreamRateLimited; here.Refused != want {
-					t.Errorf("%s with %v: refused is %v", kind, ids, here.Refused)
+				if want := here.BackingOff > 0 && kind != llm.UpstreamRateLimited; here.Rejected != want {
+					t.Errorf("%s with %v: refused is %v", kind, ids, here.Rejected)
 				}
 			}
 		})

@@ -241,7 +241,7 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 // CredentialHealth is the state of a credential for the dashboard.
 type CredentialHealth struct {
 	ID     string    `json:"id"`
-	Until  time.Time `json:"resting_until,omitzero"`
+	Until  time.Time `json:"backing_off_until,omitzero"`
 	Reason string    `json:"reason,omitempty"`
 	Alert  bool      `json:"alert"` // it was rejected and needs attention
 }

@@ -314,7 +314,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		defer t.mu.Unlock()
 		var s route.State
 		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
-		s.BackingOff, s.Refused = t.backingOff(tg, p.credentials(), now)
+		s.BackingOff, s.Rejected = t.backingOff(tg, p.credentials(), now)
 		if tg != nil {
 			s.Open = s.BackingOff == 0 && !t.usable(tg, p, now)
 			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))

@@ -37,7 +37,7 @@ type CacheHit struct {
 	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
 	Long    bool      `json:"long,omitempty"`  // written for one hour
 	Until   time.Time `json:"until,omitzero"`  // expiry without further use
-	HitRate float64   `json:"chance,omitempty"`
+	HitRate float64   `json:"hit_rate,omitempty"`
 }
 
 // Usage splits a prompt, in the target's own token count, into the expected fresh, cached and written tokens.

@@ -109,7 +109,7 @@ policies:
 		at := noon.Add(-time.Duration(n) * time.Minute)
 		return Change{
 			RequestID: id.Floor("req", at), Time: at, From: from, To: to, CostBefore: amount(before), CostAfter: amount(after),
-			ChanceBefore: &chances[0], ChanceAfter: &chances[1], Policy: "better",
+			SuccessBefore: &chances[0], SuccessAfter: &chances[1], Policy: "better",
 		}
 	}
 	small, middle, large := chanceOf(0, 0.5), chanceOf(1, 0.5), chanceOf(2, 0.5)
@@ -325,7 +325,7 @@ func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: now}, Predictor: predictor})
 
 	change := got.Logged.ByQuality[0]
-	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.ChanceBefore-chanceOf(2, 0.5)) > 1e-6 {
+	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-chanceOf(2, 0.5)) > 1e-6 {
 		t.Errorf("%+v", change)
 	}
 	if got.Logged.Routes[0].From != "large" || got.Logged.Cost.Priced != 1 {

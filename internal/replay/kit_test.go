@@ -314,7 +314,7 @@ func (m maker) controls(in *route.Input, snap *route.Snapshot) {
 	case 6:
 		in.AllowedModels = []string{target.Model.Name, "model-0*"}
 	case 7:
-		in.Baseline = route.Baseline{Model: target.Model.Name, Source: pick(m, "header", "key", "default")}
+		in.Baseline = route.Baseline{Model: target.Model.Name, Source: pick(m, route.BaselineHeader, route.BaselineKey, route.BaselineDefault)}
 	case 8:
 		in.Op, in.PinnedEmbed = llm.Embed, pick(m, "", target.Model.Name)
 	}

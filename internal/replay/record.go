@@ -159,7 +159,7 @@ func (r *record) candidate(s *scanner) {
 			rank = s.int()
 		case "quality":
 			one.quality = s.float()
-		case "warm":
+		case "cached_prefix", "warm":
 			one.warm = s.warmth()
 		case "seen":
 			one.state = s.state()
@@ -172,7 +172,7 @@ func (r *record) candidate(s *scanner) {
 	if rank == 1 {
 		r.chosen = target
 	}
-	one.rated = rank > 0 || code == string(route.CircuitOpen) || code == string(route.CredentialBackingOff)
+	one.rated = rank > 0 || code == string(route.CircuitOpen) || code == string(route.CredentialBackingOff) || code == "credential_resting"
 	r.seen[target] = one
 }
 
@@ -184,7 +184,7 @@ func (r *record) aside(s *scanner) {
 		switch string(s.name()) {
 		case "target":
 			target = r.name(s.word())
-		case "warm":
+		case "cached_prefix", "warm":
 			one.warm = s.warmth()
 		case "seen":
 			one.state = s.state()
@@ -232,10 +232,10 @@ func (s *scanner) state() (to route.State) {
 		switch string(s.name()) {
 		case "open":
 			to.Open = s.bool()
-		case "resting_ns":
+		case "backing_off_ns", "resting_ns":
 			to.BackingOff = time.Duration(s.int())
-		case "refused":
-			to.Refused = s.bool()
+		case "rejected", "refused":
+			to.Rejected = s.bool()
 		case "latency_ns":
 			to.Latency = time.Duration(s.int())
 		case "tokens_per_second":

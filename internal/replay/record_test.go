@@ -56,7 +56,7 @@ func recordOf(d *route.Decision) record {
 	}
 	for _, s := range d.Aside {
 		one := r.seen[s.Target]
-		one.state, one.warm = s.Seen, s.Warm
+		one.state, one.warm = s.Seen, s.Cache
 		r.seen[s.Target] = one
 	}
 	return r

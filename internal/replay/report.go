@@ -77,7 +77,7 @@ type Comparison struct {
 	Changed   int64     `json:"changed"`   // requests that go to another model
 	Moved     int64     `json:"moved"`     // that go to the same model at another provider
 	Unchanged int64     `json:"unchanged"` // that go to the same target
-	Refused   []Refusal `json:"refused"`   // that are refused and were not; most frequent first
+	Refused   []Refusal `json:"rejected"`  // that are refused and were not; most frequent first
 	Accepted  int64     `json:"accepted"`  // that were refused and are not
 	Routes    []Flow    `json:"routes"`    // from model to model where they differ, most frequent first, the rest as one
 	Cost      Costs     `json:"cost"`
@@ -129,15 +129,15 @@ type Quality struct {
 
 // Change is one request that goes somewhere else. Targets are written provider/model.
 type Change struct {
-	RequestID    string        `json:"request_id"`
-	Time         time.Time     `json:"time"`
-	From         string        `json:"from"`
-	To           string        `json:"to"`
-	CostBefore   *money.Amount `json:"cost_before_usd"` // nil when unknown
-	CostAfter    *money.Amount `json:"cost_after_usd"`
-	ChanceBefore *float64      `json:"chance_before"`
-	ChanceAfter  *float64      `json:"chance_after"`
-	Policy       string        `json:"policy,omitempty"` // of the draft, that makes the choice
+	RequestID     string        `json:"request_id"`
+	Time          time.Time     `json:"time"`
+	From          string        `json:"from"`
+	To            string        `json:"to"`
+	CostBefore    *money.Amount `json:"cost_before_usd"` // nil when unknown
+	CostAfter     *money.Amount `json:"cost_after_usd"`
+	SuccessBefore *float64      `json:"success_probability_before"`
+	SuccessAfter  *float64      `json:"success_probability_after"`
+	Policy        string        `json:"policy,omitempty"` // of the draft, that makes the choice
 }
 
 // PolicyFigures are what one policy does to the requests.

@@ -188,7 +188,7 @@ func (v *versus) price(r *result, from, to *choice) {
 func (v *versus) note(r *result, from, to *choice) {
 	c := Change{
 		RequestID: r.id, Time: r.at, From: from.target, To: to.target, CostBefore: from.cost, CostAfter: to.cost,
-		ChanceBefore: from.chance, ChanceAfter: to.chance, Policy: to.policy,
+		SuccessBefore: from.chance, SuccessAfter: to.chance, Policy: to.policy,
 	}
 	if from.cost != nil && to.cost != nil {
 		v.byCost.add(to.cost.Sub(*from.cost).Dollars(), &c)

@@ -69,14 +69,14 @@ func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	seen := make(map[string]route.Sighting, len(d.Candidates))
 	for i := range d.Candidates {
 		c := &d.Candidates[i]
-		seen[c.Target] = route.Sighting{Seen: c.Seen, Warm: c.Cache}
+		seen[c.Target] = route.Sighting{Seen: c.Seen, Cache: c.Cache}
 	}
 	for _, s := range d.Aside {
 		seen[s.Target] = s
 	}
 	return route.Conditions{
 		State:    func(target string) route.State { return seen[target].Seen },
-		CacheHit: func(t *provider.Target, _ int64) route.CacheHit { return seen[t.ID()].Warm },
+		CacheHit: func(t *provider.Target, _ int64) route.CacheHit { return seen[t.ID()].Cache },
 		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	}
 }
@@ -97,7 +97,7 @@ func (c *comparer) decision() {
 	a, b := c.logged, c.again
 	c.text("kind", string(a.Kind), string(b.Kind))
 	c.text("plan", planText(a), planText(b))
-	c.text("aim", aimText(a.QualityTarget), aimText(b.QualityTarget))
+	c.text("quality target", aimText(a.QualityTarget), aimText(b.QualityTarget))
 	c.text("policy", a.Policy, b.Policy)
 	c.text("choice without policies", a.Alone, b.Alone)
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
@@ -105,8 +105,8 @@ func (c *comparer) decision() {
 	c.text("margin", number(a.Margin), number(b.Margin))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
-	c.text("bound on output", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
-	c.text("hidden text", strconv.FormatBool(a.HideText), strconv.FormatBool(b.HideText))
+	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
+	c.text("omitted bodies", strconv.FormatBool(a.OmitBodies), strconv.FormatBool(b.OmitBodies))
 	c.policies()
 	c.candidates()
 }
@@ -165,14 +165,14 @@ func baselineText(b *route.Baseline) string {
 	if b == nil {
 		return ""
 	}
-	return b.Model + " (" + b.Source + ")"
+	return b.Model + " (" + string(b.Source) + ")"
 }
 
 func stayText(s *route.Stay) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s rather than %s, switching costs %s", s.Target, s.Else, s.Switch)
+	return fmt.Sprintf("%s rather than %s, switching costs %s", s.Target, s.Alternative, s.Switch)
 }
 
 func hitText(h *route.PolicyHit) string {

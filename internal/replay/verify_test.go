@@ -90,7 +90,7 @@ func note(seen map[string]int, d *route.Decision, err error) {
 	is("explored", d.Explored)
 	is("aside", len(d.Aside) > 0)
 	is("corrected", d.Versions.Feedback != "")
-	is("hidden", d.HideText)
+	is("hidden", d.OmitBodies)
 	for i := range d.Candidates {
 		is("excluded", d.Candidates[i].Excluded != nil)
 	}
@@ -138,9 +138,9 @@ func TestWhatWasChangedInARecordIsFound(t *testing.T) {
 		{"choice without policies", func(d *route.Decision) { d.Alone = "another" }, "choice without policies"},
 		{"hit", func(d *route.Decision) { d.Policies[0].Matched = !d.Policies[0].Matched }, "policy 1"},
 		{"a hit left out", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
-		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Else: "b"} }, "stay"},
-		{"objective", func(d *route.Decision) { d.QualityTarget.Best = 0.123 }, "aim"},
-		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "bound on output"},
+		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Alternative: "b"} }, "stay"},
+		{"objective", func(d *route.Decision) { d.QualityTarget.Best = 0.123 }, "quality target"},
+		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "output limit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

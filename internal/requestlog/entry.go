@@ -65,18 +65,18 @@ type Entry struct {
 	Decision     *route.Decision `json:"trace,omitempty"`
 	Attempts     []Attempt       `json:"attempts"`
 
-	Outcome        Outcome       `json:"outcome"`
-	Status         int           `json:"status"` // HTTP status sent to the client
-	Error          *Failure      `json:"error,omitempty"`
-	Finish         string        `json:"finish_reason,omitempty"`
-	Usage          llm.Usage     `json:"usage"`
-	UsageFlag      UsageFlag     `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
-	Cost           *money.Amount `json:"cost_usd"`             // nil when unknown
-	Bill           *catalog.Bill `json:"bill,omitempty"`
-	BaselineModel  string        `json:"baseline_model,omitempty"`
-	BaselineSource string        `json:"baseline_source,omitempty"`
-	BaselineCost   *money.Amount `json:"baseline_cost_usd"` // nil when unknown
-	BaselineBill   *catalog.Bill `json:"baseline_bill,omitempty"`
+	Outcome        Outcome              `json:"outcome"`
+	Status         int                  `json:"status"` // HTTP status sent to the client
+	Error          *Failure             `json:"error,omitempty"`
+	Finish         string               `json:"finish_reason,omitempty"`
+	Usage          llm.Usage            `json:"usage"`
+	UsageFlag      UsageFlag            `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
+	Cost           *money.Amount        `json:"cost_usd"`             // nil when unknown
+	Bill           *catalog.Bill        `json:"bill,omitempty"`
+	BaselineModel  string               `json:"baseline_model,omitempty"`
+	BaselineSource route.BaselineSource `json:"baseline_source,omitempty"`
+	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil when unknown
+	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
 
 	Preview  string            `json:"preview,omitempty"`
 	Session  string            `json:"session,omitempty"`

@@ -27,7 +27,7 @@ const (
 type Decision struct {
 	Kind          Kind          `json:"kind"`
 	Input         Input         `json:"input"`
-	QualityTarget QualityTarget `json:"aim,omitzero"`
+	QualityTarget QualityTarget `json:"quality_target,omitzero"`
 	Candidates    []Candidate   `json:"candidates"` // the plan in order, then the excluded targets
 	Baseline      *Baseline     `json:"baseline,omitempty"`
 	RunnerUp      string        `json:"runner_up,omitempty"` // next target of the plan
@@ -42,8 +42,8 @@ type Decision struct {
 	Micros        int64         `json:"micros"` // time to compute the decision
 
 	// Effects of policies other than the choice of a target.
-	MaxOutput int64 `json:"max_output,omitempty"` // restrictFallbacks on the answer's tokens; 0 for none
-	HideText  bool  `json:"hide_text,omitempty"`  // do not store prompt and answer
+	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
+	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
 
 	Plan []*provider.Target `json:"-"` // targets to try, best first
 }
@@ -60,8 +60,8 @@ type Versions struct {
 
 // QualityTarget is the predicted quality that `auto` requires.
 type QualityTarget struct {
-	Best   float64 `json:"best"`   // highest success probability of the configured models
-	Target float64 `json:"chance"` // success probability above which more quality adds nothing to the score
+	Best   float64 `json:"best"`                // highest success probability of the configured models
+	Target float64 `json:"success_probability"` // success probability above which more quality adds nothing to the score
 }
 
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
@@ -78,7 +78,7 @@ type Candidate struct {
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
 	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // expected cost of re-reading this conversation in later turns
 	Output     int64         `json:"expected_output,omitempty"`
-	Cache      CacheHit      `json:"warm,omitzero"`
+	Cache      CacheHit      `json:"cached_prefix,omitzero"`
 	Latency    int64         `json:"expected_ms,omitempty"`
 	Seen       State         `json:"seen,omitzero"`        // observed state when the decision was made
 	Propensity float64       `json:"propensity,omitempty"` // probability of being chosen, with exploration
@@ -87,16 +87,29 @@ type Candidate struct {
 
 // Stay reports that the conversation keeps its target because part of its prompt is cached there.
 type Stay struct {
-	Target string       `json:"target"`     // target that is kept
-	Else   string       `json:"else"`       // choice if no prompt were cached
-	Switch money.Amount `json:"switch_usd"` // additional cost of switching, now and in later turns
+	Target      string       `json:"target"`      // target that is kept
+	Alternative string       `json:"alternative"` // choice if no prompt were cached
+	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns
 }
 
 // Baseline is the model that savings are measured against.
 type Baseline struct {
-	Model  string `json:"model"`
-	Source string `json:"source"` // caller, header, policy, key, default, priciest
+	Model  string         `json:"model"`
+	Source BaselineSource `json:"source"`
 }
+
+// BaselineSource names the setting that selected the baseline.
+type BaselineSource string
+
+// The sources of a baseline, the most specific first.
+const (
+	BaselineCaller        BaselineSource = "caller" // the requested model
+	BaselineHeader        BaselineSource = "header"
+	BaselinePolicy        BaselineSource = "policy"
+	BaselineKey           BaselineSource = "key"
+	BaselineDefault       BaselineSource = "default"
+	BaselineMostExpensive BaselineSource = "most_expensive" // the most expensive candidate
+)
 
 // Objective is the caller's trade-off between quality, cost and speed.
 type Objective struct {
@@ -110,7 +123,7 @@ type Input struct {
 	Format        string           `json:"format,omitempty"`
 	Model         string           `json:"model"` // as requested
 	Objective     Objective        `json:"objective"`
-	Features      predict.Features `json:"sketch,omitzero"`
+	Features      predict.Features `json:"features,omitzero"`
 	Predictor     string           `json:"predictor,omitempty"` // version that computed the features
 	InputTokens   int64            `json:"input_tokens"`        // model-independent estimate
 	Text          llm.Text         `json:"text,omitzero"`
@@ -136,7 +149,7 @@ type Input struct {
 	At            time.Time        `json:"at,omitzero"` // time of the request, for prices and policies
 
 	// The conversation so far.
-	Turns int    `json:"turns,omitempty"` // outputPriors that it has had
+	Turns int    `json:"turns,omitempty"` // previous answers
 	Last  string `json:"last,omitempty"`  // target of the latest answer
 
 	// Caller, for policies.
@@ -154,8 +167,8 @@ type Input struct {
 // State is the observed state of a target.
 type State struct {
 	Open       bool          `json:"open,omitempty"`              // the circuit is open
-	BackingOff time.Duration `json:"resting_ns,omitempty"`        // time until a credential is usable; 0 if one is
-	Refused    bool          `json:"refused,omitempty"`           // BackingOff is after a refusal of the credential or the model: waiting alone does not help
+	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if one is
+	Rejected   bool          `json:"rejected,omitempty"`          // the provider rejected the credential or the model: waiting alone does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
 }

@@ -23,7 +23,7 @@ func temporarilyExcluded(one *candidate, why *Exclusion) bool {
 	}
 	if one.Seen.BackingOff > 0 {
 		words := "rate-limited by %s; retry in %s"
-		if one.Seen.Refused {
+		if one.Seen.Rejected {
 			words = "%s rejected the credential or the model; next attempt in %s"
 		}
 		return why.set(Exclusion{Code: CredentialBackingOff, format: words, subject: one.Provider, a: int64(one.Seen.BackingOff)})

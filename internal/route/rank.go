@@ -67,7 +67,7 @@ func (r *ranking) keptTarget() *Stay {
 	if other == chosen || other.total <= chosen.total {
 		return nil
 	}
-	return &Stay{Target: chosen.Target, Else: other.Target, Switch: other.total.Sub(chosen.total)}
+	return &Stay{Target: chosen.Target, Alternative: other.Target, Switch: other.total.Sub(chosen.total)}
 }
 
 // uncachedPenalty returns the penalty without cached prompts.
@@ -79,7 +79,7 @@ func (r *ranking) uncachedPenalty(one *candidate) float64 {
 func (r *ranking) baseline() *Baseline {
 	in := r.in
 	if !IsAuto(in.Model) {
-		return &Baseline{Model: r.snap.Canonical(in.Model), Source: "caller"}
+		return &Baseline{Model: r.snap.Canonical(in.Model), Source: BaselineCaller}
 	}
 	if hint := r.rules.baseline(in.Baseline); hint.Model != "" {
 		m, known := r.snap.Catalog.Model(hint.Model)
@@ -91,13 +91,13 @@ func (r *ranking) baseline() *Baseline {
 	if in.Op == llm.Embed {
 		eligible = r.ready // vectors of other models cannot replace these
 	}
-	priciest := slices.MaxFunc(eligible, func(a, b *candidate) int {
+	best := slices.MaxFunc(eligible, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.Target, b.Target))
 	})
-	if !priciest.priced() {
+	if !best.priced() {
 		return nil
 	}
-	return &Baseline{Model: priciest.Model, Source: "priciest"}
+	return &Baseline{Model: best.Model, Source: BaselineMostExpensive}
 }
 
 func priceOf(r *candidate) money.Amount {

@@ -61,7 +61,7 @@ func unavailable(out []*candidate) *llm.Error {
 		case one.excluded.Code == CircuitOpen:
 			open++
 			wait = min(wait, untilProbe)
-		case one.excluded.Code == CredentialBackingOff && !one.Seen.Refused:
+		case one.excluded.Code == CredentialBackingOff && !one.Seen.Rejected:
 			limited++
 			wait = min(wait, one.Seen.BackingOff)
 		}

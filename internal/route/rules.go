@@ -31,7 +31,7 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 		hit := &r.hits[i]
 		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, verdict: hit.Verdict, facts: facts}
 	}
-	d.MaxOutput, d.HideText = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
+	d.MaxOutput, d.OmitBodies = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
 	if deny := r.policyRules.Deny; deny != nil {
 		d.Policy = deny.Policy
 		return llm.Errorf(llm.PolicyRejected, "%s", deny.Message).With("policy", deny.Policy)
@@ -126,7 +126,7 @@ func (r *rules) preference(t *provider.Target) int {
 // baseline returns the policies' baseline unless the caller set one with a header.
 func (r *rules) baseline(hint Baseline) Baseline {
 	if r.Baseline.IsSet() && hint.Source != "header" {
-		return Baseline{Model: r.Baseline.Value, Source: "policy"}
+		return Baseline{Model: r.Baseline.Value, Source: BaselinePolicy}
 	}
 	return hint
 }

@@ -207,7 +207,7 @@ func readHealth(t *testing.T, text string) map[string]State {
 		case "resting":
 			s.BackingOff = duration(t, words[2])
 		case "refused":
-			s.BackingOff, s.Refused = duration(t, words[2]), true
+			s.BackingOff, s.Rejected = duration(t, words[2]), true
 		case "latency":
 			s.Latency = duration(t, words[2])
 		case "tokens_per_second":
@@ -381,7 +381,7 @@ func plan(d *Decision, err error) string {
 		}
 	}
 	if d.Stay != nil {
-		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Else, d.Stay.Switch)
+		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Alternative, d.Stay.Switch)
 	}
 	if d.Explored {
 		fmt.Fprintf(&b, "explored\n")

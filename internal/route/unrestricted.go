@@ -7,7 +7,7 @@ import "cmp"
 type Sighting struct {
 	Target string   `json:"target"`
 	Seen   State    `json:"seen,omitzero"`
-	Warm   CacheHit `json:"warm,omitzero"`
+	Cache  CacheHit `json:"cached_prefix,omitzero"`
 }
 
 // policiesChangedRanking reports whether policies affected the ranking. Often they match but exclude no target; the ranking
@@ -84,7 +84,7 @@ func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 		if (one.Seen == State{} && one.Cache == CacheHit{}) || r.sameSighting(one, i) {
 			continue
 		}
-		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Warm: one.Cache})
+		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Cache: one.Cache})
 	}
 	return list
 }

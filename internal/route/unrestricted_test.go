@@ -45,7 +45,7 @@ func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := []Sighting{{Target: "p/a", Seen: State{Open: true}, Warm: CacheHit{Read: 5}}, {Target: "p/b", Seen: slow, Warm: CacheHit{Read: 5}}}
+	want := []Sighting{{Target: "p/a", Seen: State{Open: true}, Cache: CacheHit{Read: 5}}, {Target: "p/b", Seen: slow, Cache: CacheHit{Read: 5}}}
 	if diff := cmp.Diff(want, d.Aside); diff != "" {
 		t.Error(diff)
 	}

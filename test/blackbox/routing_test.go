@@ -28,7 +28,7 @@ func TestADecisionIsExplainedVerifiedAndReplayed(t *testing.T) {
 		id = answer.Header.Get("X-Request-Id")
 	}
 	entry := g.Entry(t, id)
-	if !strings.Contains(string(entry.Raw), `"task"`) || !strings.Contains(string(entry.Raw), `"aim"`) {
+	if !strings.Contains(string(entry.Raw), `"task"`) || !strings.Contains(string(entry.Raw), `"quality_target"`) {
 		t.Errorf("the trace lacks what the router saw: %s", entry.Raw)
 	}
 	harness.Eventually(t, "the versions of the decision are kept", func() bool {

@@ -20,7 +20,7 @@ func backoffs(t testing.TB, g *harness.Gateway, manager string) map[string]time.
 		Providers []struct {
 			Credentials []struct {
 				ID    string
-				Until *time.Time `json:"resting_until"`
+				Until *time.Time `json:"backing_off_until"`
 			}
 		}
 	}

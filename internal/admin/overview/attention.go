@@ -111,7 +111,7 @@ func fleetAttention(states []providers.ProviderState, operator bool, now time.Ti
 		if !p.Enabled {
 			continue
 		}
-		awake := len(p.Credentials) == 0 || slices.ContainsFunc(p.Credentials, func(c providers.CredentialState) bool { return !c.Resting.After(now) })
+		awake := len(p.Credentials) == 0 || slices.ContainsFunc(p.Credentials, func(c providers.CredentialState) bool { return !c.BackingOffUntil.After(now) })
 		for _, t := range p.Targets {
 			usable = usable || (awake && t.Health.Circuit != providers.CircuitOpen)
 			if warning, ok := circuitAttention(t); ok {
@@ -119,10 +119,10 @@ func fleetAttention(states []providers.ProviderState, operator bool, now time.Ti
 			}
 		}
 		for _, c := range p.Credentials {
-			if operator && !c.Resting.IsZero() {
+			if operator && !c.BackingOffUntil.IsZero() {
 				list = append(list, Attention{
 					Kind: "credential_backing_off", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
-					Message: "This credential is backing off until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + requests.FailureText(c.Reason) + ".",
+					Message: "This credential is backing off until " + c.BackingOffUntil.UTC().Format(time.RFC3339) + ": " + p.Name + " " + requests.FailureText(c.Reason) + ".",
 				})
 			}
 		}

@@ -53,8 +53,8 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 
 func TestProviderIsUnusableWhileAllCredentialsBackOff(t *testing.T) {
 	t.Parallel()
-	resting := providers.CredentialState{ID: "a", Resting: noon.Add(time.Minute)}
-	rested := providers.CredentialState{ID: "b", Resting: noon.Add(-time.Minute)}
+	resting := providers.CredentialState{ID: "a", BackingOffUntil: noon.Add(time.Minute)}
+	rested := providers.CredentialState{ID: "b", BackingOffUntil: noon.Add(-time.Minute)}
 	for _, test := range []struct {
 		name        string
 		credentials []providers.CredentialState

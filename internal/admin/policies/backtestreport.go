@@ -45,7 +45,7 @@ type BacktestComparison struct {
 	Changed   int64             `json:"changed" doc:"Requests routed to another model."`
 	Moved     int64             `json:"moved" doc:"Requests routed to the same model at another provider."`
 	Unchanged int64             `json:"unchanged" doc:"Requests routed to the same target."`
-	Refused   []BacktestRefusal `json:"refused" doc:"Requests that would now be rejected, most frequent reason first."`
+	Refused   []BacktestRefusal `json:"rejected" doc:"Requests that would now be rejected, most frequent reason first."`
 	Accepted  int64             `json:"accepted" doc:"Rejected requests that would now be served."`
 	Routes    []BacktestRoute   `json:"routes" doc:"Changes from model to model, most frequent first. Rare changes are combined."`
 	Cost      BacktestCost      `json:"cost"`
@@ -93,15 +93,15 @@ type BacktestQuality struct {
 
 // BacktestChange documents replay.Change.
 type BacktestChange struct {
-	RequestID    string        `json:"request_id"`
-	Time         time.Time     `json:"time"`
-	From         string        `json:"from" doc:"provider/model."`
-	To           string        `json:"to"`
-	CostBefore   *money.Amount `json:"cost_before_usd" nullable:"true"`
-	CostAfter    *money.Amount `json:"cost_after_usd" nullable:"true"`
-	ChanceBefore *float64      `json:"chance_before"`
-	ChanceAfter  *float64      `json:"chance_after"`
-	Policy       string        `json:"policy,omitempty" doc:"Policy of the draft that changed the decision."`
+	RequestID     string        `json:"request_id"`
+	Time          time.Time     `json:"time"`
+	From          string        `json:"from" doc:"provider/model."`
+	To            string        `json:"to"`
+	CostBefore    *money.Amount `json:"cost_before_usd" nullable:"true"`
+	CostAfter     *money.Amount `json:"cost_after_usd" nullable:"true"`
+	SuccessBefore *float64      `json:"success_probability_before"`
+	SuccessAfter  *float64      `json:"success_probability_after"`
+	Policy        string        `json:"policy,omitempty" doc:"Policy of the draft that changed the decision."`
 }
 
 // BacktestPolicy documents replay.PolicyFigures.

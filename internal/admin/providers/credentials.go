@@ -76,6 +76,6 @@ func (a *handlers) removeCredential(ctx context.Context, c *adminapi.Call, in *c
 func credentialView(s CredentialState) CredentialView {
 	return CredentialView{
 		ID: s.ID, Hint: s.Hint, Source: s.Source, Removable: s.Source == fromDashboard,
-		RestingUntil: adminapi.Time(s.Resting), Reason: adminapi.NonEmpty(s.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(s.Reason)),
+		BackingOffUntil: adminapi.Time(s.BackingOffUntil), Reason: adminapi.NonEmpty(s.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(s.Reason)),
 	}
 }

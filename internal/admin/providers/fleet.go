@@ -55,11 +55,11 @@ type ProviderState struct {
 
 // CredentialState describes a credential without its secret.
 type CredentialState struct {
-	ID      string
-	Hint    string // the last four characters
-	Source  string // "env OPENAI_API_KEY", "file", "dashboard"
-	Resting time.Time
-	Reason  string // why it is backing off
+	ID              string
+	Hint            string // the last four characters
+	Source          string // "env OPENAI_API_KEY", "file", "dashboard"
+	BackingOffUntil time.Time
+	Reason          string // why it is backing off
 }
 
 // Headroom is the remaining rate limit last reported by a provider. nil is unknown.

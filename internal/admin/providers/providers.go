@@ -31,13 +31,13 @@ type ProviderView struct {
 
 // CredentialView describes a credential without its secret.
 type CredentialView struct {
-	ID           string     `json:"id"`
-	Hint         string     `json:"hint" doc:"Last four characters."`
-	Source       string     `json:"source" doc:"Environment variable, file or dashboard."`
-	Removable    bool       `json:"removable" doc:"Whether remove-credential can remove it. Only credentials added in the dashboard can be removed."`
-	RestingUntil *time.Time `json:"resting_until"`
-	Reason       *string    `json:"reason" doc:"Failure class that caused the backoff."`
-	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
+	ID              string     `json:"id"`
+	Hint            string     `json:"hint" doc:"Last four characters."`
+	Source          string     `json:"source" doc:"Environment variable, file or dashboard."`
+	Removable       bool       `json:"removable" doc:"Whether remove-credential can remove it. Only credentials added in the dashboard can be removed."`
+	BackingOffUntil *time.Time `json:"backing_off_until"`
+	Reason          *string    `json:"reason" doc:"Failure class that caused the backoff."`
+	ReasonText      *string    `json:"reason_text" doc:"Readable description."`
 }
 
 // HeadroomView is the remaining rate limit of a provider.

@@ -80,7 +80,7 @@ type RequestDetail struct {
 	Tries          []AttemptView     `json:"attempts" doc:"Attempts in order."`
 	Bill           *BillView         `json:"bill,omitempty"`
 	BaselineBill   *BillView         `json:"baseline_bill,omitempty"`
-	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key, default or priciest."`
+	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key, default or most_expensive."`
 	Metadata       map[string]string `json:"metadata"`
 	Warnings       []string          `json:"warnings"`
 	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the reported usage. rejected: the reported usage was implausible and the gateway's count was charged. above_hold: the usage costs more than the hold, and the hold was charged. null otherwise."`
@@ -179,7 +179,7 @@ func withoutText(f *Failure) string {
 func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	d := RequestDetail{
 		RequestRow: requestRow(e, by), Trace: e.Decision, Tries: make([]AttemptView, 0, len(e.Attempts)),
-		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: adminapi.NonEmpty(e.BaselineSource),
+		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: adminapi.NonEmpty(string(e.BaselineSource)),
 		Metadata: e.Metadata, Warnings: e.Warnings, UsageFlag: adminapi.NonEmpty(string(e.UsageFlag)), ServedAs: adminapi.NonEmpty(e.ServedAs), TraceID: adminapi.NonEmpty(e.TraceID),
 		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
 	}

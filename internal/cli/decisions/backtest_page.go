@@ -184,7 +184,7 @@ func (p *backtestPage) changes(title string, list []replay.Change) {
 	}}
 	for i := range list {
 		c := &list[i]
-		t.Row(c.RequestID, c.From, c.To, cli.Cost(c.CostBefore), cli.Cost(c.CostAfter), chanceOr(c.ChanceBefore), chanceOr(c.ChanceAfter), cli.OrDash(c.Policy))
+		t.Row(c.RequestID, c.From, c.To, cli.Cost(c.CostBefore), cli.Cost(c.CostAfter), chanceOr(c.SuccessBefore), chanceOr(c.SuccessAfter), cli.OrDash(c.Policy))
 	}
 	p.Table(t)
 }

@@ -17,10 +17,10 @@ func report0() *replay.Report {
 	half, more := 0.71, 0.93
 	change := replay.Change{
 		RequestID: clitest.RequestID(clitest.Noon, 7), Time: clitest.Noon, From: "provider-x/small-b", To: "provider-y/large-a", CostBefore: clitest.Nano(310_000), CostAfter: clitest.Nano(9_410_000),
-		ChanceBefore: &half, ChanceAfter: &more, Policy: "better",
+		SuccessBefore: &half, SuccessAfter: &more, Policy: "better",
 	}
 	moved := change
-	moved.To, moved.CostAfter, moved.ChanceAfter, moved.Policy = "provider-z/gone", nil, nil, ""
+	moved.To, moved.CostAfter, moved.SuccessAfter, moved.Policy = "provider-z/gone", nil, nil, ""
 	logged := replay.Comparison{
 		Changed: 320, Moved: 12, Unchanged: 870, Accepted: 3,
 		Refused: []replay.Refusal{{Code: "POLICY_REJECTED", Policy: "no-code", Requests: 20}, {Code: "NO_ROUTE", Requests: 2}},

@@ -82,7 +82,7 @@ func (p *decisionPage) seen(d *route.Decision) {
 	if d.MaxOutput > 0 {
 		p.Field("limit", "policies allow "+cli.Count(d.MaxOutput)+" output tokens")
 	}
-	if d.HideText {
+	if d.OmitBodies {
 		p.Field("bodies", "not stored: disabled by a policy")
 	}
 	v := d.Versions
@@ -172,7 +172,7 @@ func (p *decisionPage) choice(d *route.Decision) {
 		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
 	}
 	if d.Stay != nil {
-		p.Field("kept", fmt.Sprintf("%s, because its prompt cache has this conversation: switching to %s would cost %s more", d.Stay.Target, d.Stay.Else, cli.Dollars(d.Stay.Switch)))
+		p.Field("kept", fmt.Sprintf("%s, because its prompt cache has this conversation: switching to %s would cost %s more", d.Stay.Target, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
 	}
 }
 
@@ -209,10 +209,11 @@ func Expected(ms int64) string {
 }
 
 // BaselineSource says why a model is the baseline.
-func BaselineSource(source string) string {
-	texts := map[string]string{
-		"caller": "the model that the caller requested", "header": "the model named in a header", "policy": "the baseline set by a policy",
-		"key": "the baseline of the API key", "default": "the default model", "priciest": "the most expensive candidate",
+func BaselineSource(source route.BaselineSource) string {
+	texts := map[route.BaselineSource]string{
+		route.BaselineCaller: "the model that the caller requested", route.BaselineHeader: "the model named in a header",
+		route.BaselinePolicy: "the baseline set by a policy", route.BaselineKey: "the baseline of the API key",
+		route.BaselineDefault: "the default model", route.BaselineMostExpensive: "the most expensive candidate",
 	}
 	if text, ok := texts[source]; ok {
 		return text

@@ -19,14 +19,14 @@ func explained0() *route.Decision {
 	d.Input.Features = predict.Features{Task: predict.Code, Language: "en", Known: 0.81}
 	d.Input.Turns, d.Input.Last = 3, "provider-x/small-b"
 	d.QualityTarget = route.QualityTarget{Best: 0.92, Target: 0.874}
-	d.MaxOutput, d.HideText = 500, true
+	d.MaxOutput, d.OmitBodies = 500, true
 	d.Candidates = append([]route.Candidate{}, d.Candidates...)
 	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, 350, route.CacheHit{Read: 1800}
 	d.Policies = []route.PolicyHit{
 		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
 		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),
 	}
-	d.Stay = &route.Stay{Target: "provider-x/small-b", Else: "provider-y/large-a", Switch: 4_200_000}
+	d.Stay = &route.Stay{Target: "provider-x/small-b", Alternative: "provider-y/large-a", Switch: 4_200_000}
 	d.Versions = route.Versions{Router: "utility-1", Catalog: "c91d73960d7b", Predictor: "p-1", Policy: "57ff86d50bba"}
 	return &d
 }

@@ -1229,10 +1229,6 @@ export interface components {
             to: string;
         };
         BacktestChange: {
-            /** Format: double */
-            chance_after: number | null;
-            /** Format: double */
-            chance_before: number | null;
             /** @example 12.5 */
             cost_after_usd: string | null;
             /** @example 12.5 */
@@ -1242,6 +1238,10 @@ export interface components {
             /** @description Policy of the draft that changed the decision. */
             policy?: string;
             request_id: string;
+            /** Format: double */
+            success_probability_after: number | null;
+            /** Format: double */
+            success_probability_before: number | null;
             /** Format: date-time */
             time: string;
             to: string;
@@ -1267,7 +1267,7 @@ export interface components {
             moved: number;
             quality: components["schemas"]["BacktestQuality"];
             /** @description Requests that would now be rejected, most frequent reason first. */
-            refused: components["schemas"]["BacktestRefusal"][];
+            rejected: components["schemas"]["BacktestRefusal"][];
             /** @description Changes from model to model, most frequent first. Rare changes are combined. */
             routes: components["schemas"]["BacktestRoute"][];
             /**
@@ -1554,6 +1554,7 @@ export interface components {
         Candidate: {
             /** @example 12.5 */
             ahead_usd?: string;
+            cached_prefix?: components["schemas"]["CacheHit"];
             /** Format: double */
             cost: number;
             excluded?: components["schemas"]["Exclusion"];
@@ -1579,7 +1580,6 @@ export interface components {
             /** Format: double */
             spread?: number;
             target: string;
-            warm?: components["schemas"]["CacheHit"];
         };
         ChangePasswordInputBody: {
             new_password: string;
@@ -1627,6 +1627,8 @@ export interface components {
             name: string;
         };
         CredentialView: {
+            /** Format: date-time */
+            backing_off_until: string | null;
             /** @description Last four characters. */
             hint: string;
             id: string;
@@ -1636,8 +1638,6 @@ export interface components {
             reason_text: string | null;
             /** @description Whether remove-credential can remove it. Only credentials added in the dashboard can be removed. */
             removable: boolean;
-            /** Format: date-time */
-            resting_until: string | null;
             /** @description Environment variable, file or dashboard. */
             source: string;
         };
@@ -1651,13 +1651,11 @@ export interface components {
             zone: string;
         };
         Decision: {
-            aim?: components["schemas"]["QualityTarget"];
             alone?: string;
             aside?: components["schemas"]["Sighting"][];
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
             explored?: boolean;
-            hide_text?: boolean;
             input: components["schemas"]["Input"];
             kind: string;
             /** Format: double */
@@ -1666,8 +1664,10 @@ export interface components {
             max_output?: number;
             /** Format: int64 */
             micros: number;
+            omit_bodies?: boolean;
             policies: components["schemas"]["PolicyHit"][];
             policy?: string;
+            quality_target?: components["schemas"]["QualityTarget"];
             runner_up?: string;
             stay?: components["schemas"]["Stay"];
             versions: components["schemas"]["Versions"];
@@ -2139,6 +2139,7 @@ export interface components {
             end_user?: string;
             /** Format: double */
             explore?: number;
+            features?: components["schemas"]["Features"];
             format?: string;
             image_sizes?: components["schemas"]["Image"][];
             /** Format: int64 */
@@ -2165,7 +2166,6 @@ export interface components {
             pinned_embedding?: string;
             predictor?: string;
             sampling?: string[];
-            sketch?: components["schemas"]["Features"];
             stream: boolean;
             tags?: {
                 [key: string]: string;
@@ -2827,7 +2827,7 @@ export interface components {
             /** Format: double */
             best: number;
             /** Format: double */
-            chance: number;
+            success_probability: number;
         };
         RateRequestInputBody: {
             comment?: string;
@@ -2989,7 +2989,7 @@ export interface components {
             /** @example 12.5 */
             baseline_cost_usd: string | null;
             baseline_model: string | null;
-            /** @description Origin of the baseline model: caller, header, policy, key, default or priciest. */
+            /** @description Origin of the baseline model: caller, header, policy, key, default or most_expensive. */
             baseline_source: string | null;
             bill?: components["schemas"]["BillView"];
             /** @description stored, or why the bodies are not available. */
@@ -3320,9 +3320,9 @@ export interface components {
             version: string;
         };
         Sighting: {
+            cached_prefix?: components["schemas"]["CacheHit"];
             seen?: components["schemas"]["State"];
             target: string;
-            warm?: components["schemas"]["CacheHit"];
         };
         SignalCount: {
             /** Format: int64 */
@@ -3346,16 +3346,16 @@ export interface components {
         };
         State: {
             /** Format: int64 */
+            backing_off_ns?: number;
+            /** Format: int64 */
             latency_ns?: number;
             open?: boolean;
-            refused?: boolean;
-            /** Format: int64 */
-            resting_ns?: number;
+            rejected?: boolean;
             /** Format: double */
             tokens_per_second?: number;
         };
         Stay: {
-            else: string;
+            alternative: string;
             /** @example 12.5 */
             switch_usd: string;
             target: string;

@@ -74,7 +74,7 @@ export function BacktestReport({ report }: { report: Report }) {
 }
 
 function Tiles({ report, compared: c }: { report: Report; compared: Comparison }) {
-  const rejected = c.refused.reduce((sum, { requests }) => sum + requests, 0);
+  const rejected = c.rejected.reduce((sum, { requests }) => sum + requests, 0);
   const { cost, quality } = c;
   return (
     <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
@@ -98,7 +98,7 @@ function Tiles({ report, compared: c }: { report: Report; compared: Comparison }
           : "No data to compare"}
       </Figure>
       <Figure label="Rejected" value={formatCount(rejected)}>
-        {c.refused.map((r) => `${r.policy ?? r.code}: ${formatCount(r.requests)}`).join(", ") ||
+        {c.rejected.map((r) => `${r.policy ?? r.code}: ${formatCount(r.requests)}`).join(", ") ||
           "No newly rejected requests"}
         {c.accepted > 0 && ` · ${formatCount(c.accepted)} newly served`}
       </Figure>

@@ -74,7 +74,7 @@ function Row({ change: c }: { change: Change }) {
         <Money amount={c.cost_before_usd} /> → <Money amount={c.cost_after_usd} />
       </Table.Td>
       <Table.Td ta="right" ff="monospace" style={{ whiteSpace: "nowrap" }}>
-        {formatQuality(c.chance_before)} → {formatQuality(c.chance_after)}
+        {formatQuality(c.success_probability_before)} → {formatQuality(c.success_probability_after)}
       </Table.Td>
       <Table.Td>{c.policy ?? "–"}</Table.Td>
     </Table.Tr>

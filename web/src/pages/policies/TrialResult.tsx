@@ -181,7 +181,7 @@ function Refusal({ refusal }: { refusal: Schema["Failure"] }) {
 /** A short comparison of the newest requests. The backtest has details. */
 export function RecentResult({ report, changed }: { report: Schema["BacktestReport"]; changed: boolean }) {
   const compared = report.versus_live ?? report.versus_logged;
-  const rejected = compared.refused.reduce((sum, { requests }) => sum + requests, 0);
+  const rejected = compared.rejected.reduce((sum, { requests }) => sum + requests, 0);
   if (report.decided === 0) {
     return <Text size="sm">None of {plural(report.considered, "request")} can be re-run.</Text>;
   }

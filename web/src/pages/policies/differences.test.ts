@@ -48,7 +48,7 @@ describe("differences", () => {
       ],
       policies: [{ name: "no-a", matched: true }],
       max_output: 2000,
-      hide_text: true,
+      omit_bodies: true,
     });
     const rows = Object.fromEntries(
       differences({ decision: decision() }, { decision: changed }).map((d) => [d.field, [d.live, d.draft]]),

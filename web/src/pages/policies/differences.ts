@@ -98,5 +98,5 @@ function baseline({ decision }: Explanation): string {
 }
 
 function bodyLogging(decision: Decision | undefined): string {
-  return decision?.hide_text ? "not stored" : "default";
+  return decision?.omit_bodies ? "not stored" : "default";
 }

@@ -70,13 +70,13 @@ function Line({ credential, onRemove }: { credential: Credential; onRemove?: () 
           </Badge>
         </Tooltip>
       )}
-      {credential.resting_until && (
+      {credential.backing_off_until && (
         <Tooltip label={credential.reason_text ?? "Recent calls failed."}>
           <Group gap={4} wrap="nowrap" tabIndex={0}>
             <Badge size="sm" color="orange" radius="sm" leftSection={<Icon name="clock" size={11} />}>
               Backing off
             </Badge>
-            <Countdown until={credential.resting_until} what="resumes" />
+            <Countdown until={credential.backing_off_until} what="resumes" />
           </Group>
         </Tooltip>
       )}

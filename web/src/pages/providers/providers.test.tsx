@@ -36,7 +36,7 @@ function credential(id: string, more: Partial<Credential> = {}): Credential {
     hint: "…f3Qa",
     source: "dashboard",
     removable: true,
-    resting_until: null,
+    backing_off_until: null,
     reason: null,
     reason_text: null,
     ...more,
@@ -73,7 +73,7 @@ describe("health", () => {
   it("offers a reset only for open circuits and credentials that back off", () => {
     expect(needsReset(provider("p", { targets: [circuit("closed")] }))).toBe(false);
     expect(needsReset(provider("p", { targets: [circuit("open")] }))).toBe(true);
-    const backingOff = credential("c", { resting_until: "2026-11-03T12:00:00Z" });
+    const backingOff = credential("c", { backing_off_until: "2026-11-03T12:00:00Z" });
     expect(needsReset(provider("p", { credentials: [backingOff] }))).toBe(true);
   });
 });

@@ -47,7 +47,7 @@ export function unhealthyTargets(p: Provider): Provider["targets"] {
 
 /** Reports whether a reset would change anything. */
 export function needsReset(p: Provider): boolean {
-  return unhealthyTargets(p).length > 0 || p.credentials.some((c) => c.resting_until != null);
+  return unhealthyTargets(p).length > 0 || p.credentials.some((c) => c.backing_off_until != null);
 }
 
 /** The source of a credential, and why it cannot be changed here, if so. */

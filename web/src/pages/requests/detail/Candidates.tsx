@@ -100,7 +100,7 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
       <Table.Td ta="right">
         <Money amount={c.expected_cost_usd} paid />
       </Table.Td>
-      <Figure text={c.warm?.read ? formatCount(c.warm.read) : "–"} />
+      <Figure text={c.cached_prefix?.read ? formatCount(c.cached_prefix.read) : "–"} />
       <Figure text={formatDuration(c.expected_ms || null)} />
       <Table.Td className={classes.nowrap}>
         <Text size="xs" c="dimmed" span>

@@ -32,9 +32,9 @@ export function Trace({ trace, attempts = [], against, name }: Props) {
         <Policies hits={trace.policies} against={against?.policies} />
       </TraceStep>
       <TraceStep number={3} title="Candidates">
-        {trace.aim && (
+        {trace.quality_target && (
           <Text size="sm" mb={4}>
-            {targetText(trace.aim)}
+            {targetText(trace.quality_target)}
           </Text>
         )}
         <Candidates trace={trace} attempts={attempts} against={against} name={name} />
@@ -167,7 +167,7 @@ function Remarks({ trace }: { trace: Decision }) {
     remarks.push(
       <>
         Kept the current model <strong>{trace.stay.target}</strong>: switching to{" "}
-        <strong>{trace.stay.else}</strong> would cost {formatMoney(trace.stay.switch_usd)}, because the
+        <strong>{trace.stay.alternative}</strong> would cost {formatMoney(trace.stay.switch_usd)}, because the
         conversation is cached.
       </>,
     );
@@ -178,7 +178,7 @@ function Remarks({ trace }: { trace: Decision }) {
   if (trace.max_output) {
     remarks.push(<>A policy limits the output to {formatCount(trace.max_output)} tokens.</>);
   }
-  if (trace.hide_text) {
+  if (trace.omit_bodies) {
     remarks.push(<>A policy disables storing prompts and answers.</>);
   }
   return remarks.map((remark, i) => (

@@ -23,8 +23,8 @@ describe("featuresOf", () => {
   });
 
   it("shows the task, the language and the similarity to training prompts", () => {
-    const sketch = { task: "long_context", language: "de", known: 0.43, skills: [] };
-    const shown = featuresOf({ ...input, predictor: "p1", sketch: sketch as Schema["Features"] });
+    const features = { task: "long_context", language: "de", known: 0.43, skills: [] };
+    const shown = featuresOf({ ...input, predictor: "p1", features: features as Schema["Features"] });
     expect(shown.map(({ name, value }) => `${name}: ${value}`)).toEqual(
       expect.arrayContaining(["Task: long context", "Language: de", "Similar to training prompts: 43 %"]),
     );
@@ -33,10 +33,12 @@ describe("featuresOf", () => {
 
 describe("texts of a trace", () => {
   it("show the target quality and the best available", () => {
-    expect(targetText({ best: 0.97, chance: 0.92 })).toBe(
+    expect(targetText({ best: 0.97, success_probability: 0.92 })).toBe(
       "Target quality 0.92 (best available: 0.97). Cheaper models above the target win.",
     );
-    expect(targetText({ best: 0.97, chance: 0.97 })).toBe("Target quality 0.97, the best available.");
+    expect(targetText({ best: 0.97, success_probability: 0.97 })).toBe(
+      "Target quality 0.97, the best available.",
+    );
   });
 
   it("show the predicted quality with its spread, if known", () => {

@@ -11,7 +11,7 @@ export const baselineLabels: Record<string, string> = {
   policy: "set by a policy",
   key: "set for the key",
   default: "default model",
-  priciest: "most expensive eligible candidate",
+  most_expensive: "most expensive eligible candidate",
 };
 
 /** A feature of a request that the router uses. */
@@ -23,15 +23,15 @@ export interface Feature {
 
 /** The features of a request. Missing ones are skipped. */
 export function featuresOf(input: Schema["Input"]): Feature[] {
-  const { sketch } = input;
+  const { features } = input;
   const list: [name: string, value: string | number | undefined, hint?: string][] = [
     ["Requested model", input.model],
     ["Objective", `${input.objective.name} (trade-off ${input.objective.tradeoff})`],
-    ["Task", sketch?.task.replaceAll("_", " "), "Kind of task, estimated from the prompt"],
-    ["Language", sketch?.language],
+    ["Task", features?.task.replaceAll("_", " "), "Kind of task, estimated from the prompt"],
+    ["Language", features?.language],
     [
       "Similar to training prompts",
-      sketch && input.predictor ? formatPercent(100 * sketch.known, 0) : undefined,
+      features && input.predictor ? formatPercent(100 * features.known, 0) : undefined,
       "Similarity to the prompts that the predictor was trained on. For unfamiliar prompts the prediction stays close to each model’s average.",
     ],
     ["Input", `≈ ${formatCount(input.input_tokens)} tokens`],
@@ -53,7 +53,7 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
 }
 
 /** Describes the quality target of a decision. */
-export function targetText({ best, chance: target }: Schema["QualityTarget"]): string {
+export function targetText({ best, success_probability: target }: Schema["QualityTarget"]): string {
   return target < best
     ? `Target quality ${formatQuality(target)} (best available: ${formatQuality(best)}). Cheaper models above the target win.`
     : `Target quality ${formatQuality(target)}, the best available.`;
