@@ -13,7 +13,7 @@ func costAt(t *provider.Target, r *record) *money.Amount {
 	if t == nil || t.Price == nil || r.usage.Total() == 0 {
 		return nil
 	}
-	cost := t.Price.At(r.in.At).Cost(elsewhere(r.usage, r.seen[t.ID()].warm))
+	cost := t.Price.At(r.in.At).Cost(elsewhere(r.usage, r.seen[t.ID()].cache))
 	return &cost
 }
 

@@ -1,26 +1,29 @@
 package replay
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/route"
 )
 
-// Row is a stored entry, read as far as whoever walks through many needs it.
+// Row is a stored entry. The trace is decompressed only when it is read.
 type Row struct {
 	ID      string
 	Summary []byte // the entry as JSON, without its trace
-	// Trace unpacks JSON whose member trace is the decision. It appends to room, and may be called beside others.
-	Trace func(room []byte) ([]byte, error)
+	// Trace appends a JSON object to buffer whose member trace is the decision. It may be called from any goroutine.
+	Trace func(buffer []byte) ([]byte, error)
 }
 
-// record is what replaying needs of an entry. A trace is large, and most of it is what the decision said rather than what
-// it was made from: only the latter is read.
+// record holds the parts of an entry that replaying needs. A trace is large, and most of it is the result of the decision:
+// only its input is decoded.
 type record struct {
 	id       string
 	at       time.Time
@@ -28,57 +31,184 @@ type record struct {
 	cost     *money.Amount
 	baseline *money.Amount
 	in       route.Input
-	chosen   string // target of the first choice; empty when there was none
-	served   string // target that served in the end
+	chosen   string // target of the first choice; empty if there was none
+	served   string // target that served the request
 	seen     sightings
 
-	room  []byte            // of the last trace, to be used again
-	names map[string]string // of targets, so that each is made once
+	buffer []byte            // of the last trace, for reuse
+	names  map[string]string // names of targets, so that each is allocated once
 }
 
-// sightings are what a decision knew of targets, by their id.
+// sightings are the observations of a decision by target.
 type sightings map[string]sighting
 
 type sighting struct {
 	state   route.State
-	warm    route.CacheHit
+	cache   route.CacheHit
 	quality float64
-	rated   bool // the target took part, so that all of this is known
+	rated   bool // the target was scored, so quality and cache are known
 }
 
-var errNoTrace = errors.New("there is no trace")
+var errNoTrace = errors.New("entry has no trace")
 
-// read takes a row apart. It uses the room of the last one again.
+// read decodes a row. It reuses the buffers of the previous one.
 func (r *record) read(row *Row) error {
-	*r = record{id: row.ID, seen: r.seen, room: r.room, names: r.names}
+	*r = record{id: row.ID, seen: r.seen, buffer: r.buffer, names: r.names}
 	clear(r.seen)
 	if r.seen == nil {
 		r.seen, r.names = sightings{}, map[string]string{}
 	}
 	r.at, _ = id.Time(row.ID)
-	text, err := row.Trace(r.room[:0])
+	text, err := row.Trace(r.buffer[:0])
 	if err != nil {
 		return err
 	}
-	r.room = text
-	if err := r.trace(&scanner{text: text}); err != nil {
+	r.buffer = text
+	if err := r.readTrace(text); err != nil {
 		return fmt.Errorf("read trace of %s: %w", row.ID, err)
 	}
-	if err := r.summary(&scanner{text: row.Summary}); err != nil {
+	var summary struct {
+		Model    string        `json:"model"`
+		Provider string        `json:"provider"`
+		Usage    llm.Usage     `json:"usage"`
+		Cost     *money.Amount `json:"cost_usd"`
+		Baseline *money.Amount `json:"baseline_cost_usd"`
+	}
+	if err := json.Unmarshal(row.Summary, &summary); err != nil {
 		return fmt.Errorf("read entry %s: %w", row.ID, err)
+	}
+	r.usage, r.cost, r.baseline = summary.Usage, summary.Cost, summary.Baseline
+	if summary.Model != "" {
+		r.served = summary.Provider + "/" + summary.Model
 	}
 	return nil
 }
 
-// mostNames bounds how many names are kept.
-const mostNames = 10_000
+// readTrace decodes the input of the decision and the observations of its candidates.
+func (r *record) readTrace(text []byte) error {
+	s := &rawjson.Scanner{Data: text}
+	found := false
+	eachMember(s, func(key []byte) {
+		if string(key) == "trace" && s.Kind() == '{' {
+			found = true
+			eachMember(s, func(key []byte) { r.readDecision(s, key) })
+		}
+	})
+	if s.Err == nil && !found {
+		return errNoTrace
+	}
+	return s.Err
+}
 
-// name is a target's, made only when it is new.
-func (r *record) name(text []byte) string {
+// readDecision reads one member of a decision. Members that replaying does not need are skipped.
+func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
+	switch string(key) {
+	case "input":
+		decode(s, &r.in)
+	case "candidates", "aside":
+		if s.Kind() != '[' {
+			return
+		}
+		for range s.Elements {
+			if string(key) == "aside" {
+				r.readAside(s)
+			} else {
+				r.readCandidate(s)
+			}
+		}
+	}
+}
+
+func (r *record) readCandidate(s *rawjson.Scanner) {
+	var one sighting
+	var target string
+	var code route.Reason
+	var rank int64
+	eachMember(s, func(key []byte) {
+		switch string(key) {
+		case "target":
+			target = r.readName(s)
+		case "rank":
+			rank = readInt(s)
+		case "quality":
+			one.quality = readFloat(s)
+		case "cached_prefix", "warm": // warm is the former name
+			one.cache = readCacheHit(s)
+		case "seen":
+			one.state = readState(s)
+		case "excluded":
+			eachMember(s, func(key []byte) {
+				if string(key) == "code" {
+					_ = code.UnmarshalText([]byte(r.readName(s))) // never fails
+				}
+			})
+		}
+	})
+	if rank == 1 {
+		r.chosen = target
+	}
+	one.rated = rank > 0 || code == route.CircuitOpen || code == route.CredentialBackingOff
+	r.seen[target] = one
+}
+
+// readAside reads the observation of a target that policies excluded. The candidates may include the target without it.
+func (r *record) readAside(s *rawjson.Scanner) {
+	var one route.Sighting
+	decode(s, &one)
+	known := r.seen[one.Target]
+	known.state, known.cache = one.Seen, one.Cache
+	r.seen[one.Target] = known
+}
+
+// readCacheHit and readState read the form that encoding/json writes. They are separate from it because every candidate has
+// both, and decoding them by reflection takes longer than computing the decision.
+
+func readCacheHit(s *rawjson.Scanner) (hit route.CacheHit) {
+	eachMember(s, func(key []byte) {
+		switch string(key) {
+		case "read":
+			hit.Read = readInt(s)
+		case "write":
+			hit.Write = readInt(s)
+		case "long":
+			hit.Long = string(s.Raw()) == "true"
+		case "caches":
+			hit.Caches = string(s.Raw()) == "true"
+		}
+	})
+	return hit
+}
+
+func readState(s *rawjson.Scanner) (state route.State) {
+	eachMember(s, func(key []byte) {
+		switch string(key) {
+		case "open":
+			state.Open = string(s.Raw()) == "true"
+		case "backing_off_ns", "resting_ns": // resting_ns is the former name
+			state.BackingOff = time.Duration(readInt(s))
+		case "rejected", "refused": // refused is the former name
+			state.Rejected = string(s.Raw()) == "true"
+		case "latency_ns":
+			state.Latency = time.Duration(readInt(s))
+		case "tokens_per_second":
+			state.TokensPS = readFloat(s)
+		}
+	})
+	return state
+}
+
+// readName reads the name of a target or a code, which is allocated only when it is new.
+func (r *record) readName(s *rawjson.Scanner) string {
+	const maxNames = 10_000
+	if s.Kind() != '"' {
+		s.Fail("a string is expected")
+		return ""
+	}
+	text := s.Unquote(s.ReadString())
 	if known, ok := r.names[string(text)]; ok {
 		return known
 	}
-	if len(r.names) >= mostNames {
+	if len(r.names) >= maxNames {
 		clear(r.names)
 	}
 	name := string(text)
@@ -86,163 +216,37 @@ func (r *record) name(text []byte) string {
 	return name
 }
 
-// summary reads what was used and paid.
-func (r *record) summary(s *scanner) error {
-	var model, provider string
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "model":
-			model = s.string()
-		case "provider":
-			provider = s.string()
-		case "usage":
-			s.decode(&r.usage)
-		case "cost_usd":
-			s.decode(&r.cost)
-		case "baseline_cost_usd":
-			s.decode(&r.baseline)
-		default:
-			s.skip()
-		}
+// eachMember calls fn for every key of the object that comes next. Any other value is skipped.
+func eachMember(s *rawjson.Scanner, fn func(key []byte)) {
+	if s.Kind() != '{' {
+		s.Skip()
+		return
 	}
-	if model != "" {
-		r.served = provider + "/" + model
-	}
-	return s.err
-}
-
-// trace reads the input and what was seen of the candidates.
-func (r *record) trace(s *scanner) error {
-	found := false
-	for in := s.enter('{'); in && s.more('}'); {
-		if string(s.name()) != "trace" || s.next() != '{' {
-			s.skip()
-			continue
-		}
-		found = true
-		r.decision(s)
-	}
-	if s.err == nil && !found {
-		return errNoTrace
-	}
-	return s.err
-}
-
-func (r *record) decision(s *scanner) {
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "input":
-			s.decode(&r.in)
-		case "candidates":
-			for in := s.enter('['); in && s.more(']'); {
-				r.candidate(s)
-			}
-		case "aside":
-			for in := s.enter('['); in && s.more(']'); {
-				r.aside(s)
-			}
-		default:
-			s.skip()
-		}
+	for key := range s.Members {
+		fn(key)
 	}
 }
 
-func (r *record) candidate(s *scanner) {
-	var one sighting
-	var target, code string
-	var rank int64
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "target":
-			target = r.name(s.word())
-		case "rank":
-			rank = s.int()
-		case "quality":
-			one.quality = s.float()
-		case "cached_prefix", "warm":
-			one.warm = s.warmth()
-		case "seen":
-			one.state = s.state()
-		case "excluded":
-			code = r.name(s.code())
-		default:
-			s.skip()
-		}
+// decode decodes the next value with encoding/json.
+func decode(s *rawjson.Scanner, into any) {
+	text := s.Raw()
+	if s.Err == nil {
+		s.Err = json.Unmarshal(text, into)
 	}
-	if rank == 1 {
-		r.chosen = target
-	}
-	one.rated = rank > 0 || code == string(route.CircuitOpen) || code == string(route.CredentialBackingOff) || code == "credential_resting"
-	r.seen[target] = one
 }
 
-// aside reads what was seen of a target that policies kept out. It may be among the candidates without that.
-func (r *record) aside(s *scanner) {
-	var one sighting
-	var target string
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "target":
-			target = r.name(s.word())
-		case "cached_prefix", "warm":
-			one.warm = s.warmth()
-		case "seen":
-			one.state = s.state()
-		default:
-			s.skip()
-		}
+func readInt(s *rawjson.Scanner) int64 {
+	n, err := strconv.ParseInt(string(s.Raw()), 10, 64)
+	if err != nil && s.Err == nil {
+		s.Err = err
 	}
-	known := r.seen[target]
-	known.state, known.warm = one.state, one.warm
-	r.seen[target] = known
+	return n
 }
 
-// code takes that of an exclusion.
-func (s *scanner) code() (code []byte) {
-	for in := s.enter('{'); in && s.more('}'); {
-		if string(s.name()) == "code" {
-			code = s.word()
-			continue
-		}
-		s.skip()
+func readFloat(s *rawjson.Scanner) float64 {
+	f, err := strconv.ParseFloat(string(s.Raw()), 64)
+	if err != nil && s.Err == nil {
+		s.Err = err
 	}
-	return code
-}
-
-func (s *scanner) warmth() (w route.CacheHit) {
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "read":
-			w.Read = s.int()
-		case "write":
-			w.Write = s.int()
-		case "long":
-			w.Long = s.bool()
-		case "caches":
-			w.Caches = s.bool()
-		default:
-			s.skip()
-		}
-	}
-	return w
-}
-
-func (s *scanner) state() (to route.State) {
-	for in := s.enter('{'); in && s.more('}'); {
-		switch string(s.name()) {
-		case "open":
-			to.Open = s.bool()
-		case "backing_off_ns", "resting_ns":
-			to.BackingOff = time.Duration(s.int())
-		case "rejected", "refused":
-			to.Rejected = s.bool()
-		case "latency_ns":
-			to.Latency = time.Duration(s.int())
-		case "tokens_per_second":
-			to.TokensPS = s.float()
-		default:
-			s.skip()
-		}
-	}
-	return to
+	return f
 }

@@ -186,5 +186,5 @@ func (w *worker) state(target string) route.State {
 }
 
 func (w *worker) warm(t *provider.Target, _ int64) route.CacheHit {
-	return w.record.seen[t.ID()].warm
+	return w.record.seen[t.ID()].cache
 }
