@@ -15,40 +15,41 @@ import (
 
 // Source reads stored traffic.
 type Source interface {
-	// Traced returns a page of matching entries that are older than the id before, newest first; an empty before begins
-	// with the newest. next is where the following page begins, and empty at the end. A page may be short, or empty, and
-	// have a next all the same.
+	// Traced returns a page of matching entries that are older than the id before, newest first. An empty before starts
+	// with the newest entry. next is the start of the following page, or empty after the last one. A page that is not the
+	// last may have fewer than limit rows, or none.
 	Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []Row, next string, err error)
 }
 
-// Rules are what requests are decided by.
+// Rules is the data that requests are routed by.
 type Rules struct {
 	Snapshot    *route.Snapshot
 	Policies    *policy.Set
 	Corrections route.Corrections
 	Feedback    string           // version of the corrections
-	Objective   *route.Objective // in place of what requests for auto ask for; nil leaves it to them
+	Objective   *route.Objective // replaces the objective of requests for auto; nil keeps it
 }
 
-// Options say what is decided anew, and by what.
+// Options selects the requests of a backtest and the rules to apply.
 type Options struct {
 	Filter    requestlog.Filter
-	Limit     int64  // most requests to look at, the newest ones; 0 for all
-	Live      Rules  // in force
-	Draft     *Rules // to be tried; nil tries what is in force on the requests of the past
-	Predictor string // version that sees prompts now: what another one saw cannot be judged
-	All       bool   // also requests that named their model, embeddings and moderations
-	Ready     bool   // takes every circuit as closed and every credential as rested, whatever was recorded
-	Largest   int    // how many of the largest changes are listed; 20 when 0
-	Total     int64  // how many requests there are, for the progress; 0 when not known
-	Workers   int    // decisions made at a time; as many as there are cores when 0
+	Limit     int64  // maximum number of requests, newest first; 0 for all
+	Live      Rules  // active rules
+	Draft     *Rules // rules under test; nil applies the active rules to past requests
+	Predictor string // current version; requests with features of another version are skipped
+	All       bool   // includes requests for an explicit model, embeddings and moderations
+	Ready     bool   // treats every circuit as closed and every credential as usable
+	Largest   int    // number of largest changes to list; 20 if 0
+	Total     int64  // number of requests, for the progress; 0 if unknown
+	Workers   int    // concurrent decisions; the number of cores if 0
 }
 
-// pageSize is how many rows are read and decided at a time: what is in memory does not depend on how many there are.
+// pageSize is the number of rows in memory at a time.
 const pageSize = 512
 
-// Run decides stored traffic anew and reports what changes. Requests see the circumstances that were recorded with them.
-// It tells how far it is after each page. Broken off, it returns the report of what it has done beside the error.
+// Run recomputes the decisions of stored traffic and reports the changes. Each request is decided under the conditions that
+// were recorded with it. Run calls progress after each page. If it fails or ctx ends, it returns the report of the requests
+// so far and the error.
 func Run(ctx context.Context, source Source, o Options, progress func(Progress)) (*Report, error) {
 	b := newBacktest(o)
 	ctx, cancel := context.WithCancel(ctx)
@@ -57,10 +58,10 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	var failed error
 	go func() {
 		defer close(pages)
-		failed = b.pages(ctx, source, pages)
+		failed = b.readPages(ctx, source, pages)
 	}()
 	for rows := range pages {
-		b.page(rows)
+		b.decidePage(rows)
 		if progress != nil {
 			progress(Progress{Done: b.sum.considered, Total: o.Total})
 		}
@@ -85,8 +86,8 @@ func newBacktest(o Options) *backtest {
 	return b
 }
 
-// pages reads page after page, each while the one before is decided.
-func (b *backtest) pages(ctx context.Context, source Source, out chan<- []Row) error {
+// readPages sends pages to out. It reads a page while the previous one is decided.
+func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Row) error {
 	left := b.options.Limit
 	for before := ""; ; {
 		size := pageSize
@@ -114,8 +115,8 @@ func (b *backtest) pages(ctx context.Context, source Source, out chan<- []Row) e
 	}
 }
 
-// page decides the rows on all cores, and adds the results up in their order, so that sums come out the same each time.
-func (b *backtest) page(rows []Row) {
+// decidePage decides the rows on all cores and adds the results in the order of the rows, so that sums are reproducible.
+func (b *backtest) decidePage(rows []Row) {
 	results := make([]result, len(rows))
 	var next atomic.Int64
 	var all sync.WaitGroup

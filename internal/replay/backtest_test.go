@@ -23,8 +23,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// trio has a small, a middle and a large model at two providers each; a price of 1, 4 and 16 dollars for a million tokens
-// in and out.
+// trio returns a snapshot with a small, a middle and a large model at two providers each. They cost 1, 4 and 16 dollars per
+// million tokens, input and output.
 func trio(t testing.TB) *route.Snapshot {
 	t.Helper()
 	vectors := abilities{}
@@ -48,11 +48,11 @@ func trio(t testing.TB) *route.Snapshot {
 	return route.NewSnapshot(knownModels(t), providers, vectors)
 }
 
-func chanceOf(place int, difficulty float64) float64 {
+func qualityOf(place int, difficulty float64) float64 {
 	return 1 / (1 + math.Exp(-(float64(place) - 1 + difficulty)))
 }
 
-// asked is a request for auto: simple ones go to the small model, hard ones to the large.
+// asked returns a request for auto. Simple requests are routed to the small model, hard ones to the large model.
 func asked(n int, tradeoff float64) route.Input {
 	return route.Input{
 		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Predictor: predictor, Choices: 1,
@@ -60,7 +60,7 @@ func asked(n int, tradeoff float64) route.Input {
 	}
 }
 
-// logged is the entry of a request that was decided under no policies and served by its first choice.
+// logged returns the entry of a request without policies that its first choice served.
 func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Conditions) requestlog.Entry {
 	t.Helper()
 	d, err := route.Decide(&in, snap, c)
@@ -86,7 +86,7 @@ func run(t testing.TB, source Source, o Options) *Report {
 
 var roughly = cmpopts.EquateApprox(0, 1e-9)
 
-func TestBacktestOfADraft(t *testing.T) {
+func TestBacktestReportsChangesOfDraft(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	var source traffic
@@ -104,7 +104,7 @@ policies:
 
 	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
 
-	// At noon nothing is pinned; after it two small ones are, and so is the large one.
+	// At noon no request is pinned. After noon two requests for the small model and the one for the large model are.
 	change := func(n int, from, to string, before, after string, chances ...float64) Change {
 		at := noon.Add(-time.Duration(n) * time.Minute)
 		return Change{
@@ -112,7 +112,7 @@ policies:
 			SuccessBefore: &chances[0], SuccessAfter: &chances[1], Policy: "better",
 		}
 	}
-	small, middle, large := chanceOf(0, 0.5), chanceOf(1, 0.5), chanceOf(2, 0.5)
+	small, middle, large := qualityOf(0, 0.5), qualityOf(1, 0.5), qualityOf(2, 0.5)
 	down := change(3, "east/large", "east/middle", "0.024", "0.006", large, middle)
 	up2, up1 := change(2, "east/small", "east/middle", "0.0015", "0.006", small, middle), change(1, "east/small", "east/middle", "0.0015", "0.006", small, middle)
 	steps := []float64{0, middle - small, middle - small, middle - large}
@@ -122,7 +122,7 @@ policies:
 	}
 	low, high := m.interval()
 	want := Comparison{
-		Changed: 3, Unchanged: 1, Refused: []Refusal{},
+		Changed: 3, Unchanged: 1, Rejected: []Rejection{},
 		Routes: []Flow{
 			{From: "small", To: "middle", Requests: 2, Priced: 2, Change: *amount("0.009")},
 			{From: "large", To: "middle", Requests: 1, Priced: 1, Change: *amount("-0.018")},
@@ -141,7 +141,7 @@ policies:
 		t.Errorf("against the log: %s", diff)
 	}
 	if diff := cmp.Diff(&want, got.InLive, roughly); diff != "" {
-		t.Errorf("against what is in force: %s", diff)
+		t.Errorf("versus live: %s", diff)
 	}
 	wantPolicies := []PolicyFigures{
 		{Name: "better", Source: "workspace", Matched: 3, Decided: 3, Priced: 3, Saved: *amount("0.009")},
@@ -157,7 +157,7 @@ policies:
 }
 
 // An instance and a workspace may use the same name.
-func TestPoliciesOfOneNameAreToldApart(t *testing.T) {
+func TestPoliciesWithSameNameAreDistinguished(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	e := logged(t, 0, asked(0, 0), snap, route.Conditions{})
@@ -192,8 +192,8 @@ policies:
 
 	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
 
-	want := []Refusal{{Code: "POLICY_REJECTED", Policy: "stop", Requests: 2}, {Code: "NO_ROUTE", Requests: 1}}
-	if diff := cmp.Diff(want, got.Logged.Refused); diff != "" {
+	want := []Rejection{{Code: "POLICY_REJECTED", Policy: "stop", Requests: 2}, {Code: "NO_ROUTE", Requests: 1}}
+	if diff := cmp.Diff(want, got.Logged.Rejected); diff != "" {
 		t.Error(diff)
 	}
 	flows := []Flow{{From: "small", Requests: 3}, {To: "small", Requests: 1}}
@@ -205,7 +205,7 @@ policies:
 	}
 }
 
-func TestAnObjectiveIsTried(t *testing.T) {
+func TestObjectiveReplacesThatOfRequests(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	auto := logged(t, 0, asked(0, 0), snap, route.Conditions{})
@@ -225,7 +225,7 @@ func TestAnObjectiveIsTried(t *testing.T) {
 	}
 }
 
-func TestRequestsThatCannotBeDecidedAnew(t *testing.T) {
+func TestRequestsAreSkippedWithReason(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	change := func(n int, change func(*requestlog.Entry)) Row {
@@ -271,7 +271,7 @@ func TestRequestsThatCannotBeDecidedAnew(t *testing.T) {
 	}
 }
 
-func TestCircumstancesAreThoseThatWereRecorded(t *testing.T) {
+func TestBacktestUsesRecordedConditions(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	down := route.Conditions{
@@ -291,7 +291,7 @@ func TestCircumstancesAreThoseThatWereRecorded(t *testing.T) {
 	}
 }
 
-func TestWarmPromptsArePricedAsWarm(t *testing.T) {
+func TestCachedPrefixIsPricedAsCached(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	warm := route.Conditions{CacheHit: func(target *provider.Target, _ int64) route.CacheHit {
@@ -305,13 +305,13 @@ func TestWarmPromptsArePricedAsWarm(t *testing.T) {
 
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
 
-	// 1440 tokens at 16 dollars a million and 60 from the cache at a tenth of it.
+	// 1440 tokens at 16 dollars a million and 60 from the cache at a tenth of the price.
 	if want := *amount("0.023136"); got.Logged.Cost.After != want {
 		t.Errorf("after is %s, want %s", got.Logged.Cost.After, want)
 	}
 }
 
-func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
+func TestRemovedModelKeepsRecordedQuality(t *testing.T) {
 	t.Parallel()
 	then := trio(t)
 	e := logged(t, 0, asked(0, 1), then, route.Conditions{})
@@ -325,7 +325,7 @@ func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: now}, Predictor: predictor})
 
 	change := got.Logged.ByQuality[0]
-	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-chanceOf(2, 0.5)) > 1e-6 {
+	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-qualityOf(2, 0.5)) > 1e-6 {
 		t.Errorf("%+v", change)
 	}
 	if got.Logged.Routes[0].From != "large" || got.Logged.Cost.Priced != 1 {
@@ -333,7 +333,7 @@ func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
 	}
 }
 
-func TestUnknownCostsAreLeftOutAndSaid(t *testing.T) {
+func TestUnknownCostsAreExcludedAndCounted(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	priced, unpriced := logged(t, 0, asked(0, 0), snap, route.Conditions{}), logged(t, 1, asked(1, 0), snap, route.Conditions{})
@@ -346,15 +346,14 @@ func TestUnknownCostsAreLeftOutAndSaid(t *testing.T) {
 	}
 }
 
-// TestReportsAreTheSameWhoeverWorks adds the same traffic up with one worker and with many.
-func TestReportsAreTheSameWhoeverWorks(t *testing.T) {
+func TestReportDoesNotDependOnNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	m := newMaker(t, 11)
 	snap := m.snapshot(12, 3)
 	policies := m.policies(snap)
 	var source traffic
 	for i := range 3 * pageSize / 2 {
-		c := m.circumstances(snap)
+		c := m.conditions(snap)
 		d, _ := route.Decide(new(m.input(snap)), snap, c)
 		e := m.entry(i, d, snap)
 		source = append(source, row(t, &e))
@@ -372,19 +371,19 @@ func TestReportsAreTheSameWhoeverWorks(t *testing.T) {
 		t.Errorf("nothing to compare: %+v", want)
 	}
 	if n := sum(want.Logged); n != want.Decided {
-		t.Errorf("%d requests are told of, %d were decided", n, want.Decided)
+		t.Errorf("%d requests reported, %d decided", n, want.Decided)
 	}
 }
 
 func sum(c Comparison) int64 {
 	n := c.Changed + c.Moved + c.Unchanged + c.Accepted
-	for _, r := range c.Refused {
+	for _, r := range c.Rejected {
 		n += r.Requests
 	}
 	return n
 }
 
-func TestALimitTakesTheNewest(t *testing.T) {
+func TestLimitSelectsNewestRequests(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	var source traffic
@@ -405,7 +404,7 @@ func TestALimitTakesTheNewest(t *testing.T) {
 	}
 }
 
-func TestABacktestCanBeBrokenOff(t *testing.T) {
+func TestCancelledBacktestReturnsPartialReport(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	var source traffic
@@ -424,7 +423,7 @@ func TestABacktestCanBeBrokenOff(t *testing.T) {
 	}
 }
 
-func TestManyFlowsAreJoined(t *testing.T) {
+func TestRareFlowsAreSummed(t *testing.T) {
 	t.Parallel()
 	v := newVersus(3)
 	for i := range 30 {
@@ -435,15 +434,15 @@ func TestManyFlowsAreJoined(t *testing.T) {
 	}
 	got := v.comparison().Routes
 	last := got[len(got)-1]
-	if len(got) != mostFlows+1 || got[0].Requests != 31 || last.From != Others || last.Requests != 65 || last.Change != *amount("130") {
+	if len(got) != 20+1 || got[0].Requests != 31 || last.From != Others || last.Requests != 65 || last.Change != *amount("130") {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestTheLargestChangesAreKept(t *testing.T) {
+func TestLargestChangesAreListed(t *testing.T) {
 	t.Parallel()
 	m := newMaker(t, 5)
-	kept := largest{most: 10}
+	kept := largest{maximum: 10}
 	var all []weighted
 	for i := range 1000 {
 		one := weighted{float64(m.IntN(200) - 100), Change{RequestID: fmt.Sprintf("req_%04d", i)}}
@@ -462,7 +461,7 @@ func TestTheLargestChangesAreKept(t *testing.T) {
 	}
 }
 
-func TestIntervals(t *testing.T) {
+func TestConfidenceInterval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name               string

@@ -13,13 +13,13 @@ import (
 	"fairlead/internal/route"
 )
 
-// BenchmarkRun decides stored requests for auto anew, with sixty candidates and twenty policies: unpacking, reading,
-// deciding and adding up. It reports decisions a second on one core.
+// BenchmarkRun recomputes stored requests for auto with sixty candidates and twenty policies. It reports decisions per second
+// on one core.
 func BenchmarkRun(b *testing.B) {
 	for _, test := range []struct {
 		name  string
 		draft bool
-	}{{"in force", false}, {"draft against in force", true}} {
+	}{{"active", false}, {"draft", true}} {
 		b.Run(test.name, func(b *testing.B) {
 			snap, source := stock(b, 60, 2000)
 			o := Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Workers: 1}
@@ -44,7 +44,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkRecord is the reading alone.
+// BenchmarkRecord measures reading a row.
 func BenchmarkRecord(b *testing.B) {
 	_, source := stock(b, 60, 100)
 	trace, err := source[0].Trace(nil)
@@ -63,7 +63,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// stock is traffic as the store has it, packed.
+// stock returns compressed traffic.
 func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	b.Helper()
 	m := newMaker(b, 1)
@@ -71,9 +71,9 @@ func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	var source traffic
 	for len(source) < n {
 		in := m.input(snap)
-		c := m.circumstances(snap)
+		c := m.conditions(snap)
 		d, err := route.Decide(&in, snap, c)
-		if err != nil || !route.IsAuto(in.Model) || in.Op != "chat" || len(d.Candidates) < targets*8/10 { // some serve embeddings
+		if err != nil || !route.IsAuto(in.Model) || in.Op != "chat" || len(d.Candidates) < targets*8/10 { // some targets serve embeddings
 			continue
 		}
 		e := m.entry(len(source), d, snap)
@@ -83,7 +83,7 @@ func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	return snap, source
 }
 
-// first is a snapshot with so many of the targets.
+// first returns a snapshot with the first targets.
 func first(snap *route.Snapshot, targets int) *route.Snapshot {
 	vectors := abilities{}
 	var providers []*provider.Provider
@@ -99,7 +99,7 @@ func first(snap *route.Snapshot, targets int) *route.Snapshot {
 	return route.NewSnapshot(snap.Catalog, providers, vectors)
 }
 
-// packed compresses a trace as the store does.
+// packed returns the row with a compressed trace.
 func packed(b *testing.B, r Row) Row {
 	b.Helper()
 	text, err := r.Trace(nil)
@@ -114,11 +114,11 @@ func packed(b *testing.B, r Row) Row {
 	_, _ = w.Write(text)
 	_ = w.Close()
 	reader := flate.NewReader(bytes.NewReader(nil))
-	r.Trace = func(room []byte) ([]byte, error) {
+	r.Trace = func(buffer []byte) ([]byte, error) {
 		if err := reader.(flate.Resetter).Reset(bytes.NewReader(small.Bytes()), nil); err != nil {
 			return nil, err
 		}
-		into := bytes.NewBuffer(room)
+		into := bytes.NewBuffer(buffer)
 		_, err := into.ReadFrom(reader)
 		return into.Bytes(), err
 	}

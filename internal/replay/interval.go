@@ -2,8 +2,8 @@ package replay
 
 import "math"
 
-// mean collects differences for their mean and its interval. The sums are Welford's: they stay exact over millions of
-// small numbers, and adding in the same order gives the same result to the last bit.
+// mean computes the mean of values and its confidence interval with Welford's algorithm, which stays accurate over millions
+// of small values.
 type mean struct {
 	n       int64
 	average float64
@@ -17,13 +17,12 @@ func (m *mean) add(x float64) {
 	m.squares += step * (x - m.average)
 }
 
-// interval is the range in which the true mean lies in 95 of 100 cases, by the normal distribution. One value alone tells
-// nothing about its neighbours.
+// interval returns the 95 % confidence interval of the mean by the normal distribution. For fewer than two values it is empty.
 func (m *mean) interval() (low, high float64) {
 	if m.n < 2 {
 		return m.average, m.average
 	}
-	const both = 1.959963984540054 // 97.5 % of the normal distribution lie below
-	half := both * math.Sqrt(m.squares/float64(m.n-1)/float64(m.n))
+	const quantile = 1.959963984540054 // 97.5 % of the normal distribution
+	half := quantile * math.Sqrt(m.squares/float64(m.n-1)/float64(m.n))
 	return m.average - half, m.average + half
 }

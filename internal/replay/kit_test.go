@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noon is the time in all tests.
+// noon is the current time in all tests.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 const (
@@ -55,7 +55,7 @@ func (s shelf) KeptVersion(_ context.Context, kind, version string) ([]byte, err
 	return body, nil
 }
 
-// defaults reads the catalog once for all tests.
+// defaults loads the catalog once for all tests.
 var defaults = sync.OnceValues(catalog.Default)
 
 func knownModels(t testing.TB) *catalog.Catalog {
@@ -67,7 +67,7 @@ func knownModels(t testing.TB) *catalog.Catalog {
 	return known
 }
 
-// maker draws everything that decisions depend on. The same seed makes the same.
+// maker generates random inputs of decisions from a seed.
 type maker struct {
 	*rand.Rand
 	catalog *catalog.Catalog
@@ -82,7 +82,7 @@ func (m maker) chance(share float64) bool { return m.Float64() < share }
 
 func pick[T any](m maker, list ...T) T { return list[m.IntN(len(list))] }
 
-// some takes a few of a list.
+// some returns up to a maximum of random elements of a list.
 func some[T any](m maker, list []T, most int) []T {
 	var out []T
 	for range 1 + m.IntN(most) {
@@ -91,12 +91,12 @@ func some[T any](m maker, list []T, most int) []T {
 	return out
 }
 
-// abilities are the models' vectors.
+// abilities are the ability vectors of models.
 type abilities map[string]predict.Ability
 
 func (a abilities) Ability(m *catalog.Model) predict.Ability { return a[m.Name] }
 
-// snapshot has targets of models at providers, no provider with all of them.
+// snapshot returns random targets. No provider has all models.
 func (m maker) snapshot(models, providers int) *route.Snapshot {
 	vectors := abilities{}
 	var known []*catalog.Model
@@ -161,13 +161,13 @@ func (m maker) target(providerName string, model *catalog.Model) *provider.Targe
 	return t
 }
 
-// rate is any price of up to so many dollars for a million tokens, the small ones more often.
+// rate returns a random price in dollars per million tokens, skewed towards small ones.
 func (m maker) rate(most float64) money.Rate {
 	share := m.Float64()
 	return money.PerMillion(most * share * share)
 }
 
-// policies draws the rules of an instance and a workspace, joined.
+// policies returns random policies of an instance and a workspace, joined.
 func (m maker) policies(snap *route.Snapshot) *policy.Set {
 	names := NamesOf(snap, nil)
 	part := func(name string) *policy.Set {
@@ -218,7 +218,7 @@ func (m maker) policy(name string, names policy.Inventory) policy.Policy {
 	return p
 }
 
-// corrections draws what a workspace's ratings say.
+// corrections returns random corrections.
 func (m maker) corrections(snap *route.Snapshot) *feedback.Corrections {
 	shifts := map[string]feedback.Shift{}
 	for _, t := range snap.Targets() {
@@ -237,8 +237,8 @@ func (m maker) corrections(snap *route.Snapshot) *feedback.Corrections {
 	return c
 }
 
-// circumstances draws what is seen of the targets at one moment.
-func (m maker) circumstances(snap *route.Snapshot) route.Conditions {
+// conditions returns random states of the targets.
+func (m maker) conditions(snap *route.Snapshot) route.Conditions {
 	states, warm := map[string]route.State{}, map[string]route.CacheHit{}
 	for _, t := range snap.Targets() {
 		var s route.State
@@ -264,13 +264,13 @@ func (m maker) circumstances(snap *route.Snapshot) route.Conditions {
 	}
 }
 
-// input draws a request.
+// input returns a random request.
 func (m maker) input(snap *route.Snapshot) route.Input {
 	in := route.Input{
 		Op: llm.Chat, Format: "chat", Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, Predictor: predictor,
 		InputTokens: m.Int64N(20_000), Choices: 1 + m.IntN(2)*m.IntN(2), Stream: m.chance(0.5), Messages: 1 + m.IntN(9),
 		At: noon.Add(-time.Duration(m.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second), Turns: m.IntN(2) * m.IntN(12),
-		Workspace: policy.Workspace{ID: "ws_1", Name: "one"}, Features: m.sketch(),
+		Workspace: policy.Workspace{ID: "ws_1", Name: "one"}, Features: m.features(),
 	}
 	if m.chance(0.3) {
 		in.Text.Add(fmt.Sprintf("Please translate these %d words into German: Ärger, größer, schön.", m.IntN(1000)))
@@ -320,7 +320,7 @@ func (m maker) controls(in *route.Input, snap *route.Snapshot) {
 	}
 }
 
-func (m maker) sketch() predict.Features {
+func (m maker) features() predict.Features {
 	s := predict.Features{Task: pick(m, predict.Tasks()...), Language: pick(m, "", "en", "de"), Known: float64(m.IntN(1000)) / 1000}
 	for range skills {
 		s.Skills = append(s.Skills, float64(m.IntN(4000)-2000)/1000)
@@ -328,7 +328,7 @@ func (m maker) sketch() predict.Features {
 	return s
 }
 
-// stored is the decision as the log gives it back.
+// stored returns the decision encoded and decoded.
 func stored(t testing.TB, d *route.Decision) *route.Decision {
 	t.Helper()
 	body, err := json.Marshal(d)
@@ -342,7 +342,7 @@ func stored(t testing.TB, d *route.Decision) *route.Decision {
 	return &back
 }
 
-// entry is the record of a request that was decided on, and served by the first choice.
+// entry returns the entry of a request that its first choice served.
 func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.Entry {
 	at := noon.Add(-time.Duration(n) * time.Second)
 	e := requestlog.Entry{ID: id.Floor("req", at), WorkspaceID: "ws_1", Time: at, Requested: d.Input.Model, Decision: d, Versions: d.Versions, Outcome: requestlog.OK}
@@ -364,7 +364,7 @@ func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.
 	return e
 }
 
-// row is an entry as the store gives it back.
+// row returns an entry as the store returns it.
 func row(t testing.TB, e *requestlog.Entry) Row {
 	t.Helper()
 	summary := *e
@@ -380,7 +380,7 @@ func row(t testing.TB, e *requestlog.Entry) Row {
 	return Row{ID: e.ID, Summary: text, Trace: func(room []byte) ([]byte, error) { return append(room, trace...), nil }}
 }
 
-// traffic is a source in memory.
+// traffic is an in-memory Source.
 type traffic []Row
 
 func (s traffic) Traced(ctx context.Context, _ requestlog.Filter, before string, limit int) ([]Row, string, error) {
@@ -399,7 +399,7 @@ func (s traffic) Traced(ctx context.Context, _ requestlog.Filter, before string,
 	return s[start:end], next, nil
 }
 
-// parse reads policies that are right.
+// parse parses valid policies.
 func parse(t testing.TB, snap *route.Snapshot, source string) *policy.Set {
 	t.Helper()
 	set, problems := policy.Parse("workspace", []byte(source), NamesOf(snap, nil))

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// largest keeps the changes of the greatest weight. It never holds more than most.
+// largest keeps the changes with the greatest absolute weight, at most maximum of them.
 type largest struct {
-	most int
-	heap changes
+	maximum int
+	heap    changes
 }
 
 type weighted struct {
-	weight float64 // the sign is the direction
+	weight float64 // signed difference
 	Change
 }
 
-// changes is a heap with the least change at the top.
+// changes implements heap.Interface with the smallest change first.
 type changes []weighted
 
 func (c changes) Len() int           { return len(c) }
@@ -31,17 +31,17 @@ func (c *changes) Pop() any {
 	return last
 }
 
-// order puts the greater change first, and of two equal ones the newer request.
+// order compares two changes: the greater first, and of two equal ones the newer request.
 func order(a, b *weighted) int {
 	return cmp.Or(cmp.Compare(math.Abs(b.weight), math.Abs(a.weight)), cmp.Compare(b.RequestID, a.RequestID))
 }
 
 func (l *largest) add(weight float64, c *Change) {
-	if weight == 0 || l.most == 0 {
+	if weight == 0 || l.maximum == 0 {
 		return
 	}
 	one := weighted{weight, *c}
-	if len(l.heap) < l.most {
+	if len(l.heap) < l.maximum {
 		heap.Push(&l.heap, one)
 		return
 	}
@@ -51,7 +51,7 @@ func (l *largest) add(weight float64, c *Change) {
 	}
 }
 
-// list returns the changes, the greatest first.
+// list returns the changes, greatest first.
 func (l *largest) list() []Change {
 	sorted := slices.Clone(l.heap)
 	slices.SortFunc(sorted, func(a, b weighted) int { return order(&a, &b) })

@@ -22,8 +22,8 @@ type Row struct {
 	Trace func(buffer []byte) ([]byte, error)
 }
 
-// record holds the parts of an entry that replaying needs. A trace is large, and most of it is the result of the decision:
-// only its input is decoded.
+// record holds the parts of an entry that replaying needs. Most of a trace is the result of the decision:
+// only its inputs are decoded.
 type record struct {
 	id       string
 	at       time.Time

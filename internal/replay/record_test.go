@@ -20,7 +20,7 @@ func TestRecordMatchesDecodedEntry(t *testing.T) {
 	policies := m.policies(snap)
 	var got record
 	for i := range 500 {
-		c := m.circumstances(snap)
+		c := m.conditions(snap)
 		c.Policies = policies
 		d, _ := route.Decide(new(m.input(snap)), snap, c)
 		e := m.entry(i, d, snap)
@@ -111,7 +111,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-func TestUsageElsewhere(t *testing.T) {
+func TestUsageWithOtherCachedPrefix(t *testing.T) {
 	t.Parallel()
 	used := llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 70, Reasoning: 20, AudioInput: 900, ServiceTier: "flex"}
 	for _, test := range []struct {
@@ -126,7 +126,7 @@ func TestUsageElsewhere(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, elsewhere(used, test.hit)); diff != "" {
+			if diff := cmp.Diff(test.want, usageWith(used, test.hit)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -1,6 +1,6 @@
-// Package replay computes logged decisions again. Verify compares one with what its record says; Run decides stored
-// traffic anew under other rules and says what would change. It calls no provider and changes nothing that is stored.
-// How a decision is made is the matter of route.
+// Package replay recomputes logged decisions. Verify recomputes one and compares it with its record; Run recomputes stored
+// traffic under other rules and reports the changes. It calls no provider and changes no stored data. Package route makes
+// the decisions.
 package replay
 
 import (
@@ -12,27 +12,27 @@ import (
 	"fairlead/internal/route"
 )
 
-// The kinds of things whose versions a decision names.
+// The kinds of data whose versions a decision names.
 const (
 	Snapshots = "snapshot"
 	Policies  = "policies"
 	Abilities = "abilities"
 )
 
-// Archive has what was in force when decisions were made.
+// Archive returns the data that past decisions were computed from.
 type Archive interface {
-	// KeptVersion returns what was kept under a kind and version, or an error when nothing is.
+	// KeptVersion returns the stored data of a kind and version, or an error if there is none.
 	KeptVersion(ctx context.Context, kind, version string) ([]byte, error)
 }
 
-// Keeper keeps what is in force.
+// Keeper stores the data that decisions are computed from.
 type Keeper interface {
-	// KeepVersion keeps a version. One that is kept already stays as it is.
+	// KeepVersion stores a version. It does not change a version that is already stored.
 	KeepVersion(ctx context.Context, kind, version string, body []byte) error
 }
 
-// Keep archives what is in force, so that decisions made with it can be computed again later. Call it whenever one of the
-// three comes into force; policies and corrections may be nil.
+// Keep stores a snapshot, policies and corrections, so that decisions that use them can be recomputed later. It must be
+// called whenever one of the three becomes active. Policies and corrections may be nil.
 func Keep(ctx context.Context, k Keeper, snap *route.Snapshot, policies *policy.Set, corrections *feedback.Corrections) error {
 	if snap != nil && snap.Version() != "" {
 		body, err := snap.Archive()

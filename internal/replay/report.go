@@ -7,33 +7,33 @@ import (
 	"fairlead/internal/route"
 )
 
-// Report says what a backtest found. Costs are for the tokens that were really used: another model might have written
-// more or less. It says nothing about the answers themselves beyond what the predictor expects of them.
+// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might have
+// produced another number of tokens. Quality is predicted, not measured.
 type Report struct {
-	From       time.Time `json:"from,omitzero"` // when the oldest and
-	To         time.Time `json:"to,omitzero"`   // the newest of the requests came in
-	Considered int64     `json:"considered"`    // requests that the filter selects
-	Decided    int64     `json:"decided"`       // of these, decided anew
-	Skipped    []Skip    `json:"skipped"`       // the others, by reason; most frequent first
-	Limited    bool      `json:"limited"`       // there are older ones that the limit left out
+	From       time.Time `json:"from,omitzero"` // time of the oldest request
+	To         time.Time `json:"to,omitzero"`   // time of the newest request
+	Considered int64     `json:"considered"`    // requests that match the filter
+	Decided    int64     `json:"decided"`       // requests that were decided again
+	Skipped    []Skip    `json:"skipped"`       // other requests by reason, most frequent first
+	Limited    bool      `json:"limited"`       // the limit excluded older requests
 
-	Draft Rulebook `json:"draft"` // what was decided by
-	Live  Rulebook `json:"live"`  // what is in force
-	Same  bool     `json:"same"`  // there is no draft: both are what is in force
+	Draft Rulebook `json:"draft"`
+	Live  Rulebook `json:"live"` // active rules
+	Same  bool     `json:"same"` // there is no draft: both are the active rules
 
-	Logged Comparison  `json:"versus_logged"`         // the draft against what was really chosen
-	InLive *Comparison `json:"versus_live,omitempty"` // the draft against what is in force; absent without a draft
+	Logged Comparison  `json:"versus_logged"`         // the draft compared with the recorded choices
+	InLive *Comparison `json:"versus_live,omitempty"` // the draft compared with the active rules; nil without a draft
 
-	Policies []PolicyFigures `json:"policies"` // of the draft, in order
+	Policies []PolicyFigures `json:"policies"` // policies of the draft, in order
 }
 
-// Rulebook names rules that requests were decided by.
+// Rulebook identifies the rules that requests were decided by.
 type Rulebook struct {
 	Versions  route.Versions   `json:"versions"`
-	Objective *route.Objective `json:"objective,omitempty"` // in place of the requests' own
+	Objective *route.Objective `json:"objective,omitempty"` // replaces the objective of the requests
 }
 
-// Reason is a code for why a request cannot be decided anew.
+// Reason is the code for why a request was not decided again.
 type Reason string
 
 // The reasons for which requests are skipped.
@@ -46,11 +46,11 @@ const (
 	Unreadable     Reason = "unreadable"
 )
 
-// Words say what a reason means.
+// Words returns a description of the reason.
 func (r Reason) Words() string {
 	switch r {
 	case NoTrace:
-		return "refused before a decision was made"
+		return "rejected before a decision was made"
 	case Explicit:
 		return "the caller named the model"
 	case Embeddings:
@@ -58,55 +58,55 @@ func (r Reason) Words() string {
 	case Moderations:
 		return "moderations keep their model"
 	case OtherPredictor:
-		return "another predictor saw the prompt"
+		return "features are from another version of the predictor"
 	case Unreadable:
-		return "the record cannot be read"
+		return "the record is unreadable"
 	}
 	return string(r)
 }
 
-// Skip is how many requests were left out for one reason.
+// Skip is the number of requests skipped for one reason.
 type Skip struct {
 	Reason   Reason `json:"reason"`
 	Words    string `json:"words"`
 	Requests int64  `json:"requests"`
 }
 
-// Comparison is what changes from one way of choosing to another.
+// Comparison is the difference between two sets of choices.
 type Comparison struct {
-	Changed   int64     `json:"changed"`   // requests that go to another model
-	Moved     int64     `json:"moved"`     // that go to the same model at another provider
-	Unchanged int64     `json:"unchanged"` // that go to the same target
-	Refused   []Refusal `json:"rejected"`  // that are refused and were not; most frequent first
-	Accepted  int64     `json:"accepted"`  // that were refused and are not
-	Routes    []Flow    `json:"routes"`    // from model to model where they differ, most frequent first, the rest as one
-	Cost      Costs     `json:"cost"`
-	Quality   Quality   `json:"quality"`
-	ByCost    []Change  `json:"largest_by_cost"`
-	ByQuality []Change  `json:"largest_by_quality"`
+	Changed   int64       `json:"changed"`   // requests with another model
+	Moved     int64       `json:"moved"`     // requests with the same model at another provider
+	Unchanged int64       `json:"unchanged"` // requests with the same target
+	Rejected  []Rejection `json:"rejected"`  // requests that are now rejected, most frequent reason first
+	Accepted  int64       `json:"accepted"`  // requests that were rejected before and now are not
+	Routes    []Flow      `json:"routes"`    // changes of the model, most frequent first; rare ones are summed
+	Cost      Costs       `json:"cost"`
+	Quality   Quality     `json:"quality"`
+	ByCost    []Change    `json:"largest_by_cost"`
+	ByQuality []Change    `json:"largest_by_quality"`
 }
 
-// Refusal is how many requests are refused for one reason.
-type Refusal struct {
-	Code     string `json:"code"`             // as clients are told
-	Policy   string `json:"policy,omitempty"` // that refuses
+// Rejection is the number of requests rejected for one reason.
+type Rejection struct {
+	Code     string `json:"code"`             // error code
+	Policy   string `json:"policy,omitempty"` // policy that rejects them
 	Requests int64  `json:"requests"`
 }
 
-// Flow is how many requests go from one model to another. An empty name stands for a refusal; both are Others where many
-// rare flows are taken together.
+// Flow is the number of requests that change from one model to another. An empty name stands for a rejection. Both names are
+// Others in the sum of rare flows.
 type Flow struct {
 	From     string       `json:"from"`
 	To       string       `json:"to"`
 	Requests int64        `json:"requests"`
-	Priced   int64        `json:"priced"` // of these, requests whose costs are known on both sides
+	Priced   int64        `json:"priced"` // requests whose costs are known on both sides
 	Change   money.Amount `json:"change_usd"`
 }
 
-// Others stands for all models in a Flow that joins many.
+// Others stands for all models in a Flow that sums several.
 const Others = "*"
 
-// Costs compare what the same tokens cost. Only requests whose costs are known on both sides count.
+// Costs compares the costs of the same tokens, for requests whose costs are known on both sides.
 type Costs struct {
 	Priced   int64         `json:"priced"`
 	Coverage float64       `json:"coverage"` // share of the requests that were served before and would be now
@@ -114,20 +114,20 @@ type Costs struct {
 	After    money.Amount  `json:"after_usd"`
 	Change   money.Amount  `json:"change_usd"` // after less before
 	Baseline *money.Amount `json:"baseline_usd,omitempty"`
-	Based    int64         `json:"baseline_known"` // of the priced ones, those whose baseline cost is known and is in Baseline
+	Based    int64         `json:"baseline_known"` // priced requests that Baseline includes
 }
 
-// Quality compares predicted chances of a good answer, as the predictor and the feedback of today see them.
+// Quality compares success probabilities, predicted with the current predictor and feedback.
 type Quality struct {
-	Requests int64   `json:"requests"` // with a chance on both sides
-	Before   float64 `json:"before"`   // their mean
+	Requests int64   `json:"requests"` // requests with a prediction on both sides
+	Before   float64 `json:"before"`   // mean
 	After    float64 `json:"after"`
-	Change   float64 `json:"change"` // mean of after less before
-	Low      float64 `json:"low"`    // the 95 % interval of that mean
+	Change   float64 `json:"change"` // mean of the differences
+	Low      float64 `json:"low"`    // 95 % confidence interval of Change
 	High     float64 `json:"high"`
 }
 
-// Change is one request that goes somewhere else. Targets are written provider/model.
+// Change is a request whose target changes. Targets are written provider/model.
 type Change struct {
 	RequestID     string        `json:"request_id"`
 	Time          time.Time     `json:"time"`
@@ -137,22 +137,22 @@ type Change struct {
 	CostAfter     *money.Amount `json:"cost_after_usd"`
 	SuccessBefore *float64      `json:"success_probability_before"`
 	SuccessAfter  *float64      `json:"success_probability_after"`
-	Policy        string        `json:"policy,omitempty"` // of the draft, that makes the choice
+	Policy        string        `json:"policy,omitempty"` // policy of the draft that made the choice
 }
 
-// PolicyFigures are what one policy does to the requests.
+// PolicyFigures are the effects of one policy.
 type PolicyFigures struct {
 	Name    string       `json:"name"`
-	Source  string       `json:"source,omitempty"` // name of the document it is in
+	Source  string       `json:"source,omitempty"` // name of its document
 	Matched int64        `json:"matched"`
-	Decided int64        `json:"decided"` // requests that it sends elsewhere than the router alone would
+	Decided int64        `json:"decided"` // requests whose target it changed
 	Denied  int64        `json:"denied"`
-	Priced  int64        `json:"priced"`    // of the decided ones, those whose costs are known on both sides
-	Saved   money.Amount `json:"saved_usd"` // the router's own choice less the policy's, for the same tokens; may be negative
+	Priced  int64        `json:"priced"`    // decided requests whose costs are known on both sides
+	Saved   money.Amount `json:"saved_usd"` // cost of the router's choice minus cost of the policy's choice; may be negative
 }
 
-// Progress says how far a backtest is.
+// Progress is the progress of a backtest.
 type Progress struct {
-	Done  int64 `json:"done"`  // requests looked at
-	Total int64 `json:"total"` // 0 when not known
+	Done  int64 `json:"done"`  // requests processed
+	Total int64 `json:"total"` // 0 if unknown
 }

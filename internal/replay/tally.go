@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tally adds results up. Its size depends on how many models and policies there are, not on how many requests.
+// tally sums results. Its size depends on the number of models and policies, not on the number of requests.
 type tally struct {
 	oldest, newest time.Time
 	considered     int64
@@ -54,11 +54,12 @@ func (t *tally) add(r *result) {
 	t.ruled.Versions, t.drafted.Versions = r.live.versions, r.draft.versions
 	t.logged.add(r, &r.logged, &r.draft)
 	t.live.add(r, &r.live, &r.draft)
-	t.credit(&r.draft)
+	t.creditPolicies(&r.draft)
 }
 
-// credit notes what the policies did. Of two with one name, the first is meant: it comes from the instance.
-func (t *tally) credit(c *choice) {
+// creditPolicies counts the effects of policies. Of two with the same name, the first made the choice: it belongs to the
+// instance.
+func (t *tally) creditPolicies(c *choice) {
 	credited := c.policy == ""
 	for _, i := range c.matched {
 		p := &t.policies[i]
@@ -103,20 +104,20 @@ func (t *tally) report(o *Options) *Report {
 	return r
 }
 
-// versus compares one way of choosing with another.
+// versus compares two sets of choices.
 type versus struct {
 	changed, moved, unchanged, accepted int64
-	served                              int64 // on both sides
-	refused                             map[Refusal]int64
+	served                              int64 // requests served on both sides
+	rejected                            map[Rejection]int64
 	flows                               map[Flow]*Flow // by from and to
 	cost                                Costs
 	before, after, change               mean
 	byCost, byQuality                   largest
 }
 
-func newVersus(most int) *versus {
+func newVersus(maximum int) *versus {
 	return &versus{
-		refused: map[Refusal]int64{}, flows: map[Flow]*Flow{}, byCost: largest{most: most}, byQuality: largest{most: most},
+		rejected: map[Rejection]int64{}, flows: map[Flow]*Flow{}, byCost: largest{maximum: maximum}, byQuality: largest{maximum: maximum},
 	}
 }
 
@@ -125,7 +126,7 @@ func (v *versus) add(r *result, from, to *choice) {
 	case from.target == to.target:
 		v.unchanged++
 	case to.target == "":
-		v.refused[Refusal{Code: to.code, Policy: to.policy}]++
+		v.rejected[Rejection{Code: to.code, Policy: to.policy}]++
 	case from.target == "":
 		v.accepted++
 	case from.model == to.model:
@@ -139,17 +140,17 @@ func (v *versus) add(r *result, from, to *choice) {
 	}
 	v.served++
 	v.price(r, from, to)
-	if from.chance != nil && to.chance != nil {
-		v.before.add(*from.chance)
-		v.after.add(*to.chance)
-		v.change.add(*to.chance - *from.chance)
+	if from.quality != nil && to.quality != nil {
+		v.before.add(*from.quality)
+		v.after.add(*to.quality)
+		v.change.add(*to.quality - *from.quality)
 	}
 	if from.target != to.target {
 		v.note(r, from, to)
 	}
 }
 
-// flow counts where requests go that go to another model.
+// flow counts a request whose model changes.
 func (v *versus) flow(from, to *choice) {
 	if from.model == to.model {
 		return
@@ -184,23 +185,23 @@ func (v *versus) price(r *result, from, to *choice) {
 	}
 }
 
-// note keeps the change if it is one of the largest.
+// note records the change if it is one of the largest.
 func (v *versus) note(r *result, from, to *choice) {
 	c := Change{
 		RequestID: r.id, Time: r.at, From: from.target, To: to.target, CostBefore: from.cost, CostAfter: to.cost,
-		SuccessBefore: from.chance, SuccessAfter: to.chance, Policy: to.policy,
+		SuccessBefore: from.quality, SuccessAfter: to.quality, Policy: to.policy,
 	}
 	if from.cost != nil && to.cost != nil {
 		v.byCost.add(to.cost.Sub(*from.cost).Dollars(), &c)
 	}
-	if from.chance != nil && to.chance != nil {
-		v.byQuality.add(*to.chance-*from.chance, &c)
+	if from.quality != nil && to.quality != nil {
+		v.byQuality.add(*to.quality-*from.quality, &c)
 	}
 }
 
 func (v *versus) comparison() Comparison {
 	c := Comparison{
-		Changed: v.changed, Moved: v.moved, Unchanged: v.unchanged, Accepted: v.accepted, Refused: []Refusal{},
+		Changed: v.changed, Moved: v.moved, Unchanged: v.unchanged, Accepted: v.accepted, Rejected: []Rejection{},
 		Routes: v.routes(), Cost: v.cost, ByCost: v.byCost.list(), ByQuality: v.byQuality.list(),
 		Quality: Quality{Requests: v.change.n, Before: v.before.average, After: v.after.average, Change: v.change.average},
 	}
@@ -209,21 +210,19 @@ func (v *versus) comparison() Comparison {
 		c.Cost.Coverage = float64(c.Cost.Priced) / float64(v.served)
 	}
 	c.Quality.Low, c.Quality.High = v.change.interval()
-	for refusal, n := range v.refused {
-		refusal.Requests = n
-		c.Refused = append(c.Refused, refusal)
+	for rejection, n := range v.rejected {
+		rejection.Requests = n
+		c.Rejected = append(c.Rejected, rejection)
 	}
-	slices.SortFunc(c.Refused, func(a, b Refusal) int {
+	slices.SortFunc(c.Rejected, func(a, b Rejection) int {
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Policy, b.Policy))
 	})
 	return c
 }
 
-// mostFlows is how many flows are listed one by one.
-const mostFlows = 20
-
-// routes lists the flows, those beyond the most frequent as one.
+// routes returns the most frequent flows, followed by the sum of all others.
 func (v *versus) routes() []Flow {
+	const maxFlows = 20
 	list := make([]Flow, 0, len(v.flows))
 	for f := range maps.Values(v.flows) {
 		list = append(list, *f)
@@ -231,19 +230,19 @@ func (v *versus) routes() []Flow {
 	slices.SortFunc(list, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
-	if len(list) <= mostFlows {
+	if len(list) <= maxFlows {
 		return list
 	}
 	rest := Flow{From: Others, To: Others}
-	for _, f := range list[mostFlows:] {
+	for _, f := range list[maxFlows:] {
 		rest.Requests += f.Requests
 		rest.Priced += f.Priced
 		rest.Change = rest.Change.Add(f.Change)
 	}
-	return append(list[:mostFlows], rest)
+	return append(list[:maxFlows], rest)
 }
 
-// split takes provider/model apart; a model's name may have a stroke of its own.
+// split splits provider/model. The name of a model may contain slashes.
 func split(target string) (provider, model string) {
 	provider, model, _ = strings.Cut(target, "/")
 	return provider, model

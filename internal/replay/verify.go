@@ -13,27 +13,27 @@ import (
 	"fairlead/internal/route"
 )
 
-// Verification says whether a logged decision comes out the same when it is computed again.
+// Verification is the result of recomputing a logged decision.
 type Verification struct {
-	Same        bool         `json:"same"`
-	Sketched    bool         `json:"sketched"` // what the prompt asks for was computed again too, from the stored text
-	Differences []Difference `json:"differences"`
-	Missing     []string     `json:"missing"` // what it would take to compute the decision again exactly
+	Same             bool         `json:"same"`
+	FeaturesVerified bool         `json:"features_verified"` // the features were also recomputed, from the stored prompt
+	Differences      []Difference `json:"differences"`
+	Missing          []string     `json:"missing"` // data needed for an exact recomputation
 }
 
-// Difference is something that comes out otherwise.
+// Difference is a value that differs from the logged one.
 type Difference struct {
 	What       string `json:"what"`
 	Logged     string `json:"logged"`
 	Recomputed string `json:"recomputed"`
 }
 
-// Verify computes the decision of an entry again in the world it was made in, from nothing but its record, and compares.
-// sketch is what the predictor that saw the prompt makes of the stored text now; nil where there is no such text.
-func Verify(e *requestlog.Entry, w World, sketch *predict.Features) Verification {
+// Verify recomputes the decision of an entry from its record and the data of its time, and compares the results. features
+// are those recomputed from the stored prompt with the recorded version of the predictor, or nil if the prompt is not stored.
+func Verify(e *requestlog.Entry, w World, features *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
-		v.Missing = append(v.Missing, "the request was refused before a decision was made")
+		v.Missing = append(v.Missing, "the request was rejected before a decision was made")
 		return v
 	}
 	if len(w.Missing) > 0 {
@@ -41,20 +41,20 @@ func Verify(e *requestlog.Entry, w World, sketch *predict.Features) Verification
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a refusal has its candidates too
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a rejection has candidates too
 	if fellBack(e, again) {
-		again.Kind = route.Fallback // as the record says since another target answered
+		again.Kind = route.Fallback // set in the record when another target served the request
 	}
 	c := comparer{logged: logged, again: again}
 	c.decision()
-	if sketch != nil {
-		v.Sketched = true
-		c.text("sketch of the prompt", sketchText(&logged.Input.Features), sketchText(sketch))
+	if features != nil {
+		v.FeaturesVerified = true
+		c.text("features of the prompt", featuresText(&logged.Input.Features), featuresText(features))
 	}
 	v.Differences = append(v.Differences, c.differences...)
 	v.Same = len(v.Differences) == 0
 	if !v.Same && logged.Versions.Catalog != w.Catalog {
-		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s: names were looked up in %s", named(logged.Versions.Catalog), named(w.Catalog)))
+		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s; %s was used instead", named(logged.Versions.Catalog), named(w.Catalog)))
 	}
 	return v
 }
@@ -64,7 +64,7 @@ func fellBack(e *requestlog.Entry, d *route.Decision) bool {
 	return e.Served() && len(d.Plan) > 0 && d.Plan[0].ID() != e.Provider+"/"+e.Model
 }
 
-// Recorded are the circumstances that a decision has recorded, under the rules given.
+// Recorded returns the conditions that a decision recorded, with the given rules.
 func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	seen := make(map[string]route.Sighting, len(d.Candidates))
 	for i := range d.Candidates {
@@ -81,7 +81,7 @@ func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	}
 }
 
-// comparer collects what differs between two decisions.
+// comparer collects the differences between two decisions.
 type comparer struct {
 	logged, again *route.Decision
 	differences   []Difference
@@ -97,7 +97,7 @@ func (c *comparer) decision() {
 	a, b := c.logged, c.again
 	c.text("kind", string(a.Kind), string(b.Kind))
 	c.text("plan", planText(a), planText(b))
-	c.text("quality target", aimText(a.QualityTarget), aimText(b.QualityTarget))
+	c.text("quality target", targetText(a.QualityTarget), targetText(b.QualityTarget))
 	c.text("policy", a.Policy, b.Policy)
 	c.text("choice without policies", a.Alone, b.Alone)
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
@@ -159,7 +159,7 @@ func planText(d *route.Decision) string {
 	return strings.Join(targets, ", ")
 }
 
-func aimText(a route.QualityTarget) string { return number(a.Target) + " of " + number(a.Best) }
+func targetText(a route.QualityTarget) string { return number(a.Target) + " of " + number(a.Best) }
 
 func baselineText(b *route.Baseline) string {
 	if b == nil {
@@ -187,12 +187,12 @@ func exclusionText(c *route.Candidate) string {
 		return ""
 	}
 	if c.Excluded.Code == route.CredentialBackingOff {
-		return string(route.CredentialBackingOff) // how long is what was seen, and older records say it in other words
+		return string(route.CredentialBackingOff) // the duration is part of the recorded state, and older records word it differently
 	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }
 
-// sameParts is quick: most decisions are the same.
+// sameParts reports whether the components of two scores are equal.
 func sameParts(a, b *route.Candidate) bool {
 	if (a.Price == nil) != (b.Price == nil) || a.Price != nil && *a.Price != *b.Price {
 		return false
@@ -201,17 +201,17 @@ func sameParts(a, b *route.Candidate) bool {
 		a.Output == b.Output && a.Latency == b.Latency && a.Propensity == b.Propensity
 }
 
-// partsText writes what a score is made of.
+// partsText formats the components of a score.
 func partsText(c *route.Candidate) string {
 	price := "unknown"
 	if c.Price != nil {
 		price = c.Price.String()
 	}
-	return fmt.Sprintf("chance %s ± %s, cheapness %s, speed %s, expected cost %s, ahead %s, output %d, %d ms, propensity %s",
+	return fmt.Sprintf("success probability %s ± %s, cost score %s, speed %s, expected cost %s, later cost %s, output %d, %d ms, propensity %s",
 		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency, number(c.Propensity))
 }
 
-func sketchText(s *predict.Features) string {
+func featuresText(s *predict.Features) string {
 	return fmt.Sprintf("%s %s, known %s, skills %v", s.Task, s.Language, number(s.Known), s.Skills)
 }
 

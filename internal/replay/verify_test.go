@@ -15,11 +15,11 @@ import (
 	"fairlead/internal/route"
 )
 
-// requests is how many decisions the property is checked on.
+// requests is the number of decisions to verify.
 var requests = flag.Int("requests", 5_000, "how many random decisions are verified")
 
-// TestEveryDecisionIsComputedAgain stores random decisions as the log does and computes them again from the archive.
-func TestEveryDecisionIsComputedAgain(t *testing.T) {
+// TestStoredDecisionsAreReproduced encodes random decisions and recomputes them from the archive.
+func TestStoredDecisionsAreReproduced(t *testing.T) {
 	t.Parallel()
 	const perWorld = 250
 	worlds := max(1, *requests/perWorld)
@@ -35,13 +35,13 @@ func TestEveryDecisionIsComputedAgain(t *testing.T) {
 	}
 	all.Wait()
 
-	for _, kind := range []string{"expected", "fallback", "policy", "refused", "denied", "stay", "explored", "aside", "excluded", "corrected", "hidden"} {
+	for _, kind := range []string{"expected", "fallback", "policy", "rejected", "denied", "stay", "explored", "aside", "excluded", "corrected", "hidden"} {
 		n := 0
 		for _, counts := range seen {
 			n += counts[kind]
 		}
 		if n == 0 {
-			t.Errorf("no decision was of the kind %s: the property says less than it should", kind)
+			t.Errorf("no decision is of the kind %s: the test covers too little", kind)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 	}
 	library := NewLibrary(archive, m.catalog, nil)
 	for i := range n {
-		c := m.circumstances(snap)
+		c := m.conditions(snap)
 		c.Policies = policies
 		if corrections.Version != "" {
 			c.Corrections, c.Feedback = corrections, corrections.Version
@@ -69,14 +69,14 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 
 		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
 
-		if !got.Same || !got.Sketched {
+		if !got.Same || !got.FeaturesVerified {
 			t.Errorf("world %d, request %d: %+v", seed, i, got)
 			return
 		}
 	}
 }
 
-// note counts what kinds of decisions there were.
+// note counts the properties of a decision.
 func note(seen map[string]int, d *route.Decision, err error) {
 	is := func(kind string, applies bool) {
 		if applies {
@@ -85,7 +85,7 @@ func note(seen map[string]int, d *route.Decision, err error) {
 	}
 	is(string(d.Kind), err == nil)
 	is("denied", err != nil && len(d.Candidates) == 0 && d.Policy != "")
-	is("refused", err != nil && len(d.Candidates) > 0)
+	is("rejected", err != nil && len(d.Candidates) > 0)
 	is("stay", d.Stay != nil)
 	is("explored", d.Explored)
 	is("aside", len(d.Aside) > 0)
@@ -96,7 +96,7 @@ func note(seen map[string]int, d *route.Decision, err error) {
 	}
 }
 
-// decided is a decision with several candidates, policies and something of everything, and the world it was made in.
+// decided returns an entry with candidates, policies, exclusions and a baseline, and the data it was computed from.
 func decided(t *testing.T) (*requestlog.Entry, World) {
 	t.Helper()
 	for seed := uint64(0); ; seed++ {
@@ -106,7 +106,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 		if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
 			t.Fatal(err)
 		}
-		c := m.circumstances(snap)
+		c := m.conditions(snap)
 		c.Policies = policies
 		d, err := route.Decide(new(m.input(snap)), snap, c)
 		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && d.Candidates[len(d.Candidates)-1].Excluded != nil && d.Baseline != nil {
@@ -116,7 +116,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 	}
 }
 
-func TestWhatWasChangedInARecordIsFound(t *testing.T) {
+func TestChangedRecordIsReported(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -128,16 +128,16 @@ func TestWhatWasChangedInARecordIsFound(t *testing.T) {
 		{"kind", func(d *route.Decision) { d.Kind = route.Fallback }, "kind"},
 		{"order", func(d *route.Decision) { d.Candidates[0], d.Candidates[1] = d.Candidates[1], d.Candidates[0] }, "plan"},
 		{"score", func(d *route.Decision) { d.Candidates[0].Score += 1e-6 }, "score of %s"},
-		{"chance", func(d *route.Decision) { d.Candidates[0].Quality += 1e-6 }, "parts of %s"},
+		{"quality", func(d *route.Decision) { d.Candidates[0].Quality += 1e-6 }, "parts of %s"},
 		{"price", func(d *route.Decision) { d.Candidates[0].Price = nil }, "parts of %s"},
 		{"exclusion", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Excluded = nil }, "exclusion of %[2]s"},
-		{"a candidate left out", func(d *route.Decision) { d.Candidates = d.Candidates[:len(d.Candidates)-1] }, "candidate %[2]s"},
-		{"a candidate made up", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Target = "no/body" }, "candidate no/body"},
+		{"missing candidate", func(d *route.Decision) { d.Candidates = d.Candidates[:len(d.Candidates)-1] }, "candidate %[2]s"},
+		{"invented candidate", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Target = "no/model" }, "candidate no/model"},
 		{"baseline", func(d *route.Decision) { d.Baseline.Model = "another" }, "baseline"},
 		{"policy", func(d *route.Decision) { d.Policy = "another" }, "policy"},
 		{"choice without policies", func(d *route.Decision) { d.Alone = "another" }, "choice without policies"},
 		{"hit", func(d *route.Decision) { d.Policies[0].Matched = !d.Policies[0].Matched }, "policy 1"},
-		{"a hit left out", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
+		{"missing hit", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
 		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Alternative: "b"} }, "stay"},
 		{"objective", func(d *route.Decision) { d.QualityTarget.Best = 0.123 }, "quality target"},
 		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "output limit"},
@@ -165,7 +165,7 @@ func TestWhatWasChangedInARecordIsFound(t *testing.T) {
 	}
 }
 
-func TestARequestThatFellBackIsVerified(t *testing.T) {
+func TestFallbackIsVerified(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	e.Model, e.Provider = e.Decision.Candidates[1].Model, e.Decision.Candidates[1].Provider
@@ -178,7 +178,7 @@ func TestARequestThatFellBackIsVerified(t *testing.T) {
 	}
 }
 
-func TestARestInOtherWordsIsVerified(t *testing.T) {
+func TestBackoffWithOtherSentenceIsVerified(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	tired := e.Decision.Candidates[0].Target
@@ -195,7 +195,7 @@ func TestARestInOtherWordsIsVerified(t *testing.T) {
 	}
 }
 
-func TestAnotherSketchOfTheTextIsADifference(t *testing.T) {
+func TestOtherFeaturesAreADifference(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	other := e.Decision.Input.Features
@@ -203,12 +203,12 @@ func TestAnotherSketchOfTheTextIsADifference(t *testing.T) {
 
 	got := Verify(e, world, &other)
 
-	if got.Same || len(got.Differences) != 1 || got.Differences[0].What != "sketch of the prompt" {
+	if got.Same || len(got.Differences) != 1 || got.Differences[0].What != "features of the prompt" {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestMissingDataIsReported(t *testing.T) {
 	t.Parallel()
 	m := newMaker(t, 1)
 	snap := m.snapshot(4, 2)
@@ -229,11 +229,11 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		want     []string
 	}{
 		{"nothing", whole, nil},
-		{"router", with(func(v *route.Versions) { v.Router = "utility-0" }), []string{"router utility-0 made this decision, and this program has " + route.Router}},
+		{"router", with(func(v *route.Versions) { v.Router = "utility-0" }), []string{"the decision was made by router utility-0; this program has router " + route.Router}},
 		{"snapshot", with(func(v *route.Versions) { v.Snapshot = "gone" }), []string{"targets, prices and abilities of version gone: this version is not kept"}},
 		{"no snapshot named", with(func(v *route.Versions) { v.Snapshot = "" }), []string{"targets, prices and abilities of version unknown: this version is not kept"}},
 		{"policies", with(func(v *route.Versions) { v.Policy = "gone" }), []string{"policies of version gone: this version is not kept"}},
-		{"feedback", with(func(v *route.Versions) { v.Feedback = "gone" }), []string{"corrections by feedback of version gone: this version is not kept"}},
+		{"feedback", with(func(v *route.Versions) { v.Feedback = "gone" }), []string{"feedback corrections of version gone: this version is not kept"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +249,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-func TestARefusalWithoutATraceCannotBeVerified(t *testing.T) {
+func TestRejectionWithoutDecisionCannotBeVerified(t *testing.T) {
 	t.Parallel()
 	got := Verify(&requestlog.Entry{}, World{}, nil)
 	if got.Same || len(got.Missing) != 1 {

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// worker decides one request after the other.
+// worker decides one request at a time.
 type worker struct {
 	options *Options
 	record  record
@@ -19,9 +19,9 @@ type worker struct {
 
 func newWorker(o *Options) *worker { return &worker{options: o} }
 
-// result is what became of one request.
+// result is the outcome of one request.
 type result struct {
-	skipped  Reason // why it was not decided; empty when it was
+	skipped  Reason // why it was not decided; empty if it was
 	id       string
 	at       time.Time
 	baseline *money.Amount
@@ -30,18 +30,18 @@ type result struct {
 	draft    choice
 }
 
-// choice is where a request goes, and what comes of it.
+// choice is the target of a request, with its cost and predicted quality.
 type choice struct {
-	target string // empty when it is refused
-	model  string
-	cost   *money.Amount
-	chance *float64
+	target  string // empty if the request is rejected
+	model   string
+	cost    *money.Amount
+	quality *float64 // predicted success probability
 
-	code     string        // of a refusal, as clients are told
-	policy   string        // that made the choice, or refused
-	denied   bool          // by that policy
-	alone    *money.Amount // cost where the router alone would have sent it, when the policy made the choice
-	matched  []int         // places of the policies that matched
+	code     string        // error code of a rejection
+	policy   string        // name of the policy that made the choice or rejected the request
+	denied   bool          // rejected by that policy
+	alone    *money.Amount // cost of the router's own choice, if the policy changed it
+	matched  []int         // indexes of the policies that matched
 	versions route.Versions
 }
 
@@ -53,7 +53,7 @@ func (w *worker) decide(row *Row) result {
 	case err != nil:
 		return result{id: row.ID, skipped: Unreadable, at: r.at}
 	}
-	out := result{id: r.id, at: r.at, baseline: r.baseline, skipped: w.unfit()}
+	out := result{id: r.id, at: r.at, baseline: r.baseline, skipped: w.skipReason()}
 	if out.skipped != "" {
 		return out
 	}
@@ -66,14 +66,14 @@ func (w *worker) decide(row *Row) result {
 	return out
 }
 
-// unfit says why a request is not decided anew.
-func (w *worker) unfit() Reason {
+// skipReason returns why a request is not decided again, or an empty reason.
+func (w *worker) skipReason() Reason {
 	in := &w.record.in
-	judged := route.IsAuto(in.Model) && (in.Op == llm.Chat || in.Op == llm.Complete)
+	predicted := route.IsAuto(in.Model) && (in.Op == llm.Chat || in.Op == llm.Complete)
 	switch {
-	case judged && in.Predictor != w.options.Predictor:
+	case predicted && in.Predictor != w.options.Predictor:
 		return OtherPredictor
-	case w.options.All || judged:
+	case w.options.All || predicted:
 		return ""
 	case in.Op == llm.Embed:
 		return Embeddings
@@ -83,7 +83,7 @@ func (w *worker) unfit() Reason {
 	return Explicit
 }
 
-// logged is what was really chosen.
+// logged returns the recorded choice.
 func (w *worker) logged() choice {
 	r := &w.record
 	c := choice{target: r.chosen}
@@ -96,14 +96,14 @@ func (w *worker) logged() choice {
 	} else {
 		_, c.model = split(c.target)
 	}
-	c.chance = w.chance(c.model)
-	if s := r.seen[c.target]; c.chance == nil && s.rated && r.in.Op == llm.Chat {
-		c.chance = &s.quality // a model that is gone is as good as it was held to be
+	c.quality = w.quality(c.model)
+	if s := r.seen[c.target]; c.quality == nil && s.rated && r.in.Op == llm.Chat {
+		c.quality = &s.quality // the model was removed: use the recorded prediction
 	}
 	return c
 }
 
-// choose decides the request by the rules.
+// choose decides the request under the given rules.
 func (w *worker) choose(by *Rules) choice {
 	r := &w.record
 	in := r.in
@@ -111,7 +111,7 @@ func (w *worker) choose(by *Rules) choice {
 		in.Objective = *by.Objective
 	}
 	d, err := route.Decide(&in, by.Snapshot, route.Conditions{
-		State: w.state, CacheHit: w.warm, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
+		State: w.state, CacheHit: w.cacheHit, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	})
 	c := choice{policy: d.Policy, versions: d.Versions}
 	for i := range d.Policies {
@@ -127,7 +127,7 @@ func (w *worker) choose(by *Rules) choice {
 	first := d.Plan[0]
 	c.target, c.model = first.ID(), first.Model.Name
 	c.cost = w.cost(first)
-	c.chance = w.chance(c.model)
+	c.quality = w.quality(c.model)
 	if d.Alone != "" {
 		c.alone = w.cost(w.target(by, d.Alone))
 	}
@@ -141,7 +141,7 @@ func codeOf(err error) string {
 	return llm.Internal.Code()
 }
 
-// cost is what the request costs at a target. Where it was sent, or served, in truth, that is what was paid.
+// cost returns the cost of the request at a target: the recorded cost at the target that was chosen or that served it.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
@@ -152,8 +152,8 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	return costAt(t, &w.record)
 }
 
-// chance is what a model is expected to do with the prompt, by the abilities in force.
-func (w *worker) chance(model string) *float64 {
+// quality returns the predicted success probability of a model by the active abilities, or nil if it is unknown.
+func (w *worker) quality(model string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)
 	if !ok || in.Op != llm.Chat && in.Op != llm.Complete || in.Predictor != w.options.Predictor {
@@ -163,8 +163,8 @@ func (w *worker) chance(model string) *float64 {
 	if live.Corrections != nil {
 		best = live.Corrections.Ability(model, best)
 	}
-	chance := predict.Success(&in.Features, best).Probability
-	return &chance
+	probability := predict.Success(&in.Features, best).Probability
+	return &probability
 }
 
 func (w *worker) target(by *Rules, id string) *provider.Target {
@@ -185,6 +185,6 @@ func (w *worker) state(target string) route.State {
 	return s
 }
 
-func (w *worker) warm(t *provider.Target, _ int64) route.CacheHit {
+func (w *worker) cacheHit(t *provider.Target, _ int64) route.CacheHit {
 	return w.record.seen[t.ID()].cache
 }

@@ -14,15 +14,15 @@ import (
 	"fairlead/internal/route"
 )
 
-// World is what a decision was made in, as far as it can still be had.
+// World is the data that a decision was computed from, as far as it is still stored.
 type World struct {
 	Rules
-	Catalog string // version of the catalog that names are looked up in
-	Missing []string
+	Catalog string   // version of the catalog that names are looked up in
+	Missing []string // descriptions of the data that is no longer available
 }
 
-// Library puts the worlds of past decisions together. It keeps what it has read: neighbouring decisions have the same.
-// It is safe for concurrent use.
+// Library loads the data of past decisions. It caches it, because neighbouring decisions use the same. It is safe for
+// concurrent use.
 type Library struct {
 	archive Archive
 	catalog *catalog.Catalog
@@ -30,12 +30,12 @@ type Library struct {
 
 	mu          sync.Mutex
 	snapshots   map[string]*route.Snapshot
-	policies    map[[2]string]*policy.Set // by version and the snapshot whose names they were read with
+	policies    map[[2]string]*policy.Set // by version of the policies and of the snapshot
 	corrections map[string]*feedback.Corrections
 }
 
 // NewLibrary returns a library that reads from an archive. Names of models that a snapshot lacks are looked up in the
-// catalog; zones may be nil.
+// catalog; zone may be nil.
 func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.Location, error)) *Library {
 	return &Library{
 		archive: archive, catalog: cat, zone: zone,
@@ -43,29 +43,26 @@ func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.
 	}
 }
 
-// mostKept bounds what a library keeps of each kind.
-const mostKept = 64
-
-// World puts together what the versions name. What is not to be had is listed as missing.
+// World loads the given versions. Versions that are not stored are listed in Missing.
 func (l *Library) World(ctx context.Context, v route.Versions) World {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := World{Catalog: l.catalog.Version()}
 	lack := func(format string, args ...any) { w.Missing = append(w.Missing, fmt.Sprintf(format, args...)) }
 	if v.Router != route.Router {
-		lack("router %s made this decision, and this program has %s", named(v.Router), route.Router)
+		lack("the decision was made by router %s; this program has router %s", named(v.Router), route.Router)
 	}
 	var err error
 	if w.Snapshot, err = l.snapshot(ctx, v.Snapshot); err != nil {
 		lack("targets, prices and abilities of version %s: %v", named(v.Snapshot), err)
-		return w // policies cannot be read without names
+		return w // policies cannot be parsed without the names of models
 	}
 	if w.Policies, err = l.rules(ctx, v.Policy, w.Snapshot); err != nil {
 		lack("policies of version %s: %v", v.Policy, err)
 	}
 	corrections, err := l.correction(ctx, v.Feedback)
 	if err != nil {
-		lack("corrections by feedback of version %s: %v", v.Feedback, err)
+		lack("feedback corrections of version %s: %v", v.Feedback, err)
 	}
 	if corrections != nil {
 		w.Corrections = corrections
@@ -81,7 +78,7 @@ func named(version string) string {
 }
 
 func (l *Library) snapshot(ctx context.Context, version string) (*route.Snapshot, error) {
-	return kept(l.snapshots, version, func() (*route.Snapshot, error) {
+	return cached(l.snapshots, version, func() (*route.Snapshot, error) {
 		body, err := l.archive.KeptVersion(ctx, Snapshots, version)
 		if err != nil {
 			return nil, err
@@ -94,9 +91,9 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 	if version == "" {
 		return nil, nil
 	}
-	return kept(l.policies, [2]string{version, snap.Version()}, func() (*policy.Set, error) {
+	return cached(l.policies, [2]string{version, snap.Version()}, func() (*policy.Set, error) {
 		names := NamesOf(snap, l.zone)
-		names.AllowUnknown = true // what they name was there when they were saved, or was switched off when it went
+		names.AllowUnknown = true // the names were validated when the policies were saved
 		var joined *policy.Set
 		for part := range strings.SplitSeq(version, "+") {
 			body, err := l.archive.KeptVersion(ctx, Policies, part)
@@ -105,7 +102,7 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 			}
 			set, problems := policy.Parse("archive", body, names)
 			if len(problems) > 0 {
-				return nil, fmt.Errorf("they can no longer be read: %s", problems[0])
+				return nil, fmt.Errorf("parse: %s", problems[0])
 			}
 			joined = policy.Join(joined, set)
 		}
@@ -117,7 +114,7 @@ func (l *Library) correction(ctx context.Context, version string) (*feedback.Cor
 	if version == "" {
 		return nil, nil
 	}
-	return kept(l.corrections, version, func() (*feedback.Corrections, error) {
+	return cached(l.corrections, version, func() (*feedback.Corrections, error) {
 		body, err := l.archive.KeptVersion(ctx, Abilities, version)
 		if err != nil {
 			return nil, err
@@ -126,8 +123,8 @@ func (l *Library) correction(ctx context.Context, version string) (*feedback.Cor
 	})
 }
 
-// kept returns what the map has, or makes it.
-func kept[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, error) {
+// cached returns the value of the key, reading it if the map does not have it.
+func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, error) {
 	if v, ok := m[key]; ok {
 		return v, nil
 	}
@@ -135,14 +132,15 @@ func kept[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, err
 	if err != nil {
 		return v, err
 	}
-	if len(m) >= mostKept {
+	const maxCached = 64
+	if len(m) >= maxCached {
 		clear(m)
 	}
 	m[key] = v
 	return v, nil
 }
 
-// NamesOf lists what policies may name where these targets are to be had. zone may be nil.
+// NamesOf returns the names that policies may use with these targets. zone may be nil.
 func NamesOf(snap *route.Snapshot, zone func(string) (*time.Location, error)) policy.Inventory {
 	w := policy.Inventory{Zone: zone, Canonical: func(name string) (string, bool) {
 		m, ok := snap.Catalog.Model(name)

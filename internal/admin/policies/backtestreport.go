@@ -42,20 +42,20 @@ type BacktestSkip struct {
 
 // BacktestComparison documents replay.Comparison.
 type BacktestComparison struct {
-	Changed   int64             `json:"changed" doc:"Requests routed to another model."`
-	Moved     int64             `json:"moved" doc:"Requests routed to the same model at another provider."`
-	Unchanged int64             `json:"unchanged" doc:"Requests routed to the same target."`
-	Refused   []BacktestRefusal `json:"rejected" doc:"Requests that would now be rejected, most frequent reason first."`
-	Accepted  int64             `json:"accepted" doc:"Rejected requests that would now be served."`
-	Routes    []BacktestRoute   `json:"routes" doc:"Changes from model to model, most frequent first. Rare changes are combined."`
-	Cost      BacktestCost      `json:"cost"`
-	Quality   BacktestQuality   `json:"quality"`
-	ByCost    []BacktestChange  `json:"largest_by_cost"`
-	ByQuality []BacktestChange  `json:"largest_by_quality"`
+	Changed   int64               `json:"changed" doc:"Requests routed to another model."`
+	Moved     int64               `json:"moved" doc:"Requests routed to the same model at another provider."`
+	Unchanged int64               `json:"unchanged" doc:"Requests routed to the same target."`
+	Rejected  []BacktestRejection `json:"rejected" doc:"Requests that would now be rejected, most frequent reason first."`
+	Accepted  int64               `json:"accepted" doc:"Rejected requests that would now be served."`
+	Routes    []BacktestRoute     `json:"routes" doc:"Changes from model to model, most frequent first. Rare changes are combined."`
+	Cost      BacktestCost        `json:"cost"`
+	Quality   BacktestQuality     `json:"quality"`
+	ByCost    []BacktestChange    `json:"largest_by_cost"`
+	ByQuality []BacktestChange    `json:"largest_by_quality"`
 }
 
-// BacktestRefusal documents replay.Refusal.
-type BacktestRefusal struct {
+// BacktestRejection documents replay.Rejection.
+type BacktestRejection struct {
 	Code     string `json:"code" doc:"Error code returned to the client."`
 	Policy   string `json:"policy,omitempty" doc:"Policy that rejects the request."`
 	Requests int64  `json:"requests"`

@@ -12,11 +12,11 @@ import (
 
 // Verification is the result of recomputing a logged decision.
 type Verification struct {
-	Same        bool         `json:"same" doc:"Whether the recomputed decision equals the logged one."`
-	Recomputed  bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
-	Sketched    bool         `json:"sketched" doc:"Whether the prompt features were recomputed from the stored body."`
-	Differences []Difference `json:"differences" doc:"Differences between the logged and the recomputed decision."`
-	Missing     []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
+	Same             bool         `json:"same" doc:"Whether the recomputed decision equals the logged one."`
+	Recomputed       bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
+	FeaturesVerified bool         `json:"features_verified" doc:"Whether the prompt features were recomputed from the stored body."`
+	Differences      []Difference `json:"differences" doc:"Differences between the logged and the recomputed decision."`
+	Missing          []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
 }
 
 // Difference is a difference between the logged and the recomputed decision.
@@ -44,7 +44,7 @@ func (a *handlers) verifyRequest(ctx context.Context, c *adminapi.Call, in *requ
 		return nil, err
 	}
 	view := Verification{
-		Same: result.Same, Recomputed: result.Same || len(result.Differences) > 0, Sketched: result.Sketched,
+		Same: result.Same, Recomputed: result.Same || len(result.Differences) > 0, FeaturesVerified: result.FeaturesVerified,
 		Differences: make([]Difference, 0, len(result.Differences)), Missing: result.Missing,
 	}
 	for _, d := range result.Differences {

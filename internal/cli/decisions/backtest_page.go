@@ -76,11 +76,11 @@ func rulesText(r *replay.Report) string {
 func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	p.Section(title)
 	total := c.Changed + c.Moved + c.Unchanged + c.Accepted
-	for _, r := range c.Refused {
+	for _, r := range c.Rejected {
 		total += r.Requests
 	}
 	p.Field("routes", fmt.Sprintf("%s (%s) use another model, %s the same model at another provider, %s are unchanged", cli.Count(c.Changed), portion(c.Changed, total), cli.Count(c.Moved), cli.Count(c.Unchanged)))
-	for _, r := range c.Refused {
+	for _, r := range c.Rejected {
 		p.Field("rejected", strings.TrimSuffix(fmt.Sprintf("%s with %s by policy %s", cli.Count(r.Requests), r.Code, r.Policy), " by policy "))
 	}
 	if c.Accepted > 0 {

@@ -23,7 +23,7 @@ func report0() *replay.Report {
 	moved.To, moved.CostAfter, moved.SuccessAfter, moved.Policy = "provider-z/gone", nil, nil, ""
 	logged := replay.Comparison{
 		Changed: 320, Moved: 12, Unchanged: 870, Accepted: 3,
-		Refused: []replay.Refusal{{Code: "POLICY_REJECTED", Policy: "no-code", Requests: 20}, {Code: "NO_ROUTE", Requests: 2}},
+		Rejected: []replay.Rejection{{Code: "POLICY_REJECTED", Policy: "no-code", Requests: 20}, {Code: "NO_ROUTE", Requests: 2}},
 		Routes: []replay.Flow{
 			{From: "small-b", To: "large-a", Requests: 300, Priced: 290, Change: 2_730_000_000},
 			{From: "large-a", To: "", Requests: 20},

@@ -67,7 +67,7 @@ func (r *decisionCommands) showVerified(e *requestlog.Entry, v replay.Verificati
 	case v.Same:
 		d := e.Decision
 		text := fmt.Sprintf("Verified: the decision of %s was reproduced (%s, %s, %s", cli.Clean(e.ID), d.Kind, cli.Plural(len(d.Candidates), "candidate"), cli.PluralPolicies(len(d.Policies)))
-		if v.Sketched {
+		if v.FeaturesVerified {
 			text += ", features computed from the stored prompt"
 		}
 		p.Paragraph(text+").", 0)

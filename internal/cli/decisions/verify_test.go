@@ -16,7 +16,7 @@ func TestVerifyComparesADecisionWithItsRecord(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "verify", same)
 	clitest.MustContain(t, out, "Verified: the decision of "+same+" was reproduced (expected, 7 candidates, 0 policies", "stored prompt")
 	out, _ = l.Run(cli.ExitOK, "verify", same, "--json")
-	if got := clitest.Lines(t, out)[0]; got["request_id"] != same || got["same"] != true || got["sketched"] != true {
+	if got := clitest.Lines(t, out)[0]; got["request_id"] != same || got["same"] != true || got["features_verified"] != true {
 		t.Errorf("%v", got)
 	}
 }
@@ -42,7 +42,7 @@ func TestVerifyFindsAnotherPrompt(t *testing.T) {
 		e.Body.Request = []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"Solve x^2 = 4 and prove that there are two solutions."}]}`)
 	}, "Write a haiku about the sea.")[0]
 	out, _ := l.Run(cli.ExitProblems, "verify", other)
-	clitest.MustContain(t, out, "sketch of the prompt")
+	clitest.MustContain(t, out, "features of the prompt")
 
 	l = newLab(t)
 	redacted := l.StoreDecided(func(e *requestlog.Entry) {
@@ -62,7 +62,7 @@ func TestVerifySaysWhatIsMissing(t *testing.T) {
 	l = newLab(t)
 	refused := l.StoreDecided(func(e *requestlog.Entry) { e.Decision = nil }, "hi")[0]
 	out, _ = l.Run(cli.ExitProblems, "verify", refused)
-	clitest.MustContain(t, out, "refused before a decision was made")
+	clitest.MustContain(t, out, "rejected before a decision was made")
 }
 
 func TestVerifyOfAnUnknownRequest(t *testing.T) {

@@ -1267,7 +1267,7 @@ export interface components {
             moved: number;
             quality: components["schemas"]["BacktestQuality"];
             /** @description Requests that would now be rejected, most frequent reason first. */
-            rejected: components["schemas"]["BacktestRefusal"][];
+            rejected: components["schemas"]["BacktestRejection"][];
             /** @description Changes from model to model, most frequent first. Rare changes are combined. */
             routes: components["schemas"]["BacktestRoute"][];
             /**
@@ -1383,7 +1383,7 @@ export interface components {
              */
             requests: number;
         };
-        BacktestRefusal: {
+        BacktestRejection: {
             /** @description Error code returned to the client. */
             code: string;
             /** @description Policy that rejects the request. */
@@ -3621,14 +3621,14 @@ export interface components {
         Verification: {
             /** @description Differences between the logged and the recomputed decision. */
             differences: components["schemas"]["Difference"][];
+            /** @description Whether the prompt features were recomputed from the stored body. */
+            features_verified: boolean;
             /** @description Inputs of the decision that are no longer stored. */
             missing: string[];
             /** @description Whether the decision could be recomputed. If not, missing lists the reasons. */
             recomputed: boolean;
             /** @description Whether the recomputed decision equals the logged one. */
             same: boolean;
-            /** @description Whether the prompt features were recomputed from the stored body. */
-            sketched: boolean;
         };
         Versions: {
             catalog: string;
