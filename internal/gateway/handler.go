@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
@@ -146,7 +147,7 @@ func errorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
 func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify identifier) {
 	settings := g.settings.Load()
 	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
-	out := response.NewWriter(w, route.Format, settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
+	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
 	rec := newRecorder(in, out)
 	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
 		g.fail(r.Context(), in, out, rec, llm.AsError(err))
@@ -186,7 +187,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	}
 	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), e, in.id)
 	if out.Traces() && rec.entry.Decision != nil {
-		body = in.route.Format.Attach(body, "fairlead", rec.Trace())
+		body = rawjson.AppendMember(body, "fairlead", rec.Trace())
 	}
 	if rec.entry.Model != "" && !started {
 		rec.SetHeaders(out.Header())

@@ -28,7 +28,7 @@ func (discardConn) SetWriteDeadline(time.Time) error { return nil }
 // discarding returns the delivery of a stream to a client without cost.
 func discarding(t testing.TB) *delivery {
 	t.Helper()
-	out := response.NewWriter(discardConn{http.Header{}}, chat.Format{}, time.Minute, false)
+	out := response.NewWriter(discardConn{http.Header{}}, chat.Format{}.Framing(), time.Minute, false)
 	out.StartStream(time.Hour, time.Hour)
 	t.Cleanup(func() { out.StopKeepAlive() })
 	req := &llm.Request{Op: llm.Chat, Stream: true}

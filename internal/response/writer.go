@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 )
 
@@ -27,10 +28,10 @@ type Summary interface {
 // Writer writes one response. It holds a whole response until its end and flushes a stream event by event. The keep-alive timer
 // writes too, so every write takes the lock.
 type Writer struct {
-	w      http.ResponseWriter
-	conn   http.ResponseController
-	format wire.Format
-	trace  bool // the client wants the full trace in the last event
+	w       http.ResponseWriter
+	conn    http.ResponseController
+	framing wire.Framing
+	trace   bool // the client wants the full trace in the last event
 
 	mu        sync.Mutex
 	stream    bool
@@ -50,10 +51,10 @@ type Writer struct {
 	events int // events sent
 }
 
-// NewWriter returns a writer for a response in the given format. pause is how long the client may stop reading. With trace, the
+// NewWriter returns a writer that frames streams with framing. pause is how long the client may stop reading. With trace, the
 // trace is added to the last event.
-func NewWriter(w http.ResponseWriter, format wire.Format, pause time.Duration, trace bool) *Writer {
-	out := &Writer{w: w, conn: *http.NewResponseController(w), format: format, trace: trace}
+func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
+	out := &Writer{w: w, conn: *http.NewResponseController(w), framing: framing, trace: trace}
 	out.reading.pause = pause
 	return out
 }
@@ -113,7 +114,7 @@ func (w *Writer) writeEvent(ev llm.Event) error {
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
 	}
-	return w.flush(func(out io.Writer) error { return w.format.WriteEvent(out, ev) })
+	return w.flush(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
 }
 
 // End completes the response.
@@ -124,18 +125,18 @@ func (w *Writer) End(s Summary) error {
 	if w.stream {
 		for i, ev := range w.held {
 			if i == len(w.held)-1 {
-				ev.Data = w.format.Attach(ev.Data, "fairlead", s.Trace())
+				ev.Data = rawjson.AppendMember(ev.Data, "fairlead", s.Trace())
 			}
 			if err := w.writeEvent(ev); err != nil {
 				return err
 			}
 		}
 		w.sendStreamHeader()
-		return w.flush(w.format.WriteEnd)
+		return w.flush(w.framing.WriteEnd)
 	}
 	data := w.whole
 	if w.trace {
-		data = w.format.Attach(data, "fairlead", s.Trace())
+		data = rawjson.AppendMember(data, "fairlead", s.Trace())
 	}
 	h := w.w.Header()
 	s.SetHeaders(h)
@@ -156,7 +157,7 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 	w.extendDeadline()
 	if w.started {
 		_ = w.flush(func(out io.Writer) error { // fails only when the client has disconnected
-			return w.format.WriteError(out, body, w.events)
+			return w.framing.WriteError(out, body, w.events)
 		})
 		return
 	}

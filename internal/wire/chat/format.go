@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chatconv"
 	"fairlead/internal/wire/sse"
@@ -19,32 +18,31 @@ import (
 // Name is the format's short name.
 const Name = "chat"
 
-// Format reads requests of these kinds and frames their answers.
+// Format implements wire.Format.
 type Format struct {
-	// Now dates the answers that are translated from another format; they have no date when it is nil.
+	// Now returns the date of responses that are translated from another format. They have no date when it is nil.
 	Now func() time.Time
 }
 
 var _ wire.Format = Format{}
 
-var done = []byte("[DONE]")
-
-// Name is the format's short name.
+// Name implements wire.Format.
 func (Format) Name() string { return Name }
 
-// WriteEvent frames one event of a stream.
-func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteData(w, ev.Data) }
+// framing writes the events of a stream.
+type framing struct{}
 
-// WriteEnd ends a stream that is complete.
-func (Format) WriteEnd(w io.Writer) error { return sse.WriteData(w, done) }
+// Framing implements wire.Format.
+func (Format) Framing() wire.Framing { return framing{} }
 
-// WriteError ends a stream that is not complete. Nothing follows it: [DONE] would say that the answer is whole.
-func (Format) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
+// WriteEvent implements wire.Framing.
+func (framing) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteData(w, ev.Data) }
 
-// Attach implements wire.Format.
-func (Format) Attach(data []byte, name string, value []byte) []byte {
-	return rawjson.AppendMember(data, name, value)
-}
+// WriteEnd implements wire.Framing.
+func (framing) WriteEnd(w io.Writer) error { return sse.WriteData(w, []byte("[DONE]")) }
+
+// WriteError implements wire.Framing. [DONE] does not follow: it would mark the response as complete.
+func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
 // Conversation implements wire.Format.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {

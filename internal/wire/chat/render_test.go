@@ -203,21 +203,10 @@ func applySlowly(t *rapid.T, members []member, stream bool, e Edit) []member {
 	return members
 }
 
-func TestAttach(t *testing.T) {
-	t.Parallel()
-	for data, want := range map[string]string{
-		`{"a":1}`: `{"a":1,"fairlead":{}}`, "{ }\n": `{"fairlead":{}}`, "{\"a\":1\n}\n": `{"a":1,"fairlead":{}}`, `null`: `null`, ``: ``,
-	} {
-		if got := string(Format{}.Attach([]byte(data), "fairlead", []byte("{}"))); got != want {
-			t.Errorf("%q became %q, want %q", data, got, want)
-		}
-	}
-}
-
 func TestFraming(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer
-	f := Format{}
+	f := Format{}.Framing()
 	for _, err := range []error{
 		f.WriteEvent(&buf, llm.Event{Data: []byte(`{"id":"1"}`)}), f.WriteError(&buf, []byte(`{"error":"x"}`), 1), f.WriteEnd(&buf),
 	} {
@@ -227,8 +216,5 @@ func TestFraming(t *testing.T) {
 	}
 	if want := "data: {\"id\":\"1\"}\n\ndata: {\"error\":\"x\"}\n\ndata: [DONE]\n\n"; buf.String() != want {
 		t.Errorf("got %q, want %q", buf.String(), want)
-	}
-	if f.Name() != "chat" {
-		t.Errorf("the name is %q", f.Name())
 	}
 }

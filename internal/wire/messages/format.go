@@ -17,12 +17,12 @@ import (
 // Name is the format's short name.
 const Name = "messages"
 
-// Format reads Messages requests and frames their answers.
+// Format implements wire.Format.
 type Format struct{}
 
 var _ wire.Format = Format{}
 
-// Name is the format's short name.
+// Name implements wire.Format.
 func (Format) Name() string { return Name }
 
 // FeatureHeader implements wire.FeatureHeader.
@@ -31,29 +31,23 @@ func (Format) FeatureHeader() string { return "Anthropic-Beta" }
 // Vendor implements wire.VendorFormat.
 func (Format) Vendor() string { return "Anthropic" }
 
-// WriteEvent frames one event of a stream under its name.
-func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w, ev.Name, ev.Data) }
+// framing writes the events of a stream.
+type framing struct{}
 
-// WriteEnd writes nothing: message_stop is an event of its own and the last one.
-func (Format) WriteEnd(io.Writer) error { return nil }
+// Framing implements wire.Format.
+func (Format) Framing() wire.Framing { return framing{} }
 
-// WriteError ends a stream that is not complete with the error event that clients of this format know.
-func (Format) WriteError(w io.Writer, body []byte, _ int) error {
-	return writeNamed(w, "error", body)
+// WriteEvent implements wire.Framing.
+func (framing) WriteEvent(w io.Writer, ev llm.Event) error {
+	return sse.WriteEvent(w, ev.Name, ev.Data)
 }
 
-func writeNamed(w io.Writer, name string, data []byte) error {
-	if name != "" {
-		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
-			return err
-		}
-	}
-	return sse.WriteData(w, data)
-}
+// WriteEnd implements wire.Framing. It writes nothing: the event message_stop ends a stream.
+func (framing) WriteEnd(io.Writer) error { return nil }
 
-// Attach implements wire.Format.
-func (Format) Attach(data []byte, name string, value []byte) []byte {
-	return rawjson.AppendMember(data, name, value)
+// WriteError implements wire.Framing with the format's error event.
+func (framing) WriteError(w io.Writer, body []byte, _ int) error {
+	return sse.WriteEvent(w, "error", body)
 }
 
 // Conversation implements wire.Format.

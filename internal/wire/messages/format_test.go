@@ -14,14 +14,14 @@ func TestFraming(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	f := Format{}
-	if err := f.WriteEvent(&b, llm.Event{Name: "ping", Data: []byte(`{"type":"ping"}`)}); err != nil {
+	if err := f.Framing().WriteEvent(&b, llm.Event{Name: "ping", Data: []byte(`{"type":"ping"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WriteEnd(&b); err != nil {
+	if err := f.Framing().WriteEnd(&b); err != nil {
 		t.Fatal(err)
 	}
 	body := (&llm.Error{Kind: llm.UpstreamRateLimited, Message: "slow <down>"}).Body("req_1")
-	if err := f.WriteError(&b, f.ErrorBody(body), 1); err != nil {
+	if err := f.Framing().WriteError(&b, f.ErrorBody(body), 1); err != nil {
 		t.Fatal(err)
 	}
 	want := "event: ping\ndata: {\"type\":\"ping\"}\n\n" +
@@ -47,21 +47,5 @@ func TestErrorBodies(t *testing.T) {
 	}
 	if got := string(Format{}.ErrorBody([]byte("no JSON"))); !rawjson.Valid([]byte(got)) {
 		t.Error(got)
-	}
-}
-
-func TestAttach(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		`{}`:             `{"x":[1]}`,
-		`{ "a":1 }`:      `{ "a":1,"x":[1]}`,
-		"{\"a\":{}\n}\n": `{"a":{},"x":[1]}`,
-		`[1]`:            `[1]`,
-		``:               ``,
-		`{`:              `{`,
-	} {
-		if got := string(Format{}.Attach([]byte(in), "x", []byte(`[1]`))); got != want {
-			t.Errorf("%q became %q", in, got)
-		}
 	}
 }

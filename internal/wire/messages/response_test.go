@@ -270,7 +270,7 @@ func TestWrittenAnswersReadTheSame(t *testing.T) {
 			}
 			if !stream {
 				wire.Write(ev.Data)
-			} else if err := (Format{}).WriteEvent(&wire, ev); err != nil {
+			} else if err := (Format{}).Framing().WriteEvent(&wire, ev); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,5 +1,5 @@
-// Package responses is the wire format of OpenAI's Responses, for callers: it checks what they send and writes answers for
-// them. It keeps no state, so a request brings its whole conversation. No provider is called in this format.
+// Package responses is the client side of OpenAI's Responses format. It validates requests and encodes responses. It is
+// stateless, so a request must contain its whole conversation. No provider is called in this format.
 package responses
 
 import (
@@ -17,30 +17,38 @@ import (
 // Name is the format's short name.
 const Name = "responses"
 
-// Format reads Responses requests and writes their answers.
+// Format implements wire.Format.
 type Format struct {
-	// Now dates answers; they have no date when it is nil.
+	// Now returns the date of responses. They have no date when it is nil.
 	Now func() time.Time
 }
 
 var _ wire.Format = Format{}
 
-// Name is the format's short name.
+// Name implements wire.Format.
 func (Format) Name() string { return Name }
 
-// WriteEvent frames one event of a stream under its name.
-func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w, ev.Name, ev.Data) }
+// framing writes the events of a stream.
+type framing struct{}
 
-// WriteEnd writes nothing: the last event says by its type that the answer is over.
-func (Format) WriteEnd(io.Writer) error { return nil }
+// Framing implements wire.Format.
+func (Format) Framing() wire.Framing { return framing{} }
 
-// WriteError ends a stream that is not complete. The event is the format's own with the members of our error object.
-func (Format) WriteError(w io.Writer, body []byte, after int) error {
-	return writeNamed(w, "error", errorEvent(body, after))
+// WriteEvent implements wire.Framing.
+func (framing) WriteEvent(w io.Writer, ev llm.Event) error {
+	return sse.WriteEvent(w, ev.Name, ev.Data)
 }
 
-// errorEvent is our error object with the members of the format's error event behind it. The order matters: several clients
-// know an error by how the data begins.
+// WriteEnd implements wire.Framing. It writes nothing: the type of the last event ends a stream.
+func (framing) WriteEnd(io.Writer) error { return nil }
+
+// WriteError implements wire.Framing with the format's error event, which also has the members of the error object.
+func (framing) WriteError(w io.Writer, body []byte, after int) error {
+	return sse.WriteEvent(w, "error", errorEvent(body, after))
+}
+
+// errorEvent appends the members of the format's error event to the error object. The order matters: several clients
+// recognize an error by the first bytes of the data.
 func errorEvent(body []byte, number int) []byte {
 	ours := rawjson.Parse(body)
 	message := ours.Get("error")
@@ -60,20 +68,6 @@ func errorEvent(body []byte, number int) []byte {
 	return body
 }
 
-func writeNamed(w io.Writer, name string, data []byte) error {
-	if name != "" {
-		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
-			return err
-		}
-	}
-	return sse.WriteData(w, data)
-}
-
-// Attach implements wire.Format.
-func (Format) Attach(data []byte, name string, value []byte) []byte {
-	return rawjson.AppendMember(data, name, value)
-}
-
 // ErrNoResponse is returned when the events contain no response.
 var ErrNoResponse = errors.New("no response among the events")
 
@@ -83,7 +77,7 @@ func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {
 		if !rawjson.Valid(line) {
-			continue // what a cut left
+			continue // a line that was cut
 		}
 		doc := rawjson.Parse(line)
 		switch {

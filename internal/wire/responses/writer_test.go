@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, ev := range events {
-					if err := dated.WriteEvent(&out, ev); err != nil {
+					if err := dated.Framing().WriteEvent(&out, ev); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -256,7 +256,7 @@ func TestErrorsKeepOurFields(t *testing.T) {
 	e.Param = "p"
 	for name, body := range map[string][]byte{"flat": e.Body("req_1"), "nested": e.OpenAIBody("req_1")} {
 		var out bytes.Buffer
-		if err := dated.WriteError(&out, body, 7); err != nil {
+		if err := dated.Framing().WriteError(&out, body, 7); err != nil {
 			t.Fatal(err)
 		}
 		data, ok := strings.CutPrefix(out.String(), "event: error\ndata: ")
@@ -272,17 +272,8 @@ func TestErrorsKeepOurFields(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := dated.WriteEnd(&out); err != nil || out.Len() > 0 {
+	if err := dated.Framing().WriteEnd(&out); err != nil || out.Len() > 0 {
 		t.Errorf("the end is %q, %v", out.String(), err)
-	}
-}
-
-func TestAttach(t *testing.T) {
-	t.Parallel()
-	for data, want := range map[string]string{`{"a":1}`: `{"a":1,"n":2}`, `{ }`: `{"n":2}`, " {\"a\":[] }\n": ` {"a":[],"n":2}`, `[]`: `[]`, ``: ``} {
-		if got := string(dated.Attach([]byte(data), "n", []byte("2"))); got != want {
-			t.Errorf("%q became %q", data, got)
-		}
 	}
 }
 

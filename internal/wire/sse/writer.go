@@ -2,13 +2,7 @@ package sse
 
 import "io"
 
-var (
-	dataField = []byte("data: ")
-	lineFeed  = []byte("\n")
-	eventEnd  = []byte("\n\n")
-)
-
-// WriteData frames payload as one event. Line ends inside it (CR, LF or CRLF) start further data lines, which readers
+// WriteData writes payload as one event. Line ends inside it (CR, LF or CRLF) start further data lines, which readers
 // join again with LF.
 func WriteData(w io.Writer, payload []byte) error {
 	for {
@@ -16,7 +10,7 @@ func WriteData(w io.Writer, payload []byte) error {
 		if n < 0 {
 			break
 		}
-		if err := write(w, dataField, payload[:n], lineFeed); err != nil {
+		if err := writeLine(w, payload[:n], "\n"); err != nil {
 			return err
 		}
 		if payload[n] == '\r' && n+1 < len(payload) && payload[n+1] == '\n' {
@@ -24,14 +18,27 @@ func WriteData(w io.Writer, payload []byte) error {
 		}
 		payload = payload[n+1:]
 	}
-	return write(w, dataField, payload, eventEnd)
+	return writeLine(w, payload, "\n\n")
 }
 
-func write(w io.Writer, parts ...[]byte) error {
-	for _, part := range parts {
-		if _, err := w.Write(part); err != nil {
+// WriteEvent writes payload as one event with a name. An empty name is omitted.
+func WriteEvent(w io.Writer, name string, payload []byte) error {
+	if name != "" {
+		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
 			return err
 		}
 	}
-	return nil
+	return WriteData(w, payload)
+}
+
+// writeLine writes one data line and the bytes that end it.
+func writeLine(w io.Writer, line []byte, end string) error {
+	if _, err := io.WriteString(w, "data: "); err != nil {
+		return err
+	}
+	if _, err := w.Write(line); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, end)
+	return err
 }
