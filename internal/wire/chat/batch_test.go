@@ -18,13 +18,13 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 		most  int
 		want  []string
 	}{
-		"a text stays whole":           {`"a"`, 1, []string{`"a"`}},
-		"few inputs stay together":     {`["a","b"]`, 2, []string{`["a","b"]`}},
-		"many are divided":             {`["a", "b","\u00e9"]`, 2, []string{`["a","b"]`, `["\u00e9"]`}},
-		"one at a time":                {`["a","b"]`, 1, []string{`["a"]`, `["b"]`}},
-		"token ids of one input stay":  {`[1,2,3]`, 1, []string{`[1,2,3]`}},
-		"token ids of several divide":  {`[[1,2],[3]]`, 1, []string{`[[1,2]]`, `[[3]]`}},
-		"blanks between inputs vanish": {"[ \"a\" ,\n\"b\" ]", 1, []string{`["a"]`, `["b"]`}},
+		"a text is not split":                   {`"a"`, 1, []string{`"a"`}},
+		"few inputs are not split":              {`["a","b"]`, 2, []string{`["a","b"]`}},
+		"many are split":                        {`["a", "b","\u00e9"]`, 2, []string{`["a","b"]`, `["\u00e9"]`}},
+		"one at a time":                         {`["a","b"]`, 1, []string{`["a"]`, `["b"]`}},
+		"token ids of one input are not split":  {`[1,2,3]`, 1, []string{`[1,2,3]`}},
+		"token ids of several inputs are split": {`[[1,2],[3]]`, 1, []string{`[[1,2]]`, `[[3]]`}},
+		"white space between inputs is removed": {"[ \"a\" ,\n\"b\" ]", 1, []string{`["a"]`, `["b"]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 				got = append(got, string([]byte(rawjson.Get(p.Body, "input").Raw)))
 				inputs += p.Inputs
 				if p.Dimensions != 8 || p.Model != "m" {
-					t.Errorf("a part lost the rest of the request: %s", p.Body)
+					t.Errorf("a part has lost other members of the request: %s", p.Body)
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || inputs != req.Inputs {
@@ -52,7 +52,7 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 	}
 }
 
-func TestJoinNumbersVectorsThrough(t *testing.T) {
+func TestJoinNumbersVectorsConsecutively(t *testing.T) {
 	t.Parallel()
 	part := func(tokens int64, vectors ...string) llm.Event {
 		entries := make([]string, len(vectors))

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// conversation makes a chat request of about size bytes, as an agent sends it.
+// conversation returns a chat request of about size bytes, similar to an agent's.
 func conversation(size int) []byte {
 	const prose = `The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: `
 	var b strings.Builder
@@ -48,7 +48,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 	})
 }
 
-// BenchmarkOtherScanners shows why there is a scanner of our own: both only check the syntax.
+// BenchmarkOtherScanners measures two other scanners for comparison. Both only check the syntax.
 func BenchmarkOtherScanners(b *testing.B) {
 	b.Run("encoding/json.Valid", func(b *testing.B) {
 		sizes(b, func(b *testing.B, body []byte) {

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestNineCharIDFits(t *testing.T) {
+func TestNineCharIDIsValid(t *testing.T) {
 	t.Parallel()
 	nine := regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 	seen := map[string]string{}
@@ -34,7 +34,7 @@ func TestNineCharIDFits(t *testing.T) {
 		}
 	}
 	if id := "aB3dE5fG7"; NineCharID(id) != id {
-		t.Errorf("%q fits and became %q", id, NineCharID(id))
+		t.Errorf("%q is valid and became %q", id, NineCharID(id))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestRenderRenamesCallIDsAndNothingElse(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(body, string(Render(req, Edit{CallID: func(id string) string { return id }}))); diff != "" {
-		t.Errorf("ids that fit change the body (-want +got):\n%s", diff)
+		t.Errorf("valid ids change the body (-want +got):\n%s", diff)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// sampling notes a field that some models refuse. Its value is the provider's matter.
+// sampling records a field that some models reject. Only the provider validates its value.
 func (d *decoder) sampling(name string) {
 	if !d.SkipNull() {
 		d.req.Sampling = append(d.req.Sampling, name)
@@ -19,8 +19,8 @@ func (d *decoder) sampling(name string) {
 	}
 }
 
-// countExtra counts the text of a member that this gateway does not know: a provider may read it into the prompt. It returns
-// the bytes of the text.
+// countExtra counts the text of an unknown member, because a provider may add it to the prompt. It returns the bytes of the
+// text.
 func (d *decoder) countExtra() int {
 	before := d.ASCII + d.NonASCII
 	d.SkipCounted()
@@ -29,8 +29,8 @@ func (d *decoder) countExtra() int {
 	return n
 }
 
-// tools counts definitions as text, because the model reads them. A tool of any type but function and custom is one that
-// the provider runs.
+// tools counts definitions as text, because they are part of the prompt. A tool of a type other than function and custom
+// runs at the provider.
 func (d *decoder) tools(name string) {
 	if !d.Is('[', name, "a list") {
 		return
@@ -82,8 +82,7 @@ func (d *decoder) modalities() {
 	}
 }
 
-// reasoning reads the objects with which providers turn reasoning on. Some of them turn it off, and some only ask how it is
-// shown.
+// reasoning decodes the objects that enable reasoning. Some of them disable it, and some only select how it is returned.
 func (d *decoder) reasoning() {
 	if d.Kind() != '{' {
 		return
@@ -140,11 +139,11 @@ func (d *decoder) message(n int) {
 		case "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
 			d.SkipCounted()
 		case "audio":
-			if !d.SkipNull() { // an earlier answer, which the provider has stored
+			if !d.SkipNull() { // an earlier response that the provider has stored
 				d.req.Unsized++
 			}
 		case blocksMember:
-			d.req.HasSignatures = true // and reasoning_content has the text too
+			d.req.HasSignatures = true // reasoning_content has the same text
 		default:
 			d.RejectLookAlikes(messageParam(n, ""), string(key), "role", "content", "tool_calls", "function_call", "tool_call_id",
 				"refusal", "reasoning_content", "name", "audio")
@@ -171,7 +170,7 @@ func (d *decoder) message(n int) {
 	}
 }
 
-// toolCalls counts calls as text and notes the seals on them.
+// toolCalls counts calls as text and records their signatures.
 func (d *decoder) toolCalls() {
 	if d.Kind() != '[' {
 		d.SkipCounted()
@@ -196,7 +195,7 @@ func (d *decoder) toolCalls() {
 
 func messageParam(n int, field string) string { return "messages[" + strconv.Itoa(n) + "]." + field }
 
-// content reads what a message says and remembers its first text.
+// content decodes the content of a message and keeps its first text.
 func (d *decoder) content(first *rawjson.String) {
 	switch d.Kind() {
 	case '"':
@@ -216,8 +215,8 @@ func (d *decoder) content(first *rawjson.String) {
 	}
 }
 
-// part reads one piece of a message. The tokens of images are counted by their size. The tokens of all other media can
-// rejectLookAlikes be counted by the provider, and so can those of a part whose type is unknown.
+// part decodes one part of a message. The tokens of images are estimated from their size. The tokens of other media, and of
+// parts of unknown type, can only be counted by the provider.
 func (d *decoder) part(first *rawjson.String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool
@@ -266,8 +265,8 @@ func (d *decoder) part(first *rawjson.String) {
 	}
 }
 
-// unknown reads a member of a part that this gateway does not know. It reports whether the member holds inline media; all
-// NonASCII strings count as text.
+// unknown decodes an unknown member of a part. It reports whether the member holds inline media; all other strings count as
+// text.
 func (d *decoder) unknown() (media bool) {
 	switch d.Kind() {
 	case '{':
@@ -290,7 +289,7 @@ func (d *decoder) unknown() (media bool) {
 	return media
 }
 
-// textual reports whether a part of this type holds text and nothing else.
+// textual reports whether a part of this type holds only text.
 func textual(kind []byte) bool {
 	switch string(kind) {
 	case "text", "refusal", "thinking", "reasoning", "input_text", "output_text":
@@ -308,7 +307,7 @@ func (d *decoder) image(value []byte) {
 	if at < 0 {
 		d.req.ImageURLs++
 	}
-	// Only the beginning is looked at: a picture may have megabytes, and JSON may escape the slashes of its base64.
+	// Only the beginning is read: an image may have megabytes, and JSON may escape the slashes of its base64.
 	const enough = 64 << 10
 	detail := ""
 	for _, level := range []string{"low", "high", "original"} {
@@ -334,7 +333,7 @@ func (d *decoder) image(value []byte) {
 	d.req.AddImage(token.ImageOf(string(data), detail))
 }
 
-// ends reports whether a word stands in the short part of a picture's value that is not its data: before or after it.
+// ends reports whether a word occurs in the value of an image outside of its data, at the beginning or the end.
 func ends(value []byte, word string) bool {
 	const near = 128
 	return bytes.Contains(value[:min(len(value), near)], []byte(word)) || bytes.Contains(value[max(0, len(value)-near):], []byte(word))

@@ -52,7 +52,7 @@ func TestConversationReadsMessages(t *testing.T) {
 				said(llm.Assistant, words("c")), said(llm.System, words("d")),
 			},
 		},
-		"content without anything": {
+		"empty content": {
 			`{"role":"user","content":""},{"role":"assistant","content":null},{"role":"assistant"},{"role":"user","content":[]}`,
 			[]llm.Message{said(llm.User), said(llm.Assistant), said(llm.Assistant), said(llm.User)},
 		},
@@ -84,7 +84,7 @@ func TestConversationReadsMessages(t *testing.T) {
 				gave("c2", "run", words("out")), gave("c1", "look", words("a"), words("b")), gave("c9", "n"),
 			},
 		},
-		"functions in the old way": {
+		"legacy functions": {
 			`{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"1"},` +
 				`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}},{"role":"function","name":"f","content":null}`,
 			[]llm.Message{
@@ -113,11 +113,11 @@ func TestConversationReadsMessages(t *testing.T) {
 				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
 			},
 		},
-		"sealed calls": {
+		"signed calls": {
 			`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":{"a": 1}},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}}]}`,
 			[]llm.Message{said(llm.Assistant, called(llm.ToolCall{ID: "c", Name: "f", Arguments: `{"a": 1}`, Signature: "s", Provider: "gemini"}))},
 		},
-		"marks for the cache": {
+		"cache marks": {
 			`{"role":"user","content":"a","cache_control":{"type":"ephemeral"}},{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"c","prompt_cache_breakpoint":{"mode":"explicit"}}]},` +
 				`{"role":"tool","tool_call_id":"x","content":"d","cache_control":{"type":"ephemeral"}}`,
 			[]llm.Message{
@@ -126,7 +126,7 @@ func TestConversationReadsMessages(t *testing.T) {
 				said(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "x", Parts: []llm.Part{words("d")}}, Cache: &llm.CacheMark{}}),
 			},
 		},
-		"sound that was heard before": {
+		"audio of an earlier response": {
 			`{"role":"assistant","audio":{"id":"audio_1"}}`,
 			[]llm.Message{said(llm.Assistant, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: "audio_1"}})},
 		},
@@ -138,7 +138,7 @@ func TestConversationReadsMessages(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(conv.Dropped) > 0 {
-				t.Errorf("unsaid: %q", conv.Dropped)
+				t.Errorf("unsupported: %q", conv.Dropped)
 			}
 		})
 	}
@@ -153,19 +153,19 @@ func TestConversationReadsSettings(t *testing.T) {
 		members string
 		want    llm.Conversation
 	}{
-		"nothing":           {``, llm.Conversation{}},
-		"nulls":             {`"temperature":null,"tools":null,"tool_choice":null,"stop":null,"foo":null,"n":null,"response_format":null`, llm.Conversation{}},
-		"numbers":           {`"temperature":0.10,"top_p":1.0,"top_k":40,"seed":9007199254740993,"frequency_penalty":-1e-7,"presence_penalty":0,"logprobs":true,"top_logprobs":3`, llm.Conversation{Sampling: llm.Sampling{Temperature: "0.10", TopP: "1.0", TopK: "40", Seed: "9007199254740993", FrequencyPenalty: "-1e-7", PresencePenalty: "0", Logprobs: true, TopLogprobs: 3}}},
-		"limits":            {`"max_completion_tokens":9,"n":2,"stop":"END"`, llm.Conversation{MaxOutput: 9, Choices: 2, Stop: []string{"END"}}},
-		"several stops":     {`"stop":["a","b"]`, llm.Conversation{Stop: []string{"a", "b"}}},
-		"account, stream":   {`"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{"a":"b"},"prompt_cache_key":"k","models":["x"],"session_id":"s","provider":{},"user":"u","service_tier":"flex"`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
-		"what has no place": {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"web_search_options":{},"verbosity":"low"`, llm.Conversation{Verbosity: "low", Dropped: []string{"logit_bias", "min_p", "web_search_options"}}},
-		"effort":            {`"reasoning_effort":"high"`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
-		"reasoning":         {`"reasoning":{"max_tokens":100,"exclude":true}`, llm.Conversation{Effort: llm.Effort{Budget: 100, Hide: true}}},
-		"reasoning on":      {`"reasoning":{"enabled":true}`, llm.Conversation{Effort: llm.Effort{Adaptive: true}}},
-		"thinking off":      {`"thinking":{"type":"disabled"}`, llm.Conversation{Effort: llm.Effort{Level: "none"}}},
-		"thinking":          {`"thinking":{"type":"enabled","budget_tokens":2048}`, llm.Conversation{Effort: llm.Effort{Budget: 2048}}},
-		"thinking, freely":  {`"thinking":{"type":"adaptive","display":"omitted"}`, llm.Conversation{Effort: llm.Effort{Adaptive: true, Hide: true}}},
+		"nothing":                {``, llm.Conversation{}},
+		"nulls":                  {`"temperature":null,"tools":null,"tool_choice":null,"stop":null,"foo":null,"n":null,"response_format":null`, llm.Conversation{}},
+		"numbers":                {`"temperature":0.10,"top_p":1.0,"top_k":40,"seed":9007199254740993,"frequency_penalty":-1e-7,"presence_penalty":0,"logprobs":true,"top_logprobs":3`, llm.Conversation{Sampling: llm.Sampling{Temperature: "0.10", TopP: "1.0", TopK: "40", Seed: "9007199254740993", FrequencyPenalty: "-1e-7", PresencePenalty: "0", Logprobs: true, TopLogprobs: 3}}},
+		"limits":                 {`"max_completion_tokens":9,"n":2,"stop":"END"`, llm.Conversation{MaxOutput: 9, Choices: 2, Stop: []string{"END"}}},
+		"several stop sequences": {`"stop":["a","b"]`, llm.Conversation{Stop: []string{"a", "b"}}},
+		"account, stream":        {`"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{"a":"b"},"prompt_cache_key":"k","models":["x"],"session_id":"s","provider":{},"user":"u","service_tier":"flex"`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
+		"unsupported fields":     {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"web_search_options":{},"verbosity":"low"`, llm.Conversation{Verbosity: "low", Dropped: []string{"logit_bias", "min_p", "web_search_options"}}},
+		"effort":                 {`"reasoning_effort":"high"`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
+		"reasoning":              {`"reasoning":{"max_tokens":100,"exclude":true}`, llm.Conversation{Effort: llm.Effort{Budget: 100, Hide: true}}},
+		"reasoning enabled":      {`"reasoning":{"enabled":true}`, llm.Conversation{Effort: llm.Effort{Adaptive: true}}},
+		"thinking disabled":      {`"thinking":{"type":"disabled"}`, llm.Conversation{Effort: llm.Effort{Level: "none"}}},
+		"thinking":               {`"thinking":{"type":"enabled","budget_tokens":2048}`, llm.Conversation{Effort: llm.Effort{Budget: 2048}}},
+		"adaptive thinking":      {`"thinking":{"type":"adaptive","display":"omitted"}`, llm.Conversation{Effort: llm.Effort{Adaptive: true, Hide: true}}},
 		"tools": {
 			`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":` + string(schema) + `,"strict":true},"cache_control":{"type":"ephemeral"}},` +
 				`{"type":"custom","custom":{"name":"c","format":{"type":"text"}}},{"type":"web_search","x":[1]}],"tool_choice":"required","parallel_tool_calls":true`,
@@ -178,18 +178,18 @@ func TestConversationReadsSettings(t *testing.T) {
 				ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}, ParallelTools: new(true),
 			},
 		},
-		"functions in the old way": {
+		"legacy functions": {
 			`"functions":[{"name":"f","parameters":{}}],"function_call":{"name":"f"}`,
 			llm.Conversation{Tools: []llm.Tool{{Name: "f", Schema: json.RawMessage(`{}`)}}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"f"}}},
 		},
-		"one tool":         {`"tool_choice":{"type":"custom","custom":{"name":"c"}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"c"}}}},
-		"allowed tools":    {`"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
-		"no tool":          {`"tool_choice":"none"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}},
-		"an unknown wish":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
-		"JSON":             {`"response_format":{"type":"json_object"}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}},
-		"a schema":         {`"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","strict":true,"schema":` + string(schema) + `}}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Strict: new(true), Schema: schema}}},
-		"plain text":       {`"response_format":{"type":"text"}`, llm.Conversation{}},
-		"an unknown shape": {`"response_format":{"type":"grammar"}`, llm.Conversation{Dropped: []string{"response_format"}}},
+		"one tool":          {`"tool_choice":{"type":"custom","custom":{"name":"c"}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"c"}}}},
+		"allowed tools":     {`"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
+		"no tool":           {`"tool_choice":"none"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}},
+		"an unknown choice": {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
+		"JSON":              {`"response_format":{"type":"json_object"}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}},
+		"a schema":          {`"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","strict":true,"schema":` + string(schema) + `}}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Strict: new(true), Schema: schema}}},
+		"plain text":        {`"response_format":{"type":"text"}`, llm.Conversation{}},
+		"an unknown format": {`"response_format":{"type":"grammar"}`, llm.Conversation{Dropped: []string{"response_format"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,18 +208,18 @@ func TestConversationReadsSettings(t *testing.T) {
 	}
 }
 
-func TestConversationRefusesWhatWouldBeLost(t *testing.T) {
+func TestConversationRejectsUnsupportedContent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ body, param string }{
-		"an unknown part":       {`"messages":[{"role":"user","content":[{"type":"video_url","video_url":{}}]}]`, "messages[0].content[0].type"},
-		"an unknown role":       {`"messages":[{"role":"robot","content":"x"}]`, "messages[0].role"},
-		"a number as content":   {`"messages":[{"role":"user","content":7}]`, "messages[0].content"},
-		"a broken data URL":     {`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,!"}}]}]`, "messages[0].content[0].image_url.url"},
-		"a picture of nothing":  {`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`, "messages[0].content[0].image_url.url"},
-		"sound that is none":    {`"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"!!","format":"wav"}}]}]`, "messages[0].content[0].input_audio.data"},
-		"a tool without a name": {`"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{}}]`, "tools[0].function.name"},
-		"a tool without itself": {`"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]`, "tools[0].function"},
-		"a word as number":      {`"messages":[{"role":"user","content":"x"}],"top_k":"5"`, "top_k"},
+		"an unknown part":             {`"messages":[{"role":"user","content":[{"type":"video_url","video_url":{}}]}]`, "messages[0].content[0].type"},
+		"an unknown role":             {`"messages":[{"role":"robot","content":"x"}]`, "messages[0].role"},
+		"a number as content":         {`"messages":[{"role":"user","content":7}]`, "messages[0].content"},
+		"a broken data URL":           {`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,!"}}]}]`, "messages[0].content[0].image_url.url"},
+		"an image without content":    {`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`, "messages[0].content[0].image_url.url"},
+		"invalid audio":               {`"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"!!","format":"wav"}}]}]`, "messages[0].content[0].input_audio.data"},
+		"a tool without a name":       {`"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{}}]`, "tools[0].function.name"},
+		"a tool without a definition": {`"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]`, "tools[0].function"},
+		"a string as a number":        {`"messages":[{"role":"user","content":"x"}],"top_k":"5"`, "top_k"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func TestConversationRefusesWhatWouldBeLost(t *testing.T) {
 	}
 }
 
-func TestUnknownMembersOfMessagesAreNamedOnce(t *testing.T) {
+func TestUnknownMembersOfMessagesAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	conv := read(t, `{"model":"m","messages":[{"role":"assistant","content":"x","annotations":[],"prefix":true},{"role":"assistant","content":"y","prefix":true,"odd":1,"none":null}]}`)
 	if diff := cmp.Diff([]string{"messages.prefix", "messages.odd"}, conv.Dropped); diff != "" {
@@ -244,7 +244,7 @@ func TestUnknownMembersOfMessagesAreNamedOnce(t *testing.T) {
 	}
 }
 
-// conversations are what the round trip and the fuzzer begin with.
+// conversations are the inputs of the round trip and the fuzzer.
 var conversations = []string{
 	`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"u","name":"ann"},{"role":"assistant","content":"a"}]}`,
 	`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAEC","detail":"high"}},` +
@@ -262,7 +262,7 @@ var conversations = []string{
 	`{"model":"m","messages":[{"role":"user","content":"x"}],"thinking":{"type":"adaptive"}}`,
 }
 
-// everything is a reader that takes all that the format can say.
+// everything accepts all that the format can express.
 func everything() chatconv.RenderOptions {
 	return chatconv.RenderOptions{
 		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
@@ -270,7 +270,7 @@ func everything() chatconv.RenderOptions {
 	}
 }
 
-// roundTrip writes a conversation and reads it again.
+// roundTrip encodes a conversation and decodes it again.
 func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	t.Helper()
 	body, _ := chatconv.Render(conv, everything())
@@ -285,7 +285,7 @@ func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	return again
 }
 
-func TestConversationsSurviveTheRoundTrip(t *testing.T) {
+func TestConversationRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, body := range conversations {
 		conv := read(t, body)
@@ -308,14 +308,14 @@ func FuzzConversation(f *testing.F) {
 		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.Untranslatable {
-				t.Fatalf("refused as %s: %v", kind, err)
+				t.Fatalf("rejected as %s: %v", kind, err)
 			}
 			return
 		}
 		if hosted(conv) || conv.Output.Name == "" && conv.Output.Kind == llm.OutputSchema {
-			return // the format asks for a name, and knows no tools of others
+			return // the format requires a name and has no hosted tools
 		}
-		// Once written our way, a conversation is always the same: what a first reading tidies up stays tidy.
+		// Encoding is idempotent: a decoded and encoded conversation does not change again.
 		once := roundTrip(t, conv)
 		twice := roundTrip(t, once)
 		if diff := cmp.Diff(once, twice, cmpopts.EquateEmpty()); diff != "" {
@@ -333,7 +333,7 @@ func hosted(conv *llm.Conversation) bool {
 	return false
 }
 
-func TestRenderLeavesOutWhatTheProviderCannotBeTold(t *testing.T) {
+func TestRenderDropsUnsupportedContent(t *testing.T) {
 	t.Parallel()
 	conv := read(t, conversations[3])
 	conv.Tools = []llm.Tool{{Name: "f"}, {Name: "g"}, {Hosted: "web_search"}}
@@ -357,7 +357,7 @@ func TestRenderLeavesOutWhatTheProviderCannotBeTold(t *testing.T) {
 	}
 }
 
-func TestResultsStandTogether(t *testing.T) {
+func TestToolResultsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	picture := llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "AAEC"}}
 	conv := &llm.Conversation{Messages: []llm.Message{
@@ -374,7 +374,7 @@ func TestResultsStandTogether(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidAboutToolsWithoutTools(t *testing.T) {
+func TestNoToolSettingsWithoutTools(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{
 		Messages: []llm.Message{said(llm.User, words("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},

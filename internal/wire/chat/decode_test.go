@@ -19,7 +19,7 @@ import (
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
 
-// request puts extra members behind a minimal chat request.
+// request appends members to a minimal chat request.
 func request(extra string) string {
 	if extra != "" {
 		extra = "," + extra
@@ -36,7 +36,7 @@ func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// refused decodes a body that must be refused and returns the error.
+// refused decodes a body that must be rejected and returns the error.
 func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
@@ -45,14 +45,14 @@ func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		t.Fatalf("%v is no *llm.Error", err)
+		t.Fatalf("%v is not an *llm.Error", err)
 	}
 	problems, ok := e.Details["problems"].([]map[string]string)
 	if !ok || len(problems) == 0 || problems[0]["message"] != e.Message || problems[0]["param"] != e.Param {
 		t.Errorf("problems %v do not begin with %q", e.Details["problems"], e.Message)
 	}
 	if !utf8.ValidString(e.Message) || len(e.Message) > 600 || !strings.HasSuffix(e.Message, ".") {
-		t.Errorf("the message is no short sentence: %q", e.Message)
+		t.Errorf("the message is not a short sentence: %q", e.Message)
 	}
 	return e
 }
@@ -63,11 +63,11 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 		body string
 		want llm.Request
 	}{
-		"the least": {
+		"minimal": {
 			request(""),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
 		},
-		"everything that is null is absent": {
+		"null fields are absent": {
 			request(`"stream":null,"stream_options":null,"n":null,"max_tokens":null,"max_completion_tokens":null,"tools":null,
 				"response_format":null,"models":null,"provider":null,"session_id":null,"user":null,"metadata":null,"temperature":null,
 				"logprobs":null,"logit_bias":null,"reasoning_effort":null,"reasoning":null,"thinking":null,"modalities":null,
@@ -98,7 +98,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			request(`"safety_identifier":"s"`),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", EndUser: "s"},
 		},
-		"routing wishes": {
+		"routing preferences": {
 			request(`"models":["a","b/c"],"provider":{"order":["x"],"only":["y"],"ignore":["z"],"allow_fallbacks":false,"require_parameters":true,
 				"sort":"price","max_price":{"prompt":"1.5","completion":2,"image":9},"data_collection":"deny","zdr":true,"quantizations":["fp8"]}`),
 			llm.Request{
@@ -109,7 +109,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 				}},
 			},
 		},
-		"null fallbacks are not forbidden": {
+		"null fallbacks are allowed": {
 			request(`"provider":{"allow_fallbacks":null,"sort":null,"max_price":null,"order":null}`),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
 		},
@@ -119,7 +119,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 				{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}},{"type":"text","text":"this"}],"role":"user"}],"model":"m"}`,
 			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, ImageURLs: 1, ImageBytes: 26, AttachedBytes: 78, Unsized: 2, Needs: llm.Vision | llm.AudioIn | llm.Files},
 		},
-		"escapes count as what they mean": {
+		"escapes count as the character they stand for": {
 			`{"model":"m","messages":[{"role":"user","content":"a\n\u00e9\ud83d\ude42\u20ac\u0000ü"}]}`,
 			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 3, NonASCIIBytes: 11, Preview: "a é🙂€ ü"},
 		},
@@ -128,7 +128,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 				{"role":"tool","tool_call_id":"c1","content":"ok"}],"tools":[{"type":"function","function":{"name":"f"}}],"parallel_tool_calls":true}`,
 			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 71, Preview: "go", Needs: llm.Tools | llm.ParallelTools},
 		},
-		"empty tools need nothing": {
+		"empty tools need no capability": {
 			request(`"tools":[],"functions":[]`),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
 		},
@@ -144,9 +144,9 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			request(`"response_format":{"type":"json_object"}`),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.JSONMode},
 		},
-		"thinking on":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
-		"thinking off": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
-		"the last user message is shown": {
+		"thinking enabled":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
+		"thinking disabled": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
+		"the last user message is previewed": {
 			`{"model":"m","messages":[{"role":"user","content":"one"},{"role":"user","content":" \n\ttwo"},{"role":"assistant","content":"three"}]}`,
 			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 14, Preview: "two"},
 		},
@@ -163,74 +163,74 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		body  string
 		kind  llm.Kind
 		param string
 	}{
-		"nothing":                     {"", llm.InvalidJSON, ""},
-		"white space":                 {" \n", llm.InvalidJSON, ""},
-		"a list":                      {"[]", llm.InvalidRequest, ""},
-		"null":                        {"null", llm.InvalidRequest, ""},
-		"a wrong list":                {"[1,]", llm.InvalidJSON, ""},
-		"trailing data":               {request("") + "{}", llm.InvalidJSON, ""},
-		"trailing comma":              {`{"model":"m",}`, llm.InvalidJSON, ""},
-		"a cut body":                  {request("")[:30], llm.InvalidJSON, ""},
-		"a byte order mark":           {"\ufeff" + request(""), llm.InvalidJSON, ""},
-		"comments":                    {`{"model":"m" /* x */}`, llm.InvalidJSON, ""},
-		"single quotes":               {`{'model':'m'}`, llm.InvalidJSON, ""},
-		"bad UTF-8 in a value":        {request(`"user":"` + "\xff" + `"`), llm.InvalidJSON, ""},
-		"bad UTF-8 in a key":          {request(`"` + "\xc3\x28" + `":1`), llm.InvalidJSON, ""},
-		"an encoded surrogate":        {request(`"user":"` + "\xed\xa0\x80" + `"`), llm.InvalidJSON, ""},
-		"a raw control character":     {request("\"user\":\"a\nb\""), llm.InvalidJSON, ""},
-		"a wrong escape":              {request(`"user":"\x"`), llm.InvalidJSON, ""},
-		"a short escape":              {request(`"user":"\u12"`), llm.InvalidJSON, ""},
-		"numbers JSON does not know":  {request(`"seed":01`), llm.InvalidJSON, ""},
-		"NaN":                         {request(`"temperature":NaN`), llm.InvalidJSON, ""},
-		"deep nesting":                {request(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), llm.InvalidRequest, "x"},
-		"deep objects":                {request(`"x":` + strings.Repeat(`{"a":`, 100_000)), llm.InvalidRequest, "x"},
-		"a repeated key":              {`{"model":"a","model":"b",` + hello + `}`, llm.InvalidRequest, "model"},
-		"a repeated key, escaped":     {`{"model":"a","mod\u0065l":"b",` + hello + `}`, llm.InvalidRequest, "model"},
-		"a repeated key below":        {request(`"tools":[{"a":{"b":1,"c":2,"b":3}}]`), llm.InvalidRequest, "b"},
-		"a repeated key in a message": {`{"model":"m","messages":[{"role":"user","role":"system"}]}`, llm.InvalidRequest, "role"},
-		"no model":                    {`{` + hello + `}`, llm.InvalidRequest, "model"},
-		"a null model":                {`{"model":null,` + hello + `}`, llm.InvalidRequest, "model"},
-		"an empty model":              {`{"model":" ",` + hello + `}`, llm.InvalidRequest, "model"},
-		"a numeric model":             {`{"model":5,` + hello + `}`, llm.InvalidRequest, "model"},
-		"a long model":                {`{"model":"` + strings.Repeat("m", 300) + `",` + hello + `}`, llm.InvalidRequest, "model"},
-		"a model with a line end":     {`{"model":"a\nb",` + hello + `}`, llm.InvalidRequest, "model"},
-		"no messages":                 {`{"model":"m"}`, llm.InvalidRequest, "messages"},
-		"empty messages":              {`{"model":"m","messages":[]}`, llm.InvalidRequest, "messages"},
-		"messages as text":            {`{"model":"m","messages":"hi"}`, llm.InvalidRequest, "messages"},
-		"a message as text":           {`{"model":"m","messages":["hi"]}`, llm.InvalidRequest, "messages[0]"},
-		"a message without role":      {`{"model":"m","messages":[{"role":"user"},{"content":"x"}]}`, llm.InvalidRequest, "messages[1].role"},
-		"a numeric role":              {`{"model":"m","messages":[{"role":1}]}`, llm.InvalidRequest, "messages[0].role"},
-		"stream as text":              {request(`"stream":"true"`), llm.InvalidRequest, "stream"},
-		"stream options as a list":    {request(`"stream_options":[]`), llm.InvalidRequest, "stream_options"},
-		"usage wish as a number":      {request(`"stream_options":{"include_usage":1}`), llm.InvalidRequest, "stream_options.include_usage"},
-		"tools as an object":          {request(`"tools":{}`), llm.InvalidRequest, "tools"},
-		"a format as text":            {request(`"response_format":"json"`), llm.InvalidRequest, "response_format"},
-		"models as text":              {request(`"models":"a"`), llm.InvalidRequest, "models"},
-		"models with a number":        {request(`"models":["a",1]`), llm.InvalidRequest, "models"},
-		"models with an empty name":   {request(`"models":[""]`), llm.InvalidRequest, "models"},
-		"too many models":             {request(`"models":[` + strings.Repeat(`"a",`, 100) + `"a"]`), llm.InvalidRequest, "models"},
-		"provider as text":            {request(`"provider":"x"`), llm.InvalidRequest, "provider"},
-		"an unknown sort":             {request(`"provider":{"sort":"best"}`), llm.InvalidRequest, "provider.sort"},
-		"a negative price":            {request(`"provider":{"max_price":{"prompt":-1}}`), llm.InvalidRequest, "provider.max_price.prompt"},
-		"a price that is no number":   {request(`"provider":{"max_price":{"completion":"NaN"}}`), llm.InvalidRequest, "provider.max_price.completion"},
-		"an unknown data rule":        {request(`"provider":{"data_collection":"maybe"}`), llm.InvalidRequest, "provider.data_collection"},
-		"a session that is a number":  {request(`"session_id":1`), llm.InvalidRequest, "session_id"},
-		"metadata as a list":          {request(`"metadata":[]`), llm.InvalidRequest, "metadata"},
-		"limits that disagree":        {request(`"max_tokens":10,"max_completion_tokens":11`), llm.InvalidRequest, "max_tokens"},
-		"a look-alike":                {request(`"Model":"b"`), llm.InvalidRequest, "Model"},
-		"a look-alike with long s":    {request(`"me\u017F\u017Fages":[]`), llm.InvalidRequest, "meſſages"},
-		"a look-alike with Kelvin":    {request(`"max_to` + "\u212a" + `ens":1`), llm.InvalidRequest, "max_to\u212aens"},
-		"a look-alike in options":     {request(`"stream_options":{"Include_Usage":true}`), llm.InvalidRequest, "stream_options.Include_Usage"},
-		"a look-alike in a message":   {`{"model":"m","messages":[{"role":"user","Content":"x"}]}`, llm.InvalidRequest, "messages[0].Content"},
-		"a look-alike in a part":      {`{"model":"m","messages":[{"role":"user","content":[{"Type":"image_url"}]}]}`, llm.InvalidRequest, "messages.content.Type"},
-		"a look-alike in provider":    {request(`"provider":{"Only":[]}`), llm.InvalidRequest, "provider.Only"},
+		"nothing":                       {"", llm.InvalidJSON, ""},
+		"white space":                   {" \n", llm.InvalidJSON, ""},
+		"a list":                        {"[]", llm.InvalidRequest, ""},
+		"null":                          {"null", llm.InvalidRequest, ""},
+		"a wrong list":                  {"[1,]", llm.InvalidJSON, ""},
+		"trailing data":                 {request("") + "{}", llm.InvalidJSON, ""},
+		"trailing comma":                {`{"model":"m",}`, llm.InvalidJSON, ""},
+		"a truncated body":              {request("")[:30], llm.InvalidJSON, ""},
+		"a byte order mark":             {"\ufeff" + request(""), llm.InvalidJSON, ""},
+		"comments":                      {`{"model":"m" /* x */}`, llm.InvalidJSON, ""},
+		"single quotes":                 {`{'model':'m'}`, llm.InvalidJSON, ""},
+		"bad UTF-8 in a value":          {request(`"user":"` + "\xff" + `"`), llm.InvalidJSON, ""},
+		"bad UTF-8 in a key":            {request(`"` + "\xc3\x28" + `":1`), llm.InvalidJSON, ""},
+		"an encoded surrogate":          {request(`"user":"` + "\xed\xa0\x80" + `"`), llm.InvalidJSON, ""},
+		"a raw control character":       {request("\"user\":\"a\nb\""), llm.InvalidJSON, ""},
+		"an invalid escape":             {request(`"user":"\x"`), llm.InvalidJSON, ""},
+		"a truncated escape":            {request(`"user":"\u12"`), llm.InvalidJSON, ""},
+		"numbers that are not JSON":     {request(`"seed":01`), llm.InvalidJSON, ""},
+		"NaN":                           {request(`"temperature":NaN`), llm.InvalidJSON, ""},
+		"deep nesting":                  {request(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), llm.InvalidRequest, "x"},
+		"deep objects":                  {request(`"x":` + strings.Repeat(`{"a":`, 100_000)), llm.InvalidRequest, "x"},
+		"a repeated key":                {`{"model":"a","model":"b",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a repeated key, escaped":       {`{"model":"a","mod\u0065l":"b",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a repeated nested key":         {request(`"tools":[{"a":{"b":1,"c":2,"b":3}}]`), llm.InvalidRequest, "b"},
+		"a repeated key in a message":   {`{"model":"m","messages":[{"role":"user","role":"system"}]}`, llm.InvalidRequest, "role"},
+		"no model":                      {`{` + hello + `}`, llm.InvalidRequest, "model"},
+		"a null model":                  {`{"model":null,` + hello + `}`, llm.InvalidRequest, "model"},
+		"an empty model":                {`{"model":" ",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a numeric model":               {`{"model":5,` + hello + `}`, llm.InvalidRequest, "model"},
+		"a long model":                  {`{"model":"` + strings.Repeat("m", 300) + `",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a model with a line break":     {`{"model":"a\nb",` + hello + `}`, llm.InvalidRequest, "model"},
+		"no messages":                   {`{"model":"m"}`, llm.InvalidRequest, "messages"},
+		"empty messages":                {`{"model":"m","messages":[]}`, llm.InvalidRequest, "messages"},
+		"messages as text":              {`{"model":"m","messages":"hi"}`, llm.InvalidRequest, "messages"},
+		"a message as text":             {`{"model":"m","messages":["hi"]}`, llm.InvalidRequest, "messages[0]"},
+		"a message without role":        {`{"model":"m","messages":[{"role":"user"},{"content":"x"}]}`, llm.InvalidRequest, "messages[1].role"},
+		"a numeric role":                {`{"model":"m","messages":[{"role":1}]}`, llm.InvalidRequest, "messages[0].role"},
+		"stream as text":                {request(`"stream":"true"`), llm.InvalidRequest, "stream"},
+		"stream options as a list":      {request(`"stream_options":[]`), llm.InvalidRequest, "stream_options"},
+		"usage option as a number":      {request(`"stream_options":{"include_usage":1}`), llm.InvalidRequest, "stream_options.include_usage"},
+		"tools as an object":            {request(`"tools":{}`), llm.InvalidRequest, "tools"},
+		"a format as text":              {request(`"response_format":"json"`), llm.InvalidRequest, "response_format"},
+		"models as text":                {request(`"models":"a"`), llm.InvalidRequest, "models"},
+		"models with a number":          {request(`"models":["a",1]`), llm.InvalidRequest, "models"},
+		"models with an empty name":     {request(`"models":[""]`), llm.InvalidRequest, "models"},
+		"too many models":               {request(`"models":[` + strings.Repeat(`"a",`, 100) + `"a"]`), llm.InvalidRequest, "models"},
+		"provider as text":              {request(`"provider":"x"`), llm.InvalidRequest, "provider"},
+		"an unknown sort":               {request(`"provider":{"sort":"best"}`), llm.InvalidRequest, "provider.sort"},
+		"a negative price":              {request(`"provider":{"max_price":{"prompt":-1}}`), llm.InvalidRequest, "provider.max_price.prompt"},
+		"a price that is not a number":  {request(`"provider":{"max_price":{"completion":"NaN"}}`), llm.InvalidRequest, "provider.max_price.completion"},
+		"an unknown data rule":          {request(`"provider":{"data_collection":"maybe"}`), llm.InvalidRequest, "provider.data_collection"},
+		"a session that is a number":    {request(`"session_id":1`), llm.InvalidRequest, "session_id"},
+		"metadata as a list":            {request(`"metadata":[]`), llm.InvalidRequest, "metadata"},
+		"conflicting limits":            {request(`"max_tokens":10,"max_completion_tokens":11`), llm.InvalidRequest, "max_tokens"},
+		"a misspelled key":              {request(`"Model":"b"`), llm.InvalidRequest, "Model"},
+		"a misspelled key with long s":  {request(`"me\u017F\u017Fages":[]`), llm.InvalidRequest, "meſſages"},
+		"a misspelled key with Kelvin":  {request(`"max_to` + "\u212a" + `ens":1`), llm.InvalidRequest, "max_to\u212aens"},
+		"a misspelled key in options":   {request(`"stream_options":{"Include_Usage":true}`), llm.InvalidRequest, "stream_options.Include_Usage"},
+		"a misspelled key in a message": {`{"model":"m","messages":[{"role":"user","Content":"x"}]}`, llm.InvalidRequest, "messages[0].Content"},
+		"a misspelled key in a part":    {`{"model":"m","messages":[{"role":"user","content":[{"Type":"image_url"}]}]}`, llm.InvalidRequest, "messages.content.Type"},
+		"a misspelled key in provider":  {request(`"provider":{"Only":[]}`), llm.InvalidRequest, "provider.Only"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesAbsurdNumbers(t *testing.T) {
+func TestDecodeRejectsImplausibleNumbers(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"max_tokens", "max_completion_tokens", "n"} {
 		for _, value := range []string{"-1", "0", "9223372036854775808", "1e400", `"10"`, "1.5", "-0", "1e-400", "true", "[1]", "99999999999999999999999999", "0.1e0"} {
@@ -258,12 +258,12 @@ func TestDecodeRefusesAbsurdNumbers(t *testing.T) {
 	}
 }
 
-func TestDecodePassesOddText(t *testing.T) {
+func TestDecodeKeepsUnusualText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`\ud800`, `\udfff\ud800`, `\u0000`, `\u2028`, "\u2028", `\/`, "\x7f"} {
 		req := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`)
 		if !strings.Contains(string(Render(req, Edit{})), text) {
-			t.Errorf("%q is not passed on", text)
+			t.Errorf("%q is not kept", text)
 		}
 		if !utf8.ValidString(req.Preview) || strings.ContainsFunc(req.Preview, show.Harmful) {
 			t.Errorf("preview of %q is %q", text, req.Preview)
@@ -287,7 +287,7 @@ func TestDecodeListsEveryProblem(t *testing.T) {
 	}
 }
 
-func TestDecodeQuotesLongValuesShort(t *testing.T) {
+func TestDecodeShortensQuotedValues(t *testing.T) {
 	t.Parallel()
 	secret := strings.Repeat("long", 200)
 	for _, body := range []string{
@@ -300,7 +300,7 @@ func TestDecodeQuotesLongValuesShort(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsWhereFieldsLie(t *testing.T) {
+func TestDecodeKeepsFieldPositions(t *testing.T) {
 	t.Parallel()
 	req := decode(t, llm.Chat, "{ \"model\" : \"m\" ,\n \"x\\u0079\":[1, 2] , "+hello+" }")
 	var got []string
@@ -313,7 +313,7 @@ func TestDecodeKeepsWhereFieldsLie(t *testing.T) {
 	}
 }
 
-func TestDecodeFindsRepeatsInLargeObjects(t *testing.T) {
+func TestDecodeFindsRepeatedKeysInLargeObjects(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 3000 {
@@ -333,14 +333,14 @@ func hostileBodies() map[string]struct{ body, param string } {
 	}
 	return map[string]struct{ body, param string }{
 		"too many keys in one object": {request(`"x":{` + keys.String() + `"z":0}`), "x"},
-		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 2*rawjson.MaxKeys) + `1]`), "x"},
+		"too many keys in total":      {request(`"x":[` + strings.Repeat(`{"a":1},`, 2*rawjson.MaxKeys) + `1]`), "x"},
 		"too many elements":           {request(`"x":[` + strings.Repeat(`1,`, 2*strict.MaxElements) + `1]`), "x"},
 		"too many messages":           {`{"model":"m","messages":[` + strings.Repeat(`{"role":"user"},`, 2*strict.MaxMessages) + `1]}`, "messages"},
 		"too deep":                    {request(`"x":` + strings.Repeat(`[`, 100_000)), "x"},
 	}
 }
 
-func TestDecodeStopsReadingHostileBodies(t *testing.T) {
+func TestDecodeStopsAtLimits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range hostileBodies() {
 		e := refused(t, llm.Chat, tc.body)
@@ -373,7 +373,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
 		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", Inputs: 1, TokenIDs: 3}},
 		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, Longest: 2.0 / 3, TokenIDs: 3}},
-		"chat fields mean nothing here": {
+		"chat fields are ignored": {
 			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"},
 		},
 	}
@@ -404,7 +404,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 	}
 }
 
-func TestPreviewIsCutBetweenRunes(t *testing.T) {
+func TestPreviewEndsAtARuneBoundary(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Repeat("ü", 500), strings.Repeat(`\u20ac`, 500), "x" + strings.Repeat("🙂", 500), strings.Repeat(`\ud83d\ude42`, 300), strings.Repeat(" ", 500) + "x"} {
 		got := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`).Preview
@@ -429,7 +429,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			req, err := Format{}.DecodeRequest(t.Context(), op, body)
 			if err != nil {
 				if _, ok := errors.AsType[*llm.Error](err); !ok {
-					t.Fatalf("%v is no *llm.Error", err)
+					t.Fatalf("%v is not an *llm.Error", err)
 				}
 				continue
 			}

@@ -2,7 +2,7 @@ package chat
 
 import "fairlead/internal/rawjson"
 
-// inputs reads a text, a list of texts, a list of token ids, or a list of such lists.
+// inputs decodes a text, a list of texts, a list of token ids, or a list of such lists.
 func (d *decoder) inputs(name string) {
 	switch d.Kind() {
 	case 'n':
@@ -35,7 +35,7 @@ func (d *decoder) inputText() rawjson.String {
 }
 
 func (d *decoder) inputList(name string) {
-	var kind byte // of the first element: lists do not mix
+	var kind byte // of the first element: all elements must have the same kind
 	count := 0
 	for n := range d.Elements {
 		count++
@@ -60,7 +60,7 @@ func (d *decoder) inputList(name string) {
 	}
 }
 
-// mixedInput says once that the list is none of the shapes we know.
+// mixedInput records once that the list has none of the supported shapes.
 func (d *decoder) mixedInput(name, want string) {
 	if d.Err == nil && !d.HasProblem(name) {
 		d.Problem(name, "%s must be %s.", name, want)
@@ -86,7 +86,7 @@ func (d *decoder) inputElement(kind byte) bool {
 	return false
 }
 
-// longestShare is how much of all inputs the longest one is; 0 where there is only one.
+// longestShare returns the share of the longest input; 0 for a single input.
 func (d *decoder) longestShare() float64 {
 	if all := d.ASCII + d.NonASCII + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
 		return float64(d.longest) / float64(all)
@@ -97,6 +97,6 @@ func (d *decoder) longestShare() float64 {
 func (d *decoder) tokenID() bool {
 	n, ok := rawjson.ParseInteger(d.Number())
 	d.req.TokenIDs++
-	d.Size.Elements-- // it is counted as a token, and stays where it is
+	d.Size.Elements-- // counted as a token, and not moved
 	return ok && n >= 0
 }

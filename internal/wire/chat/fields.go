@@ -9,7 +9,7 @@ import (
 
 type field = validate.Field[decoder]
 
-// maxPromptTokens bounds max_tokens of legacy completions, which is multiplied by the number of prompts and completions.
+// maxPromptTokens limits max_tokens of legacy completions, which is multiplied by the number of prompts and completions.
 const maxPromptTokens = 1 << 31
 
 func requestOf(d *decoder) *llm.Request { return d.req }
@@ -35,7 +35,7 @@ var (
 		validate.Label("safety_identifier", func(d *decoder, s string) { d.safetyIdentifier = s }),
 	})
 
-	// generationFields are those that chat and legacy completions share.
+	// generationFields are the fields that chat and legacy completions share.
 	generationFields = slices.Concat(commonFields, sampled("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"), []field{
 		validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
 		validate.Nested("stream_options", streamOptions, requestOf),
@@ -85,7 +85,7 @@ var (
 			d.bestOf = n
 			d.need(n > 1, llm.ManyChoices)
 		}),
-		// A client that scores a prompt asks for no output. The hold counts one token then.
+		// A client that scores a prompt requests no output. The hold counts one token.
 		validate.Int("max_tokens", 0, maxPromptTokens, func(d *decoder, n int64) { d.maxTokens = max(n, 1) }),
 		// In legacy completions logprobs is the number of alternatives per token.
 		{Name: "logprobs", Read: func(r *validate.Reader, name string, d *decoder) {
@@ -117,7 +117,7 @@ func sampled(names ...string) []field {
 	return fields
 }
 
-// hostedTool reads a setting of a tool that the provider runs. Its text is counted by the caller.
+// hostedTool decodes a setting of a tool that the provider runs. The caller counts its text.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
 }

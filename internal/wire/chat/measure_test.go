@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestPicturesTellTheirSizes(t *testing.T) {
+func TestImageSizesAreDetected(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 640, 480))); err != nil {
@@ -32,12 +32,12 @@ func TestPicturesTellTheirSizes(t *testing.T) {
 	}
 	want := []llm.Image{{Width: 640, Height: 480, Detail: "low"}, {Width: 640, Height: 480, Detail: "high"}, {Detail: "high"}}
 	if diff := cmp.Diff(want, req.ImageSizes); diff != "" || req.Images != 4 || req.ImageURLs != 2 {
-		t.Errorf("%d pictures, %d by address\n%s", req.Images, req.ImageURLs, diff)
+		t.Errorf("%d images, %d by URL\n%s", req.Images, req.ImageURLs, diff)
 	}
 }
 
-// What is measured is what was said: not the names of members, nor pictures in strange places.
-func TestMeasureCountsWhatIsSaid(t *testing.T) {
+// Only prompt text is measured: not member names, nor images in unknown members.
+func TestMeasureCountsPromptText(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"m","messages":[{"role":"system","content":"Be \"brief\"."},{"role":"user","content":[{"type":"text","text":"two\nwords"}]},` +
 		`{"role":"tool","tool_call_id":"c1","content":[{"type":"new","x":"data:image/png;base64,AAAA"}]}]}`

@@ -2,12 +2,12 @@ package chat
 
 import "fairlead/internal/llm"
 
-// DefaultModeration is the model of a moderations request that names none, as at OpenAI.
+// DefaultModeration is the model of a moderations request without one, as in OpenAI's API.
 const DefaultModeration = "omni-moderation-latest"
 
 const wantModerationInput = "a text, a list of texts, or a list of parts"
 
-// moderationInput reads a text, a list of texts, or a list of parts, which are judged together.
+// moderationInput decodes a text, a list of texts, or a list of parts, which form one input.
 func (d *decoder) moderationInput() {
 	switch d.Kind() {
 	case 'n':
@@ -25,7 +25,7 @@ func (d *decoder) moderationInput() {
 }
 
 func (d *decoder) moderationList() {
-	var kind byte // of the first element: lists do not mix
+	var kind byte // of the first element: all elements must have the same kind
 	count := 0
 	for n := range d.Elements {
 		count++
@@ -55,7 +55,7 @@ func (d *decoder) moderationList() {
 	}
 }
 
-// moderationPart reads a text or a picture.
+// moderationPart decodes a text or an image.
 func (d *decoder) moderationPart() {
 	for key := range d.Members {
 		switch string(key) {

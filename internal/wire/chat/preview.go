@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// preview makes one harmless line of the beginning of a raw JSON string.
+// preview returns the beginning of a raw JSON string on one line, without control characters.
 func preview(raw []byte) string {
 	raw = trimBlank(raw)
 	var room [llm.PreviewBytes + 2*utf8.UTFMax]byte
@@ -17,12 +17,12 @@ func preview(raw []byte) string {
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
-// lookahead is how much of a text is edited beyond what a preview shows, so that something to be edited which begins in
-// the preview is seen whole.
+// lookahead is the number of bytes beyond the preview that are edited, so that a match which begins in the preview is
+// complete.
 const lookahead = 4096
 
-// Preview is how the last user message of a request begins, or the first text of an embeddings request, with the text
-// edited before it is shortened. ok is false when the body is not such a request.
+// Preview returns the beginning of the last user message, or of the first input of an embeddings request. edit is applied
+// before the text is shortened. ok is false when the body is not such a request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Body: body}}
 	if d.decode(op) != nil {
@@ -36,7 +36,7 @@ func Preview(op llm.Op, body []byte, edited func(string) string) (text string, o
 	return show.Cut(show.OneLine(edited(string(whole))), llm.PreviewBytes), true
 }
 
-// trimBlank drops white space, escaped or not, from the front of a raw JSON string.
+// trimBlank removes leading white space, escaped or not, from a raw JSON string.
 func trimBlank(raw []byte) []byte {
 	for len(raw) > 0 {
 		switch {

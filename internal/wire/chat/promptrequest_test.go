@@ -22,13 +22,13 @@ func TestDecodePrompts(t *testing.T) {
 		"texts":          {`{"model":"p","prompt":["a","bc"]}`, llm.Request{Model: "p", Inputs: 2, Longest: 2.0 / 3, Choices: 2, ASCIIBytes: 3, Preview: "a"}},
 		"token ids":      {`{"model":"p","prompt":[1,2,300]}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, TokenIDs: 3}},
 		"token id lists": {`{"model":"p","prompt":[[1,2],[3]]}`, llm.Request{Model: "p", Inputs: 2, Longest: 2.0 / 3, Choices: 2, TokenIDs: 3}},
-		"a suffix is read too": {
+		"a suffix is part of the prompt": {
 			`{"model":"p","prompt":"ab","suffix":"cde"}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 5, Preview: "ab"},
 		},
-		"every prompt is answered n times": {
+		"n completions per prompt": {
 			`{"model":"p","prompt":["a","b"],"n":3}`, llm.Request{Model: "p", Inputs: 2, Longest: 0.5, Choices: 6, ASCIIBytes: 2, Preview: "a", Needs: llm.ManyChoices},
 		},
-		"answers that are not shown count": {
+		"best_of counts completions that are not returned": {
 			`{"best_of":5,"model":"p","n":2,"prompt":"a"}`, llm.Request{Model: "p", Inputs: 1, Choices: 5, ASCIIBytes: 1, Preview: "a", Needs: llm.ManyChoices},
 		},
 		"a stream": {
@@ -39,18 +39,18 @@ func TestDecodePrompts(t *testing.T) {
 			`{"model":"p","prompt":"a","max_tokens":0,"echo":true,"logprobs":1}`,
 			llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a", MaxOutput: 1, Needs: llm.Logprobs, Sampling: []string{"logprobs"}},
 		},
-		"sampling, metadata and wishes": {
+		"sampling, metadata and preferences": {
 			`{"model":"auto","prompt":"a","temperature":0,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"logit_bias":{},"metadata":{"a":"b"},"models":["x"]}`,
 			llm.Request{
 				Model: "auto", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a", Metadata: map[string]string{"a": "b"}, Controls: llm.Controls{Models: []string{"x"}},
 				Sampling: []string{"temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"},
 			},
 		},
-		"everything that is null is absent": {
+		"null fields are absent": {
 			`{"model":"p","prompt":"a","suffix":null,"n":null,"best_of":null,"max_tokens":null,"logprobs":null,"stream":null,"stream_options":null,"temperature":null}`,
 			llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a"},
 		},
-		"chat fields mean nothing here": {
+		"chat fields are ignored": {
 			`{"model":"p","prompt":"a","tools":1,"messages":5,"response_format":2}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a"},
 		},
 	}
@@ -66,7 +66,7 @@ func TestDecodePrompts(t *testing.T) {
 	}
 }
 
-func TestDecodePromptsRefuses(t *testing.T) {
+func TestDecodePromptsRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	for members, param := range map[string]string{
 		`"n":1`: "prompt", `"prompt":null`: "prompt", `"prompt":[]`: "prompt", `"prompt":[[]]`: "prompt", `"prompt":{}`: "prompt",
@@ -96,13 +96,13 @@ func TestDecodeModerations(t *testing.T) {
 		body string
 		want llm.Request
 	}{
-		"a text":      {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo"}},
-		"texts":       {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
-		"no model":    {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
-		"a null":      {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
-		"auto":        {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
-		"other words": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"}},
-		"parts are judged together": {
+		"a text":          {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo"}},
+		"texts":           {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
+		"no model":        {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"a null":          {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"auto":            {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"unknown members": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"}},
+		"parts form one input": {
 			`{"model":"m","input":[{"type":"text","text":"ab"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`,
 			llm.Request{Model: "m", ASCIIBytes: 2, Preview: "ab", Images: 2, ImageURLs: 1, ImageBytes: 26, Needs: llm.Vision},

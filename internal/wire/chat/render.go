@@ -8,18 +8,18 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Edit says what must change in a request before a provider of the same format gets it.
+// Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
-	Model        string            // the name that the provider knows; empty keeps the caller's
-	IncludeUsage bool              // ask a stream for its usage, whatever the caller said
-	Drop         []string          // top-level members to leave out
-	Rename       map[string]string // top-level members to call by another name
-	Set          []Member          // top-level members to replace, or to append
+	Model        string            // provider's model name; empty keeps the client's
+	IncludeUsage bool              // request usage in a stream, whatever the client set
+	Drop         []string          // top-level members to remove
+	Rename       map[string]string // top-level members to rename
+	Set          []Member          // top-level members to replace or append
 
-	// Prefix marks the last message, which is the assistant's, as the beginning of the response. Some vendors require it.
+	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require it.
 	Prefix bool
 
-	// CallID gives the id that the provider takes for the id of a tool call; nil keeps them all.
+	// CallID converts the id of a tool call; nil keeps all ids.
 	CallID func(id string) string
 }
 
@@ -34,9 +34,9 @@ var wantUsage = []byte(`{"include_usage":true}`)
 // manyFields is the number of dropped fields above which a map is faster than a list.
 const manyFields = 24
 
-// Render returns the bytes for a provider of the same format: the caller's body with the edits made and our own
-// Members (models, provider, session_id) left out, and the seals that our answers put into messages. Everything else stays
-// as it was, byte for byte and in order.
+// Render returns the body for a provider of the same format: the client's body with the edits, without the gateway's own
+// members (models, provider, session_id) and without the signatures that earlier responses added to messages. Everything
+// else is kept byte for byte and in order.
 func Render(req *llm.Request, e Edit) []byte {
 	fields, body := req.Fields, req.Body
 	if len(fields) == 0 {
@@ -68,8 +68,8 @@ type renderer struct {
 	req     *llm.Request
 	edit    Edit
 	out     []byte
-	written int             // Members so far
-	drop    map[string]bool // Edit.Drop where it is long, else nil
+	written int             // members written
+	drop    map[string]bool // Edit.Drop as a map if it is long, otherwise nil
 }
 
 func (r *renderer) size() int {
@@ -78,7 +78,7 @@ func (r *renderer) size() int {
 		n += 6*len(m.Name) + len(m.Value) + len(`,"":`)
 		for _, f := range r.req.Fields {
 			if f.Name == m.Name {
-				n -= f.End - f.Value // a part of a large request must not reserve as much as the whole
+				n -= f.End - f.Value // a part of a large request must not allocate the size of the whole
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (r *renderer) size() int {
 	return n
 }
 
-// dropped reports members that do not travel: ours, those named, and one that would be renamed onto another.
+// dropped reports whether a member is removed: the gateway's own, a dropped one, or one that a renamed member replaces.
 func (r *renderer) dropped(name string) bool {
 	switch name {
 	case "models", "provider", "session_id":
@@ -128,7 +128,7 @@ func (r *renderer) set(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// field writes one member under its final name and with its final value.
+// field writes one member with its final name and value.
 func (r *renderer) field(f llm.Field) {
 	body, name := r.req.Body, f.Name
 	r.written++
@@ -155,7 +155,7 @@ func (r *renderer) field(f llm.Field) {
 	}
 }
 
-// messages writes the conversation without our seals, and with the ids that the provider takes.
+// messages writes the conversation without the gateway's signatures, and with converted call ids.
 func (r *renderer) messages(value []byte) {
 	if r.req.HasSignatures {
 		value = withoutSignatures(value)
@@ -170,7 +170,7 @@ func (r *renderer) messages(value []byte) {
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
 }
 
-// withPrefix returns the list of messages with a mark in its last one.
+// withPrefix returns the list of messages with a mark in the last one.
 func withPrefix(messages []byte) []byte {
 	end := bytes.LastIndexByte(messages, '}')
 	if end < 0 {
@@ -179,9 +179,9 @@ func withPrefix(messages []byte) []byte {
 	return slices.Concat(bytes.TrimRight(messages[:end], " \t\r\n"), []byte(`,"prefix":true`), messages[end:])
 }
 
-// appended writes the members that the caller's body does not have.
+// appended writes the members that are missing in the client's body.
 func (r *renderer) appended() {
-	if r.edit.Model != "" && !r.has("model") { // moderations may go without
+	if r.edit.Model != "" && !r.has("model") { // optional for moderations
 		r.member("model", rawjson.AppendString(nil, r.edit.Model))
 	}
 	for _, m := range r.edit.Set {
@@ -196,7 +196,7 @@ func (r *renderer) appended() {
 	}
 }
 
-// present reports whether a field of this final name was written.
+// present reports whether a field with this final name was written.
 func (r *renderer) present(name string) bool {
 	for _, f := range r.req.Fields {
 		if r.dropped(f.Name) {

@@ -22,40 +22,40 @@ func TestRender(t *testing.T) {
 		edit Edit
 		want string
 	}{
-		"nothing asked, nothing changed": {
+		"no edit, no change": {
 			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
 			Edit{},
 			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
 		},
-		"model":             {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\n",` + messages + `}`},
-		"an escaped key":    {`{"mod\u0065l":"a",` + messages + `}`, Edit{Model: "b"}, `{"mod\u0065l":"b",` + messages + `}`},
-		"ours leave, first": {`{"models":["x"],"provider":{}, "model":"a",` + messages + `}`, Edit{}, `{"model":"a",` + messages + `}`},
-		"ours leave, last":  {`{"model":"a",` + messages + `, "session_id":"s" , "models":[] }`, Edit{}, `{"model":"a",` + messages + ` }`},
-		"ours leave, middle": {
+		"model":                      {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\n",` + messages + `}`},
+		"an escaped key":             {`{"mod\u0065l":"a",` + messages + `}`, Edit{Model: "b"}, `{"mod\u0065l":"b",` + messages + `}`},
+		"own members removed, first": {`{"models":["x"],"provider":{}, "model":"a",` + messages + `}`, Edit{}, `{"model":"a",` + messages + `}`},
+		"own members removed, last":  {`{"model":"a",` + messages + `, "session_id":"s" , "models":[] }`, Edit{}, `{"model":"a",` + messages + ` }`},
+		"own members removed, middle": {
 			"{\"model\":\"a\",\n \"provider\":{\"only\":[\"x\"]},\n " + messages + "}",
 			Edit{},
 			"{\"model\":\"a\",\n " + messages + "}",
 		},
-		"drop":                         {`{"model":"a","temperature":1,` + messages + `,"top_p":1}`, Edit{Drop: []string{"temperature", "top_p", "none"}}, `{"model":"a",` + messages + `}`},
-		"rename":                       {`{"model":"a","max_tokens": 5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
-		"rename onto one that is here": {`{"max_tokens":5,"model":"a","max_completion_tokens":5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
+		"drop":                           {`{"model":"a","temperature":1,` + messages + `,"top_p":1}`, Edit{Drop: []string{"temperature", "top_p", "none"}}, `{"model":"a",` + messages + `}`},
+		"rename":                         {`{"model":"a","max_tokens": 5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
+		"rename onto an existing member": {`{"max_tokens":5,"model":"a","max_completion_tokens":5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
 		"set replaces and appends": {
 			`{"model":"a","seed":1,` + messages + `}`,
 			Edit{Set: []Member{{"seed", []byte("2")}, {"x\"", []byte(`{"y":1}`)}}},
 			`{"model":"a","seed":2,` + messages + `,"x\"":{"y":1}}`,
 		},
-		"set a renamed one": {
+		"set a renamed member": {
 			`{"model":"a","max_tokens":5,` + messages + `}`,
 			Edit{Rename: map[string]string{"max_tokens": "m"}, Set: []Member{{"m", []byte("6")}}},
 			`{"model":"a","m":6,` + messages + `}`,
 		},
-		"usage, no stream":             {`{"model":"a",` + messages + `}`, Edit{IncludeUsage: true}, `{"model":"a",` + messages + `}`},
-		"usage, no options":            {`{"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"model":"a",` + messages + `,"stream":true,"stream_options":{"include_usage":true}}`},
-		"usage, null options":          {`{"stream_options":null,"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true},"model":"a",` + messages + `,"stream":true}`},
-		"usage, empty options":         {`{"stream_options":{ },"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true},"model":"a",` + messages + `,"stream":true}`},
-		"usage, refused by the caller": {`{"stream_options":{"x": 1, "include_usage" : false },"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"x": 1, "include_usage" : true },"model":"a",` + messages + `,"stream":true}`},
-		"usage, other options":         {`{"stream_options":{ "x": 1},"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true, "x": 1},"model":"a",` + messages + `,"stream":true}`},
-		"usage, options dropped":       {`{"stream_options":{},"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true, Drop: []string{"stream_options"}}, `{"model":"a",` + messages + `,"stream":true}`},
+		"usage, no stream":              {`{"model":"a",` + messages + `}`, Edit{IncludeUsage: true}, `{"model":"a",` + messages + `}`},
+		"usage, no options":             {`{"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"model":"a",` + messages + `,"stream":true,"stream_options":{"include_usage":true}}`},
+		"usage, null options":           {`{"stream_options":null,"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true},"model":"a",` + messages + `,"stream":true}`},
+		"usage, empty options":          {`{"stream_options":{ },"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true},"model":"a",` + messages + `,"stream":true}`},
+		"usage, disabled by the client": {`{"stream_options":{"x": 1, "include_usage" : false },"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"x": 1, "include_usage" : true },"model":"a",` + messages + `,"stream":true}`},
+		"usage, other options":          {`{"stream_options":{ "x": 1},"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true}, `{"stream_options":{"include_usage":true, "x": 1},"model":"a",` + messages + `,"stream":true}`},
+		"usage, options dropped":        {`{"stream_options":{},"model":"a",` + messages + `,"stream":true}`, Edit{IncludeUsage: true, Drop: []string{"stream_options"}}, `{"model":"a",` + messages + `,"stream":true}`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,11 +83,10 @@ func TestRenderAllocatesOnce(t *testing.T) {
 	}
 }
 
-// Raw is a member as the slow reference sees it: the name, and the value with its numbers as written and white space
-// intBetween tokens taken out.
+// member is a member as encoding/json reads it: the name, and the value with numbers as written and white space removed.
 type member struct{ Name, Value string }
 
-// reference reads the top-level members through encoding/json's own tokens.
+// reference reads the top-level members with encoding/json.
 func referenceMembers(t *rapid.T, body []byte) []member {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -113,7 +112,7 @@ func referenceMembers(t *rapid.T, body []byte) []member {
 	return members
 }
 
-// drawBody makes a request with unknown members of all shapes around the known ones, with odd spacing.
+// drawBody generates a request with unknown members of all shapes and unusual spacing.
 func drawBody(t *rapid.T) string {
 	space := rapid.SampledFrom([]string{"", " ", "\n\t", "  "})
 	values := rapid.SampledFrom([]string{
@@ -139,7 +138,7 @@ func drawBody(t *rapid.T) string {
 	return body
 }
 
-func TestRenderChangesOnlyWhatWasAsked(t *testing.T) {
+func TestRenderChangesOnlyEditedMembers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		body := drawBody(t)
@@ -166,7 +165,7 @@ func TestRenderChangesOnlyWhatWasAsked(t *testing.T) {
 	})
 }
 
-// applySlowly makes the edit on the list of members.
+// applySlowly applies the edit to the list of members.
 func applySlowly(t *rapid.T, members []member, stream bool, e Edit) []member {
 	find := func(name string) int {
 		return slices.IndexFunc(members, func(m member) bool { return m.Name == name })

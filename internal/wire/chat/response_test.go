@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// sequence hands out pieces and then the error, if there is one.
+// sequence yields deltas and then the error, if not nil.
 func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
@@ -31,7 +31,7 @@ func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// chatRequest is a request that wants a stream or a whole answer.
+// chatRequest is a request for a stream or a whole response.
 func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 	t.Helper()
 	body := `{"model":"m","messages":[{"role":"user","content":"x"}]` + more
@@ -47,7 +47,7 @@ func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answered collects the events of an answer with their data copied.
+// answered collects the events of a response with copied data.
 func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	for ev, e := range events {
 		if e != nil {
@@ -59,12 +59,12 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	return all, nil
 }
 
-// answers are told in our own words, and as the chat format tells them. HEAD stands for what all chunks have in common.
+// answers are responses as deltas and in the chat format. HEAD stands for the members that all chunks share.
 var answers = map[string]struct {
-	more   string // Members of the request
+	more   string // members of the request
 	pieces []llm.Delta
 	chunks []string
-	whole  string // the choices and what follows them
+	whole  string // choices and the members after them
 }{
 	"text": {
 		pieces: []llm.Delta{
@@ -86,7 +86,7 @@ var answers = map[string]struct {
 		},
 		whole: `[{"index":0,"message":{"role":"assistant","content":"h\u00e9<&>\n\u2028y","refusal":null},"logprobs":null,"finish_reason":"length"}]`,
 	},
-	"two calls at once": {
+	"parallel calls": {
 		pieces: []llm.Delta{
 			{Kind: llm.BeginDelta, ID: "msg_1"},
 			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
@@ -105,7 +105,7 @@ var answers = map[string]struct {
 		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}},` +
 			`{"id":"b","type":"custom","custom":{"name":"g","input":"ij"}}]},"logprobs":null,"finish_reason":"tool_calls"}]`,
 	},
-	"thinking with seals": {
+	"thinking with signatures": {
 		pieces: []llm.Delta{
 			{Kind: llm.BeginDelta, ID: "msg_1"},
 			{Kind: llm.ThinkingDelta, Text: "h"},
@@ -147,7 +147,7 @@ var answers = map[string]struct {
 		},
 		whole: `[{"index":0,"message":{"role":"assistant","content":"a","refusal":null},"logprobs":null,"finish_reason":"stop"},{"index":1,"message":{"role":"assistant","content":"b","refusal":null},"logprobs":null,"finish_reason":"stop"}]`,
 	},
-	"a caller who knows functions only": {
+	"a client that knows only functions": {
 		more: `,"functions":[{"name":"f"}]`,
 		pieces: []llm.Delta{
 			{Kind: llm.BeginDelta, ID: "msg_1"},
@@ -175,7 +175,7 @@ func decoded(t *testing.T, data []byte) any {
 	return v
 }
 
-func TestAnswerInChunks(t *testing.T) {
+func TestEncodeResponseAsChunks(t *testing.T) {
 	t.Parallel()
 	const head = `{"id":"chatcmpl-msg_1","object":"chat.completion.chunk","created":1700000000,"model":"told","choices":[`
 	const usage = `{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
@@ -204,7 +204,7 @@ func TestAnswerInChunks(t *testing.T) {
 	}
 }
 
-func TestAnswerInOnePiece(t *testing.T) {
+func TestEncodeResponseAsOneEvent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestAnswerInOnePiece(t *testing.T) {
 	}
 }
 
-func TestAnswerDescribesItsEvents(t *testing.T) {
+func TestEncodeResponseDescribesEvents(t *testing.T) {
 	t.Parallel()
 	events, err := answered(dated.EncodeResponse(chatRequest(t, true, ""), "told", sequence(answers["text"].pieces, nil)))
 	if err != nil {
@@ -257,7 +257,7 @@ func TestAnswerDescribesItsEvents(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNotComplete(t *testing.T) {
+func TestIncompleteResponseIsAnError(t *testing.T) {
 	t.Parallel()
 	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
 	begin, said, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
@@ -268,14 +268,14 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 		usage  bool
 	}{
 		"nothing":                     {nil, nil, llm.StreamInterrupted, false},
-		"only a beginning":            {[]llm.Delta{begin, usage}, nil, llm.StreamInterrupted, true},
+		"only a begin delta":          {[]llm.Delta{begin, usage}, nil, llm.StreamInterrupted, true},
 		"no finish":                   {[]llm.Delta{begin, said, usage}, nil, llm.StreamInterrupted, true},
 		"one choice did not finish":   {[]llm.Delta{said, {Kind: llm.TextDelta, Choice: 1, Text: "b"}, {Kind: llm.FinishDelta, Finish: "stop"}}, nil, llm.StreamInterrupted, false},
 		"an error":                    {[]llm.Delta{begin, said, usage}, broken, llm.UpstreamOverloaded, true},
-		"arguments of no call":        {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed, false},
-		"a call without itself":       {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed, false},
-		"a choice beyond all reason":  {[]llm.Delta{{Kind: llm.TextDelta, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
-		"a choice before all choices": {[]llm.Delta{{Kind: llm.TextDelta, Choice: -1, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"arguments without a call":    {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a call delta without a call": {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed, false},
+		"a choice above the maximum":  {[]llm.Delta{{Kind: llm.TextDelta, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a negative choice":           {[]llm.Delta{{Kind: llm.TextDelta, Choice: -1, Text: "x"}}, nil, llm.UpstreamMalformed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,24 +286,24 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 					t.Errorf("stream %v: %v", stream, err)
 				}
 				if !stream && len(events) > 0 {
-					t.Errorf("a whole answer that is none: %s", events[0].Data)
+					t.Errorf("an incomplete response became a whole one: %s", events[0].Data)
 				}
 				if told := len(events) > 0 && events[len(events)-1].Bare; stream && told != tc.usage {
-					t.Errorf("usage told: %v", told)
+					t.Errorf("usage reported: %v", told)
 				}
 			}
 		})
 	}
 }
 
-func TestAnswerStopsWhenNobodyListens(t *testing.T) {
+func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	for range dated.EncodeResponse(chatRequest(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
 		break
 	}
 }
 
-func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
+func TestIDsAreGenerated(t *testing.T) {
 	t.Parallel()
 	id := func(f Format, given string) (string, string) {
 		events, err := answered(f.EncodeResponse(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
@@ -335,8 +335,7 @@ func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
 	}
 }
 
-// plainPieces are the pieces of an answer without what the way through the format cannot keep: where one text ends and the
-// next begins, and where a call's arguments do.
+// plainPieces removes what the format cannot preserve: boundaries between texts and between argument deltas.
 func plainPieces(pieces []llm.Delta) []llm.Delta {
 	var plain []llm.Delta
 	for _, p := range pieces {
@@ -352,7 +351,7 @@ func plainPieces(pieces []llm.Delta) []llm.Delta {
 	return plain
 }
 
-func TestPiecesOfOurOwnAnswers(t *testing.T) {
+func TestDeltasOfEncodedResponses(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]llm.Delta{
 		"text": {
@@ -361,7 +360,7 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 			{Kind: llm.FinishDelta, Finish: "length"},
 			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
 		},
-		"two calls at once": {
+		"parallel calls": {
 			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
 			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
 			{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
@@ -369,7 +368,7 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 			{Kind: llm.ArgumentsDelta, Text: "{}"},
 			{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		},
-		"thinking with seals": {
+		"thinking with signatures": {
 			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
 			{Kind: llm.ThinkingDelta, Text: "hm"},
 			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
@@ -384,7 +383,7 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 			{Kind: llm.FinishDelta, Choice: 1, Finish: "stop"},
 			{Kind: llm.FinishDelta, Finish: "stop"},
 		},
-		"a caller who knows functions only": {
+		"a client that knows only functions": {
 			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
 			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_0", Name: "f"}},
 			{Kind: llm.ArgumentsDelta, Text: `{"a":1}`},
@@ -409,8 +408,8 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 	}
 }
 
-// A whole answer and its chunks say the same: what a stored stream is assembled to is the whole answer.
-func TestWholeAnswersAreAssembledChunks(t *testing.T) {
+// A whole response equals its assembled chunks.
+func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -447,13 +446,13 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 	}
 }
 
-func TestPiecesOfOtherProviders(t *testing.T) {
+func TestDeltasOfOtherProviders(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		events []string
 		want   []llm.Delta
 	}{
-		"calls without index, with objects as arguments": {
+		"calls without index and with object arguments": {
 			[]string{`{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x":1}}},{"id":"b","function":{"name":"g"}}]}}]}`},
 			[]llm.Delta{
 				{Kind: llm.BeginDelta},
@@ -461,7 +460,7 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 				{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g"}},
 			},
 		},
-		"another call under the same index": {
+		"another call with the same index": {
 			[]string{
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}`,
@@ -474,11 +473,11 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 				{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "{}"}},
 			},
 		},
-		"reasoning under another name, or as an object": {
+		"reasoning in another member or as an object": {
 			[]string{`{"choices":[{"delta":{"reasoning":"h"}}]}`, `{"choices":[{"delta":{"reasoning":{"x":1},"content":"t"}}]}`},
 			[]llm.Delta{{Kind: llm.BeginDelta}, {Kind: llm.ThinkingDelta, Text: "h"}, {Kind: llm.TextDelta, Text: "t"}},
 		},
-		"a whole answer without a finish": {
+		"a whole response without a finish": {
 			[]string{`{"id":"x","choices":[{"message":{"content":"t"}}]}`},
 			[]llm.Delta{{Kind: llm.BeginDelta, ID: "x"}, {Kind: llm.TextDelta, Text: "t"}, {Kind: llm.FinishDelta, Finish: "stop"}},
 		},
@@ -506,7 +505,7 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 	}
 }
 
-func TestPiecesPassErrorsOn(t *testing.T) {
+func TestDeltasReturnErrors(t *testing.T) {
 	t.Parallel()
 	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
 	for _, tc := range []struct {
@@ -524,7 +523,7 @@ func TestPiecesPassErrorsOn(t *testing.T) {
 	}
 }
 
-func FuzzPieces(f *testing.F) {
+func FuzzDeltas(f *testing.F) {
 	for _, tc := range answers {
 		for _, chunk := range tc.chunks {
 			f.Add([]byte(`{"choices":[` + chunk + `]}`))

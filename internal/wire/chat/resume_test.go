@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// sentLines is how the gateway keeps what has gone out.
+// sentLines formats sent events as the gateway stores them.
 func sentLines(events []llm.Event) []byte {
 	var lines [][]byte
 	for _, ev := range events {
@@ -19,12 +19,12 @@ func sentLines(events []llm.Event) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 	t.Parallel()
 	req := chatRequest(t, true, "")
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
 		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
 		said := ""
 		for i, text := range texts {
@@ -46,7 +46,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 		rest, ok := Format{}.Resume(req, sentLines(before))
 
 		if !ok || rest.Text != said {
-			t.Fatalf("%q was read back as %q (%t)", said, rest.Text, ok)
+			t.Fatalf("%q was decoded as %q (%t)", said, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
 		got, err := answered(rest.Encode(sequence(after, nil)))
@@ -59,7 +59,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	})
 }
 
-func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()
 	const head = `{"id":"a","created":7,"model":"m","choices":[`
 	said := head + `{"index":0,"delta":{"content":"x"}}]}`
@@ -67,7 +67,7 @@ func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
 		more string
 		sent string
 	}{
-		"nothing yet":       {"", head + `{"index":0,"delta":{"role":"assistant","content":""}}]}`},
+		"no content":        {"", head + `{"index":0,"delta":{"role":"assistant","content":""}}]}`},
 		"reasoning":         {"", head + `{"index":0,"delta":{"reasoning_content":"hm"}}]}` + "\n" + said},
 		"a refusal":         {"", said + "\n" + head + `{"index":0,"delta":{"refusal":"no"}}]}`},
 		"a tool call":       {"", said + "\n" + head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`},
@@ -79,19 +79,19 @@ func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(chatRequest(t, true, c.more), []byte(c.sent)); ok {
-				t.Errorf("goes on after %q", rest.Text)
+				t.Errorf("resumed after %q", rest.Text)
 			}
 		})
 	}
 }
 
-func TestWhatFollowsKeepsTheProvidersOwnHead(t *testing.T) {
+func TestResumeKeepsTheProvidersIDAndModel(t *testing.T) {
 	t.Parallel()
 	sent := `{"id":"odd id","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"x"}}]}`
 
 	rest, ok := dated.Resume(chatRequest(t, true, ""), []byte(sent))
 	if !ok {
-		t.Fatal("does not go on")
+		t.Fatal("not resumed")
 	}
 	got, err := answered(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
 
@@ -101,14 +101,14 @@ func TestWhatFollowsKeepsTheProvidersOwnHead(t *testing.T) {
 	}
 }
 
-func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		more, want string
 		most       int64
 	}{
-		"no bound": {"", `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`, 5},
-		"a bound": {
+		"no limit": {"", `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`, 5},
+		"a limit": {
 			`,"max_tokens":9,"max_completion_tokens":null`,
 			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`, 5,
 		},
@@ -123,16 +123,16 @@ func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, string(got.Body)); diff != "" || string(req.Body) != before {
-				t.Errorf("%s; the request itself is %s", diff, req.Body)
+				t.Errorf("%s; the original is %s", diff, req.Body)
 			}
 			if got.Answers != 1 || got.Messages != 2 {
-				t.Errorf("described as %d messages, %d answers", got.Messages, got.Answers)
+				t.Errorf("described as %d messages, %d turns", got.Messages, got.Answers)
 			}
 		})
 	}
 }
 
-func TestAPrefixIsMarkedForVendorsThatAsk(t *testing.T) {
+func TestPrefixIsMarkedForVendorsThatRequireIt(t *testing.T) {
 	t.Parallel()
 	req, err := Format{}.Prefill(t.Context(), chatRequest(t, false, ""), "so", 0)
 	if err != nil {
@@ -150,7 +150,7 @@ func FuzzResume(f *testing.F) {
 	req := &llm.Request{Op: llm.Chat, Stream: true}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
-			t.Error("goes on after nothing")
+			t.Error("resumed without content")
 		}
 	})
 }

@@ -2,14 +2,14 @@ package chat
 
 import "fairlead/internal/rawjson"
 
-// The members in which our answers carry seals of providers that speak other formats.
+// Members that carry signatures of providers with other formats in our responses.
 const (
 	blocksMember = "thinking_blocks"
 	extraMember  = "extra_content"
 )
 
-// withoutSignatures returns the value of messages without the seals that our own answers added to it, because many providers
-// refuse members they do not know.
+// withoutSignatures returns the value of messages without the signatures that the gateway added, because many providers
+// reject unknown members.
 func withoutSignatures(messages []byte) []byte {
 	return eachElement(messages, func(message []byte) []byte {
 		return eachMember(message, func(key string, value []byte) []byte {
@@ -31,7 +31,7 @@ func withoutSignatures(messages []byte) []byte {
 	})
 }
 
-// unsigned keeps blocks of thinking that do not name who sealed them: those are not ours.
+// unsigned keeps thinking blocks that do not name a provider, because the gateway did not add them.
 func unsigned(block []byte) []byte {
 	if hasMember(block, "provider") {
 		return nil
@@ -50,8 +50,8 @@ func hasMember(object []byte, name string) (found bool) {
 	return found
 }
 
-// eachElement rewrites a list. The result of edit replaces each element; nil removes it. A list that becomes empty is nil.
-// Any other value is returned unchanged.
+// eachElement edits a list. The result of edit replaces each element; nil removes it. A list that becomes empty is nil. Any
+// other value is returned unchanged.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {
@@ -70,7 +70,7 @@ func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	return append(out, ']')
 }
 
-// eachMember does so for the members of an object.
+// eachMember edits the members of an object in the same way.
 func eachMember(object []byte, edit func(key string, value []byte) []byte) []byte {
 	s := rawjson.Scanner{Data: object}
 	if s.Kind() != '{' {

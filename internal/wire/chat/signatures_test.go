@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestSealsStayWithUs(t *testing.T) {
+func TestSignaturesAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		messages, want string
@@ -22,11 +22,11 @@ func TestSealsStayWithUs(t *testing.T) {
 			`[{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"a","signature":"s","provider":"p"}],"content":null,"tool_calls":[{"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"p"}},"id":"c","function":{"name":"f","arguments":"{ \"a\": 1.0 }"}}]}]`,
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{ \"a\": 1.0 }"}}]}]`, true,
 		},
-		"of others": {
+		"signatures of other tools": {
 			`[{"role":"assistant","thinking_blocks":[{"thinking":"a","signature":"s"}],"tool_calls":[{"id":"c","extra_content":{"google":{"thought_signature":"s"}}}]}]`,
 			`[{"role":"assistant","thinking_blocks":[{"thinking":"a","signature":"s"}],"tool_calls":[{"id":"c","extra_content":{"google":{"thought_signature":"s"}}}]}]`, true,
 		},
-		"of odd kinds": {
+		"signatures of unexpected types": {
 			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`,
 			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`, true,
 		},
@@ -38,7 +38,7 @@ func TestSealsStayWithUs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if req.HasSignatures != tc.sealed {
-				t.Errorf("sealed: %v", req.HasSignatures)
+				t.Errorf("signed: %v", req.HasSignatures)
 			}
 			if diff := cmp.Diff(`{"model":"m","messages":`+tc.want+`}`, string(Render(req, Edit{}))); diff != "" {
 				t.Error(diff)

@@ -18,7 +18,7 @@ func (f Format) Split(ctx context.Context, req *llm.Request, size int) ([]*llm.R
 	for i, value := range inputs {
 		part, err := f.DecodeRequest(ctx, llm.Embed, Render(req, Edit{Set: []Member{{Name: "input", Value: value}}}))
 		if err != nil {
-			return nil, fmt.Errorf("split the inputs, part %d: %w", i, err)
+			return nil, fmt.Errorf("split inputs, part %d: %w", i, err)
 		}
 		parts[i] = part
 	}

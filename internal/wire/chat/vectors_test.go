@@ -48,11 +48,11 @@ func TestWriteVectors(t *testing.T) {
 		usage   *llm.Usage
 		want    string
 	}{
-		"numbers as they came": {
+		"numbers are copied unchanged": {
 			`{"model":"e","input":["a","b"]}`, &llm.Usage{Input: 3},
 			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.10, 1e-7]},{"object":"embedding","index":1,"embedding":[1,-2.5]}],"model":"told","usage":{"prompt_tokens":3,"total_tokens":3}}`,
 		},
-		"base64, and our own count": {
+		"base64 and an estimated count": {
 			`{"model":"e","input":["a","b"],"encoding_format":"base64"}`, nil,
 			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":"zczMPZW/1jM="},{"object":"embedding","index":1,"embedding":"AACAPwAAIMA="}],"model":"told","usage":{"prompt_tokens":1,"total_tokens":1}}`,
 		},
@@ -73,7 +73,7 @@ func TestWriteVectors(t *testing.T) {
 	}
 }
 
-func TestVectorsThatAreNone(t *testing.T) {
+func TestInvalidVectorsAreRejected(t *testing.T) {
 	t.Parallel()
 	req := embedRequest(t, `{"model":"e","input":"a"}`)
 	for _, list := range []string{``, `[]`, `null`, `"x"`, `[1`, `[1]]`, `[null]`, `["a"]`, `[1e99]`} {

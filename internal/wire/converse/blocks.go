@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/llm"
 )
 
-// blank reports whether a text would be refused as empty.
+// blank reports whether the API would reject the text as empty.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// textBlocks are the blocks of an instruction.
+// textBlocks returns the blocks of a system message.
 func (r *renderer) textBlocks(p llm.Part) []block {
 	if blank(p.Text) {
 		return nil
@@ -19,7 +19,7 @@ func (r *renderer) textBlocks(p llm.Part) []block {
 	return r.marked([]block{{Text: p.Text}}, p.Cache)
 }
 
-// userBlocks writes what the user says: results of tools come first and together, and a document needs a text beside it.
+// userBlocks encodes user content. Tool results come first and together, and a document needs a text block.
 func (r *renderer) userBlocks(parts []llm.Part) []block {
 	var results, rest []block
 	for _, p := range parts {
@@ -36,7 +36,7 @@ func (r *renderer) userBlocks(parts []llm.Part) []block {
 	return append(results, rest...)
 }
 
-// content is what a part of the user's, or of a tool's result, becomes.
+// content encodes one part of a user message or of a tool result.
 func (r *renderer) content(p llm.Part) []block {
 	switch p.Kind {
 	case llm.TextPart, llm.RefusalPart:
@@ -65,7 +65,7 @@ func (r *renderer) result(res *llm.ToolResult) block {
 	return block{ToolResult: out}
 }
 
-// assistantBlocks writes what the model said before: its thinking first, as far as it is taken back.
+// assistantBlocks encodes an earlier message of the model. Thinking comes first, if the model accepts it.
 func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 	var thought, rest []block
 	for _, p := range parts {
@@ -75,7 +75,7 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 		case llm.CallPart:
 			rest = append(rest, r.marked([]block{r.call(p.Call)}, p.Cache)...)
 		case llm.AudioPart:
-			r.without("audio of the assistant's")
+			r.without("audio in an assistant message")
 		case llm.TextPart, llm.RefusalPart, llm.ImagePart, llm.FilePart, llm.ResultPart:
 			rest = append(rest, r.marked(r.content(p), p.Cache)...)
 		}
@@ -83,12 +83,12 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 	return append(thought, rest...)
 }
 
-// thought writes thinking whose seal is good here. Any other would be refused.
+// thought encodes thinking that has a valid signature. The API rejects any other.
 func (r *renderer) thought(t *llm.Thinking) []block {
 	sealed := t.Signature != "" || t.Redacted != ""
 	switch {
 	case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Signers, t.Provider):
-		r.warn("thinking of earlier turns was left out: it bears no seal of %s.", r.d.Title)
+		r.warn("thinking of earlier turns was dropped: it has no signature of %s.", r.d.Title)
 		return nil
 	case t.Redacted != "":
 		return []block{{Reasoning: &reasoning{Redacted: t.Redacted}}}
@@ -96,7 +96,7 @@ func (r *renderer) thought(t *llm.Thinking) []block {
 	return []block{{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}}}
 }
 
-// call writes a tool call of the model's. Its input must be an object.
+// call encodes a tool call of the model. Its input must be an object.
 func (r *renderer) call(c *llm.ToolCall) block {
 	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.theirName(c.Name)}
 	text := strings.TrimSpace(c.Arguments)
@@ -109,12 +109,12 @@ func (r *renderer) call(c *llm.ToolCall) block {
 		use.Input = json.RawMessage(text)
 	default:
 		use.Input, _ = encode(map[string]string{customInput: c.Arguments})
-		r.warn("the arguments of an earlier call of %s were wrapped: they are no JSON object.", plain(c.Name))
+		r.warn("the arguments of an earlier call of %s were wrapped: they are not a JSON object.", plain(c.Name))
 	}
 	return block{ToolUse: use}
 }
 
-// marked puts a cache point behind blocks, where there are any and the model takes one.
+// marked appends a cache point to blocks that are not empty, if the model accepts one.
 func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
 	if len(blocks) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
 	return blocks
 }
 
-// markOf is the part's cache mark. One inside a tool's result counts for the result.
+// markOf returns the part's cache mark. A mark inside a tool result applies to the result.
 func markOf(p llm.Part) *llm.CacheMark {
 	if p.Cache != nil || p.Kind != llm.ResultPart {
 		return p.Cache
@@ -138,7 +138,8 @@ func markOf(p llm.Part) *llm.CacheMark {
 	return nil
 }
 
-// cachePoint makes a cache point; nil where none may stand. Of too many the last are kept: they cover the others.
+// cachePoint returns a cache point, or nil where none is allowed. If there are too many, the last ones are kept: they cover
+// the others.
 func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	if mark == nil {
 		return nil
@@ -149,20 +150,20 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	}
 	if r.skipPoints > 0 {
 		r.skipPoints--
-		r.warn("cache marks were left out: a request may have %d.", maxCachePoints)
+		r.warn("cache marks were dropped: a request can have %d.", maxCachePoints)
 		return nil
 	}
 	p := &cachePoint{Type: "default"}
 	switch {
 	case mark.TTL == "1h" && !r.d.LongCache:
-		r.warn("the cache mark lasts as long as is usual: the model knows no other time.")
+		r.warn("the cache mark has the default lifetime: the model supports no other.")
 	case mark.TTL == "1h":
 		p.TTL = mark.TTL
 	}
 	return p
 }
 
-// countPoints finds out how many cache marks are too many.
+// countPoints counts the cache marks above the limit.
 func (r *renderer) countPoints() {
 	n := 0
 	for _, t := range r.conv.Tools {

@@ -1,68 +1,68 @@
-// Package converse is the wire format of Amazon Bedrock's Converse API, as a provider speaks it: it writes conversations
-// as the API takes them and reads its answers, whole or as a binary stream of events. Clients do not speak it.
+// Package converse is the wire format of Amazon Bedrock's Converse API, for providers. It encodes conversations as requests
+// and decodes responses, whole or as a binary event stream. Clients cannot use it.
 package converse
 
 // Name is the format's short name.
 const Name = "converse"
 
-// Dialect is what one family of models takes unlike the others. The zero value is a model about which nothing is known:
-// it may be offered tools, and is given nothing that only some models know.
+// Dialect describes how a family of models differs from the others. The zero value is an unknown model: it may be offered
+// tools, and gets no settings that only some models support.
 type Dialect struct {
-	Title string // how sentences call the model's provider, such as "Amazon Bedrock"
+	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
-	Force    Force    // how a tool call can be demanded
-	Thinking Thinking // how thinking is asked for
-	Efforts  []string // the levels of effort it knows, the least first
-	TopK     string   // the member of additionalModelRequestFields that holds top_k; empty when there is none
-	Cache    Cache    // where cache points may stand
+	Force    Force    // how a tool call can be forced
+	Thinking Thinking // how thinking is requested
+	Efforts  []string // supported effort levels, lowest first
+	TopK     string   // member of additionalModelRequestFields for top_k; empty when unsupported
+	Cache    Cache    // where cache points are allowed
 
 	Schema       bool // outputConfig.textFormat, and strict tools
-	AlwaysThinks bool // cannot be kept from thinking, and so takes no forced tool
-	ShowThinking bool // hides its thinking unless asked to show it
-	KeepThinking bool // takes the thinking of earlier turns back
-	LongCache    bool // a cache point may last an hour
-	NoSystem     bool // takes no instructions apart from messages
-	OneSampler   bool // refuses temperature and top_p together
-	FixedSampler bool // refuses temperature, top_p and top_k
+	AlwaysThinks bool // thinking cannot be disabled, so no tool can be forced
+	ShowThinking bool // omits its thinking unless requested
+	KeepThinking bool // accepts the thinking of earlier turns
+	LongCache    bool // supports a cache lifetime of one hour
+	NoSystem     bool // does not support system messages
+	OneSampler   bool // rejects temperature and top_p together
+	FixedSampler bool // rejects temperature, top_p and top_k
 	Status       bool // toolResult.status
-	TellStop     bool // tells the stop sequence that was met in an additional field
+	TellStop     bool // reports the matched stop sequence in an additional field
 
-	// CallID makes an id of a tool call that the model takes; nil for the format's own rule. The same id must always
-	// become the same.
+	// CallID converts the id of a tool call to one that the model accepts; nil for the format's default rule. It must be
+	// deterministic.
 	CallID func(string) string
 }
 
-// Force is how a tool call can be demanded.
+// Force describes how a tool call can be forced.
 type Force int
 
-// The ways to demand a tool call; each includes those before.
+// Values of Force; each includes the ones before.
 const (
-	ForceNone  Force = iota // not at all
-	ForceAny                // some tool
-	ForceNamed              // one tool
+	ForceNone  Force = iota // unsupported
+	ForceAny                // any tool
+	ForceNamed              // a named tool
 )
 
-// Thinking is how a model is asked to think.
+// Thinking describes how thinking is requested.
 type Thinking int
 
-// The ways to ask for thinking.
+// Values of Thinking.
 const (
-	ThinkUnset    Thinking = iota // there is no setting
-	ThinkBudget                   // thinking: a budget of tokens
+	ThinkUnset    Thinking = iota // unsupported
+	ThinkBudget                   // thinking: a token budget
 	ThinkAdaptive                 // thinking: adaptive, and outputConfig.effort
 	ThinkNova                     // reasoningConfig: an effort
 	ThinkEffort                   // reasoning_effort
 )
 
-// Cache is where cache points may stand.
+// Cache describes where cache points are allowed.
 type Cache int
 
-// The places of cache points; each includes those before.
+// Values of Cache; each includes the ones before.
 const (
 	CacheNowhere Cache = iota
-	CacheText          // behind instructions and messages
-	CacheTools         // behind tools too
+	CacheText          // after system messages and messages
+	CacheTools         // also after tools
 )
 
-// maxCachePoints is how many cache points a request may have.
+// maxCachePoints is the maximum number of cache points in a request.
 const maxCachePoints = 4

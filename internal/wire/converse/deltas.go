@@ -23,20 +23,20 @@ const (
 	DefaultMaxMessage = 16 << 20
 )
 
-// DeltaOptions says how an answer is to be read.
+// DeltaOptions holds the settings for decoding a response.
 type DeltaOptions struct {
-	Plan       Plan   // of the conversation that is answered
-	ID         string // the provider's name for the answer; may be empty
-	Provider   string // whose seals the thinking bears
-	MaxMessage int    // bytes of one message of a stream; 0 means DefaultMaxMessage
-	MaxAnswer  int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
+	Plan       Plan   // of the conversation
+	ID         string // provider's id of the response; may be empty
+	Provider   string // owner of the thinking signatures
+	MaxMessage int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
+	MaxAnswer  int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 
-	// Warn hears of what was left out. It may be nil.
+	// Warn receives warnings about dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Deltas reads a 2xx answer, whole or streamed: what arrives decides how it is read. The last pair may hold an *llm.Error,
-// or an error that wraps the end of the request's context.
+// Deltas decodes a 2xx response, whole or streamed, depending on its first byte. The last pair may hold an *llm.Error, or an
+// error that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxAnswer <= 0 {
@@ -50,7 +50,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		first, err := buffered.Peek(1)
 		switch {
 		case errors.Is(err, io.EOF):
-			a.fail(malformed("The provider sent an empty answer."))
+			a.fail(malformed("The provider sent an empty response."))
 		case err != nil:
 			a.fail(readError(err))
 		case isText(first[0]):
@@ -61,25 +61,25 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// isText tells JSON from a stream. A stream begins with the length of its first message, whose first byte is small.
+// isText distinguishes JSON from a stream. A stream begins with the length of its first message, whose first byte is small.
 func isText(first byte) bool { return first >= '\t' }
 
-// answer is the state of reading one answer.
+// answer is the state of decoding one response.
 type answer struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 	begun bool
-	over  bool // nothing may be yielded any more
+	over  bool // the consumer has stopped
 
-	open     map[int]*part // blocks that have not ended, by their index
-	calls    int           // calls of the caller's tools so far
-	held     bytes.Buffer  // text before it is known whether the answer comes by a tool
-	answered bool          // the answer came by the tool
+	open     map[int]*part // open blocks by index
+	calls    int           // number of calls of the client's tools
+	held     bytes.Buffer  // text that is held until it is known whether a tool carries the response
+	answered bool          // a tool carried the response
 	finished bool
 	lost     bool
 }
 
-// say yields a piece. The first of an answer is its beginning.
+// say yields a delta. The first delta of a response is its beginning.
 func (a *answer) say(p llm.Delta) {
 	if !a.begun {
 		a.begun = true
@@ -90,7 +90,7 @@ func (a *answer) say(p llm.Delta) {
 	}
 }
 
-// fail ends the pieces with an error.
+// fail yields an error and ends the deltas.
 func (a *answer) fail(err error) {
 	if !a.over {
 		a.over = true
@@ -98,12 +98,12 @@ func (a *answer) fail(err error) {
 	}
 }
 
-// finish ends the answer as the reason says.
+// finish yields the finish reason.
 func (a *answer) finish(reason, stopSequence string) {
 	finish, known := finishes[reason]
 	switch {
 	case reason == "malformed_model_output", reason == "malformed_tool_use":
-		a.fail(&llm.Error{Kind: llm.UpstreamServer, Message: "The model wrote something that its provider could not read.", UpstreamCode: reason})
+		a.fail(&llm.Error{Kind: llm.UpstreamServer, Message: "The model wrote output that its provider could not parse.", UpstreamCode: reason})
 		return
 	case !known:
 		finish = "stop"
@@ -112,9 +112,9 @@ func (a *answer) finish(reason, stopSequence string) {
 	case a.calls > 0 && finish == "stop":
 		finish = "tool_calls"
 	case a.calls == 0 && finish == "tool_calls":
-		finish = "stop" // the answer itself came by a tool
+		finish = "stop" // a tool carried the response
 	}
-	for _, i := range slices.Sorted(maps.Keys(a.open)) { // blocks whose end was not told
+	for _, i := range slices.Sorted(maps.Keys(a.open)) { // blocks without a stop event
 		a.stopBlock(i)
 	}
 	a.flush()
@@ -133,15 +133,15 @@ func (a *answer) count(u *usage, tier *serviceTier) {
 	}
 }
 
-// leaveOut tells once that a part of the answer has no place with the caller.
+// leaveOut warns once about a part of the response that the client's format cannot express.
 func (a *answer) leaveOut() {
 	if !a.lost && a.o.Warn != nil {
-		a.o.Warn("left out a part of the answer that is neither text, thinking nor a tool call")
+		a.o.Warn("dropped a part of the response that is neither text, thinking nor a tool call")
 	}
 	a.lost = true
 }
 
-// wholeAnswer is an answer that is not streamed.
+// wholeAnswer is a response that is not streamed.
 type wholeAnswer struct {
 	Output struct {
 		Message *struct {
@@ -165,7 +165,7 @@ type wholeBlock struct {
 	} `json:"citationsContent"`
 }
 
-// additional is read leniently: models put what they like there.
+// additional is decoded leniently: its content depends on the model.
 type additional struct{ raw json.RawMessage }
 
 func (f *additional) UnmarshalJSON(b []byte) error {
@@ -173,7 +173,7 @@ func (f *additional) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// stopSequence is the stop text that was met, where the model tells.
+// stopSequence returns the matched stop sequence, if the model reports it.
 func (f additional) stopSequence() string {
 	var fields struct {
 		StopSequence string `json:"stop_sequence"`
@@ -196,7 +196,7 @@ func (a *answer) whole(r io.Reader) {
 	}
 	var w wholeAnswer
 	if err := json.Unmarshal(body, &w); err != nil {
-		a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object of the Converse API.", Err: err})
+		a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object of the Converse API.", Err: err})
 		return
 	}
 	if w.Output.Message == nil {
@@ -214,16 +214,16 @@ func (a *answer) whole(r io.Reader) {
 	a.count(w.Usage, w.ServiceTier)
 }
 
-// noMessage judges an answer without a message: it may hold an error of the service's.
+// noMessage returns the error for a response without a message, which may hold an error of the service.
 func noMessage(body []byte) error {
 	var said struct{ Message, Error json.RawMessage }
 	if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
 		return fault.Inside(body)
 	}
-	return malformed("The provider's answer holds no message.")
+	return malformed("The provider's response has no message.")
 }
 
-// block says a whole block as a stream would.
+// block yields a whole block as the deltas of a stream.
 func (a *answer) block(i int, b wholeBlock) {
 	switch {
 	case b.Text != nil:
@@ -253,12 +253,12 @@ func malformed(message string) *llm.Error {
 }
 
 func cut(err error) *llm.Error {
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete.", Err: err}
 }
 
-var errTooLarge = errors.New("answer is larger than allowed")
+var errTooLarge = errors.New("response is larger than allowed")
 
-// bounded reads no more than it may.
+// bounded limits the bytes that are read.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -277,14 +277,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readError passes on the end of our own context and what the caller has classified; everything else is a cut.
+// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
 func readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return malformed("The provider's answer is larger than allowed.")
+		return malformed("The provider's response is larger than allowed.")
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }

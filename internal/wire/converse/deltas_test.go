@@ -19,7 +19,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// frame is a message of a stream.
+// frame encodes one stream message.
 func frame(kind, name, payload string) []byte {
 	headers := eventstream.Headers{
 		{Name: ":message-type", Value: eventstream.StringValue(kind)}, {Name: ":" + kind + "-type", Value: eventstream.StringValue(name)},
@@ -31,7 +31,7 @@ func frame(kind, name, payload string) []byte {
 	return out.Bytes()
 }
 
-// stream is a stream of events given as pairs of a name and a payload.
+// stream encodes a stream of events, given as pairs of name and payload.
 func stream(pairs ...string) []byte {
 	var out []byte
 	for i := 0; i < len(pairs); i += 2 {
@@ -88,12 +88,12 @@ func TestStreams(t *testing.T) {
 		"no start, no stop of the block, unknown events": {
 			stream("contentBlockDelta", textA, "somethingNew", `[]`, "messageStop", endTurn), Plan{}, []llm.Delta{begin, say("A"), finish("stop")},
 		},
-		"what comes after the finish is not said": {
+		"events after the finish are ignored": {
 			stream("contentBlockDelta", textA, "messageStop", endTurn, "contentBlockDelta", textB, "messageStop", useTool, "metadata", metadata),
 			Plan{},
 			[]llm.Delta{begin, say("A"), finish("stop"), used},
 		},
-		"a finish that we do not know": {
+		"an unknown finish": {
 			stream("contentBlockDelta", textA, "messageStop", `{"stopReason":"bored"}`), Plan{}, []llm.Delta{begin, say("A"), finish("stop")},
 		},
 		"calls without the finish of calls": {
@@ -101,34 +101,34 @@ func TestStreams(t *testing.T) {
 			Plan{},
 			[]llm.Delta{begin, calls(0, "x", "f", false), args(0, "{}"), finish("tool_calls")},
 		},
-		"the answer by a tool": {
+		"the response in a tool call": {
 			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{}"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "contentBlockDelta", textB, "messageStop", useTool),
 			shipPlan,
 			[]llm.Delta{begin, say("{}"), finish("stop")},
 		},
-		"an empty answer by a tool": {
+		"an empty response in a tool call": {
 			stream("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
 			shipPlan,
 			[]llm.Delta{begin, say("{}"), finish("stop")},
 		},
-		"text where an answer by a tool was due": {
+		"text instead of the response in a tool call": {
 			stream("contentBlockDelta", textA, "contentBlockDelta", textB, "messageStop", endTurn), shipPlan, []llm.Delta{begin, say("AB"), finish("stop")},
 		},
-		"another call where an answer by a tool was due": {
+		"another call instead of the response in a tool call": {
 			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"input\":"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"\"ls\"}"}}}`,
 				"contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
 			shipPlan,
 			[]llm.Delta{begin, say("A"), calls(0, "x", "shell", true), args(0, "ls"), finish("tool_calls")},
 		},
-		"sealed thinking in two parts": {
+		"signed thinking in two parts": {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"YQ=="}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"Yg=="}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
 			Plan{},
 			[]llm.Delta{begin, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "YWI=", Provider: "here"}}, finish("stop")},
 		},
-		"thinking without a seal": {
+		"thinking without a signature": {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
 			Plan{},
 			[]llm.Delta{begin, {Kind: llm.ThinkingDelta, Text: "hm"}, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{}}, finish("stop")},
@@ -161,7 +161,7 @@ func TestBrokenStreams(t *testing.T) {
 	good := stream("messageStart", start, "contentBlockDelta", textA)
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)-20] ^= 1
-	// A message whose headers are longer than itself: read as it says, its payload would have no end.
+	// The headers are longer than the message, so the payload would have a negative length.
 	prelude := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 20), 100)
 	prelude = binary.BigEndian.AppendUint32(prelude, crc32.ChecksumIEEE(prelude))
 	huge := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 8<<20), 0)
@@ -170,23 +170,23 @@ func TestBrokenStreams(t *testing.T) {
 		r    io.Reader
 		kind llm.Kind
 	}{
-		"nothing":                 {strings.NewReader(""), llm.UpstreamMalformed},
-		"cut between messages":    {bytes.NewReader(good), llm.StreamInterrupted},
-		"cut in a message":        {bytes.NewReader(good[:len(good)-1]), llm.StreamInterrupted},
-		"cut in a prelude":        {bytes.NewReader(append(bytes.Clone(good), 0, 0)), llm.StreamInterrupted},
-		"connection reset":        {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errors.New("reset"))), llm.StreamInterrupted},
-		"wrong checksum":          {bytes.NewReader(flipped), llm.UpstreamMalformed},
-		"lengths that lie":        {bytes.NewReader(append(prelude, make([]byte, 100)...)), llm.UpstreamMalformed},
-		"longer than allowed":     {bytes.NewReader(append(huge, make([]byte, 100)...)), llm.UpstreamMalformed},
-		"larger than allowed":     {bytes.NewReader(bytes.Repeat(good, 20000)), llm.UpstreamMalformed},
-		"an event that is no one": {bytes.NewReader(stream("contentBlockDelta", "no")), llm.UpstreamMalformed},
-		"classified already":      {iotest.ErrReader(llm.Errorf(llm.UpstreamTimeout, "x")), llm.UpstreamTimeout},
-		"throttled":               {bytes.NewReader(frame("exception", "throttlingException", `{"message":"slow down"}`)), llm.UpstreamRateLimited},
-		"unavailable":             {bytes.NewReader(frame("exception", "serviceUnavailableException", `{}`)), llm.UpstreamOverloaded},
-		"timeout":                 {bytes.NewReader(frame("exception", "modelTimeoutException", ``)), llm.UpstreamTimeout},
-		"internal":                {bytes.NewReader(frame("exception", "internalServerException", `<html>`)), llm.UpstreamServer},
-		"invalid":                 {bytes.NewReader(frame("exception", "validationException", `"text"`)), llm.UpstreamRejected},
-		"malformed tool use":      {bytes.NewReader(stream("messageStop", `{"stopReason":"malformed_tool_use"}`)), llm.UpstreamServer},
+		"nothing":                             {strings.NewReader(""), llm.UpstreamMalformed},
+		"cut between messages":                {bytes.NewReader(good), llm.StreamInterrupted},
+		"cut in a message":                    {bytes.NewReader(good[:len(good)-1]), llm.StreamInterrupted},
+		"cut in a prelude":                    {bytes.NewReader(append(bytes.Clone(good), 0, 0)), llm.StreamInterrupted},
+		"connection reset":                    {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errors.New("reset"))), llm.StreamInterrupted},
+		"wrong checksum":                      {bytes.NewReader(flipped), llm.UpstreamMalformed},
+		"inconsistent lengths":                {bytes.NewReader(append(prelude, make([]byte, 100)...)), llm.UpstreamMalformed},
+		"longer than allowed":                 {bytes.NewReader(append(huge, make([]byte, 100)...)), llm.UpstreamMalformed},
+		"larger than allowed":                 {bytes.NewReader(bytes.Repeat(good, 20000)), llm.UpstreamMalformed},
+		"an undecodable event":                {bytes.NewReader(stream("contentBlockDelta", "no")), llm.UpstreamMalformed},
+		"an error that is classified already": {iotest.ErrReader(llm.Errorf(llm.UpstreamTimeout, "x")), llm.UpstreamTimeout},
+		"throttled":                           {bytes.NewReader(frame("exception", "throttlingException", `{"message":"slow down"}`)), llm.UpstreamRateLimited},
+		"unavailable":                         {bytes.NewReader(frame("exception", "serviceUnavailableException", `{}`)), llm.UpstreamOverloaded},
+		"timeout":                             {bytes.NewReader(frame("exception", "modelTimeoutException", ``)), llm.UpstreamTimeout},
+		"internal":                            {bytes.NewReader(frame("exception", "internalServerException", `<html>`)), llm.UpstreamServer},
+		"invalid":                             {bytes.NewReader(frame("exception", "validationException", `"text"`)), llm.UpstreamRejected},
+		"malformed tool use":                  {bytes.NewReader(stream("messageStop", `{"stopReason":"malformed_tool_use"}`)), llm.UpstreamServer},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -198,36 +198,36 @@ func TestBrokenStreams(t *testing.T) {
 		})
 	}
 	if _, err := collect(iotest.ErrReader(context.Canceled), DeltaOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the end of our own context became %v", err)
+		t.Errorf("the end of the request's context became %v", err)
 	}
 }
 
-func TestReadingStopsWithTheReader(t *testing.T) {
+func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
-	r := io.MultiReader(bytes.NewReader(stream("contentBlockDelta", textA, "contentBlockDelta", textB)), iotest.ErrReader(errors.New("read on")))
+	r := io.MultiReader(bytes.NewReader(stream("contentBlockDelta", textA, "contentBlockDelta", textB)), iotest.ErrReader(errors.New("read after the consumer stopped")))
 	for range Deltas(r, DeltaOptions{}) {
 		break // a yield after this would panic
 	}
 }
 
-func TestWholeAnswers(t *testing.T) {
+func TestWholeResponses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		body string
-		want string // kinds of the pieces, or the kind of the error
+		want string // kinds of the deltas, or the kind of the error
 	}{
-		"text":         {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":2}}`, "begin text finish usage"},
-		"no usage":     {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn"}`, "begin text finish"},
-		"odd usage":    {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":99999999999999}}`, "begin finish"},
-		"citations":    {`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}]}}]}},"stopReason":"end_turn"}`, "begin text finish"},
-		"something":    {`{"output":{"message":{"content":[{"video":{}}]}},"stopReason":"end_turn"}`, "begin finish warned"},
-		"odd fields":   {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","additionalModelResponseFields":"x"}`, "begin finish"},
-		"no reason":    {`{"output":{"message":{"content":[{"text":"a"}]}}}`, "stream_interrupted"},
-		"no message":   {`{"output":{}}`, "malformed"},
-		"an error":     {`{"message":"The service is unavailable","__type":"x"}`, "server_error"},
-		"another type": {`{"output":[]}`, "malformed"},
-		"half":         {`{"output":{"message":{"content":[{"text":"a`, "malformed"},
-		"no JSON":      {`<html>`, "malformed"},
+		"text":              {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":2}}`, "begin text finish usage"},
+		"no usage":          {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn"}`, "begin text finish"},
+		"implausible usage": {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":99999999999999}}`, "begin finish"},
+		"citations":         {`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}]}}]}},"stopReason":"end_turn"}`, "begin text finish"},
+		"something":         {`{"output":{"message":{"content":[{"video":{}}]}},"stopReason":"end_turn"}`, "begin finish warned"},
+		"unexpected fields": {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","additionalModelResponseFields":"x"}`, "begin finish"},
+		"no reason":         {`{"output":{"message":{"content":[{"text":"a"}]}}}`, "stream_interrupted"},
+		"no message":        {`{"output":{}}`, "malformed"},
+		"an error":          {`{"message":"The service is unavailable","__type":"x"}`, "server_error"},
+		"another type":      {`{"output":[]}`, "malformed"},
+		"half":              {`{"output":{"message":{"content":[{"text":"a`, "malformed"},
+		"no JSON":           {`<html>`, "malformed"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestFailureKeepsItsStatus(t *testing.T) {
+func TestFailureKeepsStatus(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status       int
@@ -274,11 +274,11 @@ func TestFailureKeepsItsStatus(t *testing.T) {
 		kind         llm.Kind
 		code         string
 	}{
-		"a page":           {503, "", "<html>", llm.UpstreamOverloaded, ""},
-		"text":             {400, "ValidationException:x", "plain words", llm.UpstreamRejected, "ValidationException"},
+		"an HTML page":     {503, "", "<html>", llm.UpstreamOverloaded, ""},
+		"text":             {400, "ValidationException:x", "plain text", llm.UpstreamRejected, "ValidationException"},
 		"type in the body": {400, "", `{"__type":"a.b#ThrottlingException","message":"x"}`, llm.UpstreamRateLimited, "ThrottlingException"},
 		"expired":          {400, "ExpiredTokenException", `{"message":"x"}`, llm.UpstreamAuth, "ExpiredTokenException"},
-		"no such model":    {400, "ValidationException", `{"message":"The provided model identifier is invalid."}`, llm.UpstreamNotFound, "ValidationException"},
+		"unknown model":    {400, "ValidationException", `{"message":"The provided model identifier is invalid."}`, llm.UpstreamNotFound, "ValidationException"},
 	} {
 		e := Failure(tc.status, http.Header{"X-Amzn-Errortype": {tc.header}}, []byte(tc.body), time.Time{})
 		if e.Kind != tc.kind || e.UpstreamStatus != tc.status || e.UpstreamCode != tc.code || e.Message == "" {
@@ -287,7 +287,7 @@ func TestFailureKeepsItsStatus(t *testing.T) {
 	}
 }
 
-func FuzzPieces(f *testing.F) {
+func FuzzDeltas(f *testing.F) {
 	f.Add(stream("messageStart", start, "contentBlockDelta", textA, "messageStop", endTurn, "metadata", metadata))
 	f.Add(frame("exception", "throttlingException", `{"message":"x"}`))
 	f.Add([]byte(`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"answer","input":{}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1}}`))
@@ -309,7 +309,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// FuzzEvents fuzzes what is inside the messages, which random bytes seldom get to.
+// FuzzEvents fuzzes the payloads of messages, which random bytes rarely reach.
 func FuzzEvents(f *testing.F) {
 	f.Add("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{"}}}`)
 	f.Add("contentBlockDelta", `{"contentBlockIndex":-1,"delta":{"reasoningContent":{"signature":"x"}}}`, "metadata", metadata)
@@ -328,7 +328,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"anyOf":[{}]}},"additionalProperties":false}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if isClosed(b) && !isObject(b) {
-			t.Fatal("closed, but no object")
+			t.Fatal("closed, but not an object")
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/fault"
 )
 
-// Failure classifies an answer of the service that is not 2xx. body may be a bounded part of it; now is when it came.
+// Failure classifies a response that is not 2xx. body may be truncated; now is the time of arrival.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	kind := errorType(h, body)
 	as := asStatus(status, kind)
@@ -23,7 +23,8 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// errorType is the name of the error: in a header, with an address behind it, or in the body, with a namespace before it.
+// errorType returns the name of the error: from a header, with an address after it, or from the body, with a namespace
+// before it.
 func errorType(h http.Header, body []byte) string {
 	name, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":")
 	if name != "" {
@@ -38,12 +39,12 @@ func errorType(h http.Header, body []byte) string {
 	return said.Type[strings.LastIndexByte(said.Type, '#')+1:]
 }
 
-// asStatus is the status that the error would have elsewhere, where the service's own says too little.
+// asStatus returns the status that matches the type of the error, because the service's status is not specific enough.
 func asStatus(status int, kind string) int {
 	switch kind {
 	case "ServiceQuotaExceededException", "ThrottlingException", "ModelNotReadyException":
 		return http.StatusTooManyRequests
-	case "ModelErrorException": // 424: the model failed, not the request
+	case "ModelErrorException": // 424: the model failed
 		return http.StatusInternalServerError
 	case "IncompleteSignatureException", "IncompleteSignature", "InvalidClientTokenId", "ExpiredTokenException", "RequestExpired",
 		"UnrecognizedClientException", "InvalidSignatureException", "MissingAuthenticationToken":
@@ -52,8 +53,8 @@ func asStatus(status int, kind string) int {
 	return status
 }
 
-// saysNoModel knows the sentences with which the service says that the account does not have the model: nothing is wrong
-// with the credential or with the request.
+// saysNoModel reports whether the message says that the account has no access to the model. Neither the credential nor the
+// request is invalid then.
 func saysNoModel(message string) bool {
 	for _, words := range []string{
 		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
@@ -66,7 +67,7 @@ func saysNoModel(message string) bool {
 	return false
 }
 
-// withType puts the name of an error into its body, where the common reader of errors looks for it.
+// withType inserts the type of an error into its body, where package fault expects it.
 func withType(body []byte, kind string) []byte {
 	var said map[string]json.RawMessage
 	if kind == "" {

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// image writes a picture. The API fetches none from the web.
+// image encodes an image. The API does not fetch images from the web.
 func (r *renderer) image(m *llm.Media) *media {
 	src, ok := r.source(m, "images")
 	if !ok {
@@ -19,24 +19,24 @@ func (r *renderer) image(m *llm.Media) *media {
 	}
 	format := imageFormat(m)
 	if format == "" {
-		r.fail("%s takes images as PNG, JPEG, GIF or WebP; one is %s.", r.d.Title, show.Quote(m.Type))
+		r.fail("%s accepts images as PNG, JPEG, GIF or WebP; one is %s.", r.d.Title, show.Quote(m.Type))
 	}
 	return &media{Format: format, Source: src}
 }
 
-// source is where the bytes are: in the request, or in Amazon's own storage.
+// source returns the location of the bytes: the request, or Amazon's storage.
 func (r *renderer) source(m *llm.Media, what string) (source, bool) {
 	switch {
 	case m == nil:
-		r.fail("A part of the conversation holds none of the %s it announces.", what)
+		r.fail("A part of the conversation does not contain the %s that it declares.", what)
 	case m.Data != "":
 		return source{Bytes: m.Data}, true
 	case strings.HasPrefix(m.URL, "s3://"):
 		return source{S3: &s3Location{URI: m.URL}}, true
 	case m.URL != "":
-		r.fail("%s takes %s by their bytes, not by URL. Send a data URL with the content in base64.", r.d.Title, what)
+		r.fail("%s accepts %s as bytes, not by URL. Send a data URL with the content in base64.", r.d.Title, what)
 	case m.FileID != "":
-		r.fail("%s keeps no %s by id. Send the content itself.", r.d.Title, what)
+		r.fail("%s does not store %s by id. Send the content.", r.d.Title, what)
 	default:
 		r.fail("A part of the conversation has %s without content.", what)
 	}
@@ -47,10 +47,10 @@ var imageFormats = map[string]string{
 	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
 }
 
-// imageBeginnings are what the formats begin with, in base64.
+// imageBeginnings maps the first bytes of image formats, in base64.
 var imageBeginnings = []struct{ begin, format string }{{"iVBOR", "png"}, {"/9j/", "jpeg"}, {"R0lG", "gif"}, {"UklG", "webp"}}
 
-// imageFormat goes by the type, and by the bytes where none is given.
+// imageFormat returns the format by media type, or by the first bytes without one.
 func imageFormat(m *llm.Media) string {
 	if format := imageFormats[strings.ToLower(m.Type)]; format != "" {
 		return format
@@ -69,7 +69,7 @@ func imageFormat(m *llm.Media) string {
 	return ""
 }
 
-// file writes a document; one that is a picture becomes a picture.
+// file encodes a document. An image file becomes an image.
 func (r *renderer) file(m *llm.Media) []block {
 	if m != nil && imageFormats[strings.ToLower(m.Type)] != "" {
 		return []block{{Image: r.image(m)}}
@@ -80,7 +80,7 @@ func (r *renderer) file(m *llm.Media) []block {
 	}
 	format := documentFormat(m)
 	if format == "" {
-		r.fail("%s takes files as PDF, Word, Excel, CSV, HTML, Markdown or plain text; one is %s.", r.d.Title, show.Quote(m.Type))
+		r.fail("%s accepts files as PDF, Word, Excel, CSV, HTML, Markdown or plain text; one is %s.", r.d.Title, show.Quote(m.Type))
 	}
 	return []block{{Document: &media{Format: format, Name: r.documentName(m.Name), Source: src}}}
 }
@@ -97,7 +97,7 @@ var documentEndings = map[string]string{
 	".html": "html", ".htm": "html", ".txt": "txt", ".md": "md", ".json": "txt", ".xml": "txt",
 }
 
-// documentFormat goes by the file's name where that says more than the type.
+// documentFormat prefers the file name if it is more specific than the media type.
 func documentFormat(m *llm.Media) string {
 	byType, byName := documentFormats[strings.ToLower(m.Type)], documentEndings[strings.ToLower(path.Ext(m.Name))]
 	switch {
@@ -113,8 +113,8 @@ func documentFormat(m *llm.Media) string {
 
 const maxDocumentName = 180
 
-// documentName keeps of a file's name what the API takes: letters, digits, single spaces, hyphens and brackets. Two documents
-// must not have the same name.
+// documentName keeps the characters of a file name that the API accepts: letters, digits, single spaces, hyphens and
+// brackets. Names are unique within a request.
 func (r *renderer) documentName(name string) string {
 	if documentEndings[strings.ToLower(path.Ext(name))] != "" {
 		name = strings.TrimSuffix(name, path.Ext(name))
@@ -147,7 +147,7 @@ func (r *renderer) audio(m *llm.Media) *media {
 	}
 	format := audioFormats[strings.ToLower(m.Type)]
 	if format == "" {
-		r.fail("%s takes sounds as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(m.Type))
+		r.fail("%s accepts audio as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(m.Type))
 	}
 	return &media{Format: format, Source: src}
 }

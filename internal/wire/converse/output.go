@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// output asks for the shape of the answer.
+// output requests the output format.
 func (r *renderer) output() {
 	out := r.conv.Output
 	switch r.plan.way {
@@ -28,8 +28,8 @@ func (r *renderer) config() *outputConfig {
 	return r.out.OutputConfig
 }
 
-// answerTool offers a tool that takes the answer. Where the caller has tools of its own, one of them may come first; where
-// it demands a call of one of them, there is no answer yet.
+// answerTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces one
+// of its tools, the tool is not added.
 func (r *renderer) answerTool(out llm.Output) {
 	if r.out.ToolConfig == nil {
 		r.out.ToolConfig = &toolConfig{}
@@ -48,7 +48,7 @@ func (r *renderer) answerTool(out llm.Output) {
 	}
 }
 
-// outputByWords asks for JSON in so many words.
+// outputByWords requests JSON in an instruction.
 func (r *renderer) outputByWords(out llm.Output) {
 	const plea = "Answer with one JSON object and nothing else: no other text, no code fence."
 	if out.Kind == llm.OutputJSON || len(out.Schema) == 0 {

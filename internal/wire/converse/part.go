@@ -8,16 +8,16 @@ import (
 	"fairlead/internal/llm"
 )
 
-// part is a block of the answer that has not ended.
+// part is an open block of the response.
 type part struct {
 	call     bool
-	answer   bool // the tool that takes the answer
+	answer   bool // the tool that carries the response
 	custom   bool // a tool that takes free text
-	index    int  // of the call among the caller's
+	index    int  // index among the client's calls
 	thinking bool
 	sign     strings.Builder
-	redacted []string        // pieces of base64
-	said     bool            // arguments came
+	redacted []string        // base64 chunks
+	said     bool            // arguments arrived
 	input    strings.Builder // of a custom tool
 }
 
@@ -28,8 +28,8 @@ func (a *answer) part(i int) *part {
 	return a.open[i]
 }
 
-// text says text. Where the answer comes by a tool, the text before it is no part of the answer: it waits until it is
-// known that no such call follows.
+// text yields text. If a tool may carry the response, text before its call is not part of the response, so it is held until
+// no such call can follow.
 func (a *answer) text(s string) {
 	switch {
 	case s == "" || a.answered:
@@ -40,7 +40,7 @@ func (a *answer) text(s string) {
 	}
 }
 
-// flush says the text that waited.
+// flush yields the held text.
 func (a *answer) flush() {
 	if a.held.Len() > 0 {
 		a.say(llm.Delta{Kind: llm.TextDelta, Text: a.held.String()})
@@ -48,7 +48,7 @@ func (a *answer) flush() {
 	}
 }
 
-// startCall begins a call of a tool, or the answer where a tool takes that.
+// startCall begins a tool call, or the response if the tool carries it.
 func (a *answer) startCall(i int, id, name string) {
 	p := a.part(i)
 	if a.o.Plan.answer != "" && name == a.o.Plan.answer {
@@ -63,7 +63,7 @@ func (a *answer) startCall(i int, id, name string) {
 	a.say(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
 }
 
-// arguments goes on with the input of a call.
+// arguments yields input of a call.
 func (a *answer) arguments(i int, text string) {
 	p := a.part(i)
 	if text == "" {
@@ -101,7 +101,7 @@ func (a *answer) redact(i int, redacted string) {
 	}
 }
 
-// joinBase64 is the base64 of what all pieces hold together. Deltas that are not base64 are joined as they are.
+// joinBase64 returns the base64 of the concatenated chunks. Chunks that are not base64 are concatenated unchanged.
 func joinBase64(pieces []string) string {
 	if len(pieces) == 1 {
 		return pieces[0]
@@ -117,7 +117,7 @@ func joinBase64(pieces []string) string {
 	return base64.StdEncoding.EncodeToString(all)
 }
 
-// stopBlock ends a block: the seal of thinking is whole, and a call without arguments has none.
+// stopBlock ends a block: the signature of thinking is complete, and a call without arguments gets an empty object.
 func (a *answer) stopBlock(i int) {
 	p := a.open[i]
 	delete(a.open, i)
@@ -138,7 +138,7 @@ func (a *answer) stopBlock(i int) {
 	}
 }
 
-// unwrap takes the free text out of the object that it travels in.
+// unwrap returns the free text from the object that carries it.
 func unwrap(input string) string {
 	var wrapped map[string]json.RawMessage
 	if json.Unmarshal([]byte(input), &wrapped) != nil {

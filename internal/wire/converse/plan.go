@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Plan is how the tools and the output of a conversation travel. The same conversation always has the same plan, so that
-// who reads the answer knows what who wrote the request did.
+// Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the response
+// is decoded with the plan of the request.
 type Plan struct {
-	theirs map[string]string     // by our name
-	ours   map[string]toolOfOurs // by their name
+	theirs map[string]string     // by the client's name
+	ours   map[string]toolOfOurs // by the provider's name
 	way    outputWay
-	answer string // the tool that takes the answer, where a tool does
+	answer string // the tool that carries the response; empty for none
 }
 
 type toolOfOurs struct {
@@ -24,17 +24,17 @@ type toolOfOurs struct {
 	custom bool
 }
 
-// outputWay is how a schema reaches the model.
+// outputWay describes how a schema reaches the model.
 type outputWay int
 
 const (
-	asText   outputWay = iota // there is none
-	byFormat                  // the model's own output format
-	byTool                    // a tool that must be called, whose input is the answer
+	asText   outputWay = iota // no schema
+	byFormat                  // the native output format
+	byTool                    // a forced tool whose input is the response
 	byWords                   // an instruction
 )
 
-// NewPlan plans for a conversation.
+// NewPlan returns the plan of a conversation.
 func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 	p := Plan{theirs: map[string]string{}, ours: map[string]toolOfOurs{}}
 	for _, t := range conv.Tools {
@@ -73,7 +73,7 @@ func (p *Plan) theirName(name string) string {
 	return toolName(name)
 }
 
-// ourTool is the caller's tool of a name that the model was told. A model may make one up: that stays as it is.
+// ourTool returns the client's name of a tool. A name that the model invented is returned unchanged.
 func (p *Plan) ourTool(name string) toolOfOurs {
 	if t, known := p.ours[name]; known {
 		return t
@@ -84,11 +84,11 @@ func (p *Plan) ourTool(name string) toolOfOurs {
 const (
 	maxToolName = 64
 	maxCallID   = 64
-	customInput = "input" // the argument of a tool that takes free text
+	customInput = "input" // argument of a tool that takes free text
 )
 
-// toolName keeps a name that fits: a letter, then letters, digits, underscores and hyphens. Any other gets a name made of
-// what fits of it and of its hash, so that different names stay different.
+// toolName keeps a valid name: a letter, then letters, digits, underscores and hyphens. An invalid name becomes its valid
+// characters and a hash, so that different names stay different.
 func toolName(name string) string {
 	if fits(name, maxToolName) && isLetter(name[0]) {
 		return name
@@ -105,7 +105,7 @@ func toolName(name string) string {
 	return clean[:min(len(clean), maxToolName-9)] + "_" + hash(name)
 }
 
-// callID is the id of a tool call as the model takes it. Calls and results of the same id keep the same.
+// callID returns an id of a tool call that the model accepts. Calls and results with the same id keep matching.
 func (r *renderer) callID(id string) string {
 	switch {
 	case r.d.CallID != nil:
@@ -116,7 +116,7 @@ func (r *renderer) callID(id string) string {
 	return "call_" + hash(id)
 }
 
-// hash is eight letters and digits.
+// hash returns eight letters and digits.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
@@ -130,7 +130,7 @@ func isNameByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c =
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// wayOf decides how a schema travels: by the model's own format where it takes this schema, else by a forced tool.
+// wayOf selects how a schema is sent: in the native format if it supports the schema, otherwise as a forced tool.
 func wayOf(out llm.Output, d Dialect) outputWay {
 	switch {
 	case out.Kind == llm.OutputText:
@@ -145,7 +145,7 @@ func wayOf(out llm.Output, d Dialect) outputWay {
 	return byWords
 }
 
-// isObject reports whether the schema describes an object, as the input of every tool must be.
+// isObject reports whether the schema describes an object, which every tool input must be.
 func isObject(schema json.RawMessage) bool {
 	var s struct{ Type json.RawMessage }
 	return json.Unmarshal(schema, &s) == nil && string(s.Type) == `"object"`

@@ -12,16 +12,16 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// RenderOptions says for whom a conversation is written.
+// RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Dialect     Dialect
-	Signers     []string // the providers whose seals on thinking are good here
-	MaxOutput   int64    // bounds the answer of a conversation that has no bound of its own; 0 for none
-	ModelOutput int64    // the most that the model writes; 0 when unknown
+	Signers     []string // providers whose thinking signatures are valid here
+	MaxOutput   int64    // limit for a conversation without one; 0 for none
+	ModelOutput int64    // the model's limit; 0 when unknown
 }
 
-// Render writes a conversation as the Converse API takes it. The warnings say what had to change. An error is an
-// *llm.Error of kind CannotExpress for content that the API does not take, or of kind ClientCancelled when ctx ends.
+// Render encodes a conversation as a Converse request. The warnings list changes. Errors are *llm.Error of kind
+// Untranslatable for content that the API does not support, or of kind ClientCancelled when ctx ends.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := &renderer{ctx: ctx, conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
 	r.countPoints()
@@ -50,10 +50,10 @@ type renderer struct {
 	out  request
 
 	warnings     []string
-	instructions []string       // ours, behind the caller's
-	documents    map[string]int // names given to documents, with the last number that was added to each
-	skipPoints   int            // cache points that are too many; counted before the first is written
-	noSampling   bool           // sampling settings are refused together with something else
+	instructions []string       // instructions added after the client's
+	documents    map[string]int // document names with the last number added to each
+	skipPoints   int            // cache points above the limit; counted before the first is written
+	noSampling   bool           // sampling settings are rejected together with another setting
 	err          error
 }
 
@@ -69,7 +69,7 @@ func (r *renderer) warn(format string, args ...any) {
 
 // without warns about dropped content.
 func (r *renderer) without(what string) {
-	r.warn("%s was left out: %s does not take it.", what, r.d.Title)
+	r.warn("%s was dropped: %s does not support it.", what, r.d.Title)
 }
 
 func (r *renderer) fail(format string, args ...any) {
@@ -80,7 +80,7 @@ func (r *renderer) fail(format string, args ...any) {
 	}
 }
 
-// messages writes the instructions and the turns, which must alternate and begin with the user's.
+// messages encodes system messages and turns. Turns must alternate and begin with the user.
 func (r *renderer) messages() {
 	system, turns := r.conv.Turns()
 	for _, p := range system {
@@ -94,10 +94,10 @@ func (r *renderer) messages() {
 	}
 	if len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant) {
 		r.out.Messages = slices.Insert(r.out.Messages, 0, message{Role: string(llm.User), Content: []block{{Text: "…"}}})
-		r.warn("a user's message was put first: %s does not begin with the assistant's.", r.d.Title)
+		r.warn("a user message was added at the beginning: %s does not accept an assistant message first.", r.d.Title)
 	}
 	if len(r.out.Messages) == 0 && r.err == nil {
-		r.fail("The conversation has no message with something in it. Send at least one text.")
+		r.fail("The conversation has no message with content. Send at least one text.")
 	}
 	r.trimPrefill()
 }
@@ -113,7 +113,7 @@ func (r *renderer) turn(turn llm.Message) {
 		blocks = r.userBlocks(turn.Parts)
 	}
 	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
-		return // nothing is left but a cache point
+		return // only a cache point remains
 	}
 	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between was empty
 		r.out.Messages[n-1].Content = append(r.out.Messages[n-1].Content, blocks...)
@@ -122,7 +122,7 @@ func (r *renderer) turn(turn llm.Message) {
 	r.out.Messages = append(r.out.Messages, message{Role: string(turn.Role), Content: blocks})
 }
 
-// trimPrefill removes the space at the end of a text that the assistant is to go on with: it would be refused.
+// trimPrefill removes trailing space from a text that the assistant continues, because the API rejects it.
 func (r *renderer) trimPrefill() {
 	last := len(r.out.Messages) - 1
 	if last < 0 || r.out.Messages[last].Role != string(llm.Assistant) {
@@ -133,16 +133,16 @@ func (r *renderer) trimPrefill() {
 	}
 }
 
-// prefilled reports whether the assistant is to go on with its own last message.
+// prefilled reports whether the last message is one that the assistant continues.
 func (r *renderer) prefilled() bool {
 	last := len(r.out.Messages) - 1
 	return last >= 0 && r.out.Messages[last].Role == string(llm.Assistant)
 }
 
-// instruct adds an instruction of ours behind the caller's. Models without instructions get it with the first message.
+// instruct appends an instruction to the client's. Models without system messages get it in the first message.
 func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
 
-// placeSystem gives the instructions their place.
+// placeSystem writes the system messages where the model accepts them.
 func (r *renderer) placeSystem() {
 	for _, text := range r.instructions {
 		r.out.System = append(r.out.System, block{Text: text})
@@ -153,10 +153,10 @@ func (r *renderer) placeSystem() {
 	first := &r.out.Messages[0]
 	first.Content = append(r.out.System, first.Content...)
 	r.out.System = nil
-	r.warn("instructions were put into the first message: the model has no place for them.")
+	r.warn("instructions were moved into the first message: the model does not support system messages.")
 }
 
-// leftOut warns of what the format has no place for.
+// leftOut warns about content that the format cannot express.
 func (r *renderer) leftOut() {
 	c, s := r.conv, r.conv.Sampling
 	for _, x := range []struct {
@@ -182,7 +182,7 @@ func (r *renderer) leftOut() {
 	r.placeSystem()
 }
 
-// plain shows a member's name in a sentence: as it is when it is a word, else quoted.
+// plain formats a member's name for a message: unchanged if it is a word, otherwise quoted.
 func plain(name string) string {
 	odd := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'
@@ -193,13 +193,13 @@ func plain(name string) string {
 	return show.Quote(name)
 }
 
-// encode writes JSON with its characters as they are.
+// encode encodes JSON without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("write the conversation: %w", err)
+		return nil, fmt.Errorf("encode conversation: %w", err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -34,7 +34,7 @@ func image(m llm.Media) llm.Part { return llm.Part{Kind: llm.ImagePart, Media: &
 
 func file(m llm.Media) llm.Part { return llm.Part{Kind: llm.FilePart, Media: &m} }
 
-// render writes a conversation and returns one member of it, with the warnings.
+// render encodes a conversation and returns one member of the request and the warnings.
 func render(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
 	t.Helper()
 	body, warnings, err := Render(t.Context(), &conv, o)
@@ -55,15 +55,15 @@ func TestMessages(t *testing.T) {
 		messages []llm.Message
 		want     string
 	}{
-		"neighbours are joined": {
+		"adjacent messages of a role are joined": {
 			[]llm.Message{user(text("a")), user(text("b")), assistant(text("c")), user(text("d"))},
 			`[{"role":"user","content":[{"text":"a"},{"text":"b"}]},{"role":"assistant","content":[{"text":"c"}]},{"role":"user","content":[{"text":"d"}]}]`,
 		},
-		"blank texts are no blocks, and blank turns no turns": {
+		"blank texts and blank turns are dropped": {
 			[]llm.Message{user(text("a"), text(" \n")), assistant(text("")), user(text("b"))},
 			`[{"role":"user","content":[{"text":"a"},{"text":"b"}]}]`,
 		},
-		"the user begins": {
+		"the user's turn is first": {
 			[]llm.Message{assistant(text("a")), user(text("b"))},
 			`[{"role":"user","content":[{"text":"…"}]},{"role":"assistant","content":[{"text":"a"}]},{"role":"user","content":[{"text":"b"}]}]`,
 		},
@@ -72,27 +72,27 @@ func TestMessages(t *testing.T) {
 			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}},{"toolUse":{"toolUseId":"2","name":"f","input":{}}}]},` +
 				`{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}]}},{"toolResult":{"toolUseId":"2","content":[{"image":{"format":"png","source":{"bytes":"iVBORw0K"}}}]}},{"text":"look"}]}]`,
 		},
-		"a failed result says so": {
+		"a failed result has its status": {
 			[]llm.Message{user(text("q")), assistant(call("1", "f", "{}")), user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "1", Failed: true}})},
 			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[],"status":"error"}}]}]`,
 		},
-		"a text to go on with ends in no space": {
+		"a prefill is trimmed": {
 			[]llm.Message{user(text("q")), assistant(text("So \n"))},
 			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"text":"So"}]}]`,
 		},
-		"pictures without a type are looked at": {
+		"the type of an image is detected": {
 			[]llm.Message{user(image(llm.Media{Data: "/9j/AA=="}), image(llm.Media{Data: "R0lGAAAA"}), image(llm.Media{Data: "UklGAAAA"}))},
 			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"/9j/AA=="}}},{"image":{"format":"gif","source":{"bytes":"R0lGAAAA"}}},{"image":{"format":"webp","source":{"bytes":"UklGAAAA"}}}]}]`,
 		},
-		"pictures in Amazon's storage stay there": {
+		"images in Amazon's storage stay there": {
 			[]llm.Message{user(image(llm.Media{URL: "s3://bucket/a.jpg"}))},
 			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"s3Location":{"uri":"s3://bucket/a.jpg"}}}}]}]`,
 		},
-		"documents have clean names, each its own, and a text beside": {
+		"documents have valid unique names and a text block": {
 			[]llm.Message{user(file(llm.Media{Type: "application/pdf", Data: "AA==", Name: "a_b/ü.pdf"}), file(llm.Media{Type: "application/pdf", Data: "AA==", Name: "a b.pdf"}), file(llm.Media{Data: "AA==", Name: ".csv"}))},
 			`[{"role":"user","content":[{"text":"See the document."},{"document":{"format":"pdf","name":"a b","source":{"bytes":"AA=="}}},{"document":{"format":"pdf","name":"a b 2","source":{"bytes":"AA=="}}},{"document":{"format":"csv","name":"document","source":{"bytes":"AA=="}}}]}]`,
 		},
-		"a file that is a picture is one": {
+		"an image file becomes an image": {
 			[]llm.Message{user(file(png))},
 			`[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"iVBORw0K"}}}]}]`,
 		},
@@ -100,7 +100,7 @@ func TestMessages(t *testing.T) {
 			[]llm.Message{user(llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/mpeg", Data: "AA=="}})},
 			`[{"role":"user","content":[{"audio":{"format":"mp3","source":{"bytes":"AA=="}}}]}]`,
 		},
-		"arguments that are no object are wrapped": {
+		"arguments that are not an object are wrapped": {
 			[]llm.Message{user(text("q")), assistant(call("1", "f", "[1]")), user(result("1", text("x")))},
 			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{"input":"[1]"}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}]}}]}]`,
 		},
@@ -116,20 +116,20 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeToldIsRefused(t *testing.T) {
+func TestUnsupportedContentIsRejected(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		part llm.Part
 		says string
 	}{
-		"a picture by URL":   {image(llm.Media{URL: "https://a.test/x.png"}), "by their bytes, not by URL"},
-		"a file by id":       {file(llm.Media{FileID: "file-1"}), "by id"},
-		"a file by URL":      {file(llm.Media{URL: "https://a.test/x.pdf"}), "by their bytes, not by URL"},
-		"an unknown picture": {image(llm.Media{Type: "image/tiff", Data: "AA=="}), "PNG, JPEG, GIF or WebP"},
-		"an unknown file":    {file(llm.Media{Type: "application/zip", Data: "AA=="}), "PDF"},
-		"an unknown sound":   {llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/midi", Data: "AA=="}}, "WAV"},
-		"an empty picture":   {image(llm.Media{Type: "image/png"}), "without content"},
-		"nothing":            {text(" "), "no message"},
+		"an image by URL":       {image(llm.Media{URL: "https://a.test/x.png"}), "as bytes, not by URL"},
+		"a file by id":          {file(llm.Media{FileID: "file-1"}), "by id"},
+		"a file by URL":         {file(llm.Media{URL: "https://a.test/x.pdf"}), "as bytes, not by URL"},
+		"an unknown image type": {image(llm.Media{Type: "image/tiff", Data: "AA=="}), "PNG, JPEG, GIF or WebP"},
+		"an unknown file type":  {file(llm.Media{Type: "application/zip", Data: "AA=="}), "PDF"},
+		"an unknown audio type": {llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/midi", Data: "AA=="}}, "WAV"},
+		"an empty image":        {image(llm.Media{Type: "image/png"}), "without content"},
+		"nothing":               {text(" "), "no message"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,13 +153,13 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		dialect  Dialect
 		kept     bool
 	}{
-		"signed here":           {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, able, true},
-		"sealed here":           {llm.Thinking{Redacted: "s", Provider: "here"}, able, true},
-		"signed elsewhere":      {llm.Thinking{Text: "x", Signature: "s", Provider: "there"}, able, false},
-		"signed by nobody":      {llm.Thinking{Text: "x", Signature: "s"}, able, false},
-		"not signed":            {llm.Thinking{Text: "x", Provider: "here"}, able, false},
-		"for one who forgets":   {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, Dialect{Title: "B"}, false},
-		"sealed with a cut end": {llm.Thinking{Redacted: "s", Provider: ""}, able, false},
+		"signed by this provider":             {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, able, true},
+		"redacted by this provider":           {llm.Thinking{Redacted: "s", Provider: "here"}, able, true},
+		"signed by another provider":          {llm.Thinking{Text: "x", Signature: "s", Provider: "there"}, able, false},
+		"signed without a provider":           {llm.Thinking{Text: "x", Signature: "s"}, able, false},
+		"not signed":                          {llm.Thinking{Text: "x", Provider: "here"}, able, false},
+		"model that does not accept thinking": {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, Dialect{Title: "B"}, false},
+		"redacted and truncated":              {llm.Thinking{Redacted: "s", Provider: ""}, able, false},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("q")), thought(tc.thinking), user(text("go on"))}}
 		got, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect, Signers: []string{"here"}}, "messages")
@@ -197,7 +197,7 @@ func TestCachePoints(t *testing.T) {
 	}
 }
 
-func TestLeftOut(t *testing.T) {
+func TestUnsupportedFieldsAreDropped(t *testing.T) {
 	t.Parallel()
 	no := false
 	conv := llm.Conversation{
@@ -207,20 +207,20 @@ func TestLeftOut(t *testing.T) {
 	}
 	_, warnings := render(t, conv, RenderOptions{Dialect: Dialect{Title: "B"}}, "messages")
 	want := []string{
-		"messages.name was left out: B does not take it.", "top_k was left out: B does not take it.",
-		"a stop sequence was left out: B takes none that is blank.", "service_tier was left out: B does not know scale.",
-		"n was left out: B does not take it.", "verbosity was left out: B does not take it.",
-		"frequency_penalty was left out: B does not take it.", "presence_penalty was left out: B does not take it.",
-		"seed was left out: B does not take it.", "logprobs was left out: B does not take it.", "user was left out: B does not take it.",
-		"parallel_tool_calls was left out: B does not take it.", "x_future was left out: B does not take it.",
-		`"evil name" was left out: B does not take it.`,
+		"messages.name was dropped: B does not support it.", "top_k was dropped: B does not support it.",
+		"a stop sequence was dropped: B does not accept a blank one.", "service_tier was dropped: B does not support scale.",
+		"n was dropped: B does not support it.", "verbosity was dropped: B does not support it.",
+		"frequency_penalty was dropped: B does not support it.", "presence_penalty was dropped: B does not support it.",
+		"seed was dropped: B does not support it.", "logprobs was dropped: B does not support it.", "user was dropped: B does not support it.",
+		"parallel_tool_calls was dropped: B does not support it.", "x_future was dropped: B does not support it.",
+		`"evil name" was dropped: B does not support it.`,
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestInstructionsWithoutAPlace(t *testing.T) {
+func TestInstructionsMoveToTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text("Be brief.")}}, user(text("q"))}}
 	got, _ := render(t, conv, RenderOptions{Dialect: Dialect{NoSystem: true}}, "messages")

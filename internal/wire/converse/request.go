@@ -2,7 +2,7 @@ package converse
 
 import "encoding/json"
 
-// request is the body of a call. The model is in the address.
+// request is the body of a call. The model is part of the URL.
 type request struct {
 	System          []block        `json:"system,omitempty"`
 	Messages        []message      `json:"messages"`
@@ -19,7 +19,7 @@ type message struct {
 	Content []block `json:"content"`
 }
 
-// block is one piece of a message: exactly one member is set.
+// block is one block of a message: exactly one member is set.
 type block struct {
 	Text       string      `json:"text,omitempty"`
 	Image      *media      `json:"image,omitempty"`

@@ -2,18 +2,18 @@ package converse
 
 import "encoding/json"
 
-// The keywords of schemas that native output formats take. Everything else is refused or ignored there, so such schemas go
-// another way.
+// Keywords that native output formats support. Schemas with other keywords are sent in another way, because native formats
+// reject or ignore those.
 var plainKeywords = map[string]bool{
 	"type": true, "properties": true, "required": true, "additionalProperties": true, "items": true, "enum": true, "const": true,
 	"anyOf": true, "description": true, "title": true, "default": true, "$defs": true, "definitions": true, "$ref": true, "$schema": true,
 }
 
-// maxOptional is how many members native output formats let a schema leave open.
+// maxOptional is the maximum number of optional members in native output formats.
 const maxOptional = 10
 
-// isClosed reports whether a native output format takes the schema: plain keywords only, no object that may have other
-// members than those it names, and few members that may be absent.
+// isClosed reports whether a native output format supports the schema: supported keywords only, no additional members, and
+// few optional members.
 func isClosed(schema json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -34,13 +34,13 @@ const maxSchemaDepth = 50
 func (c *schemaCheck) read(v any, depth int) {
 	s, ok := v.(map[string]any)
 	if !ok || depth > maxSchemaDepth {
-		c.open = true // true and false are schemas too, but none that is closed
+		c.open = true // true and false are schemas too, but not closed ones
 		return
 	}
 	for keyword := range s {
 		c.open = c.open || !plainKeywords[keyword]
 	}
-	// A reference to the schema itself has no end.
+	// A recursive schema is unlimited.
 	if ref, ok := s["$ref"].(string); ok && ref == "#" {
 		c.open = true
 	}
@@ -60,7 +60,7 @@ func (c *schemaCheck) read(v any, depth int) {
 	}
 }
 
-// object checks that the schema of an object names all its members.
+// object checks that the schema of an object declares all its members.
 func (c *schemaCheck) object(s map[string]any) {
 	members, hasMembers := s["properties"].(map[string]any)
 	if s["type"] != "object" && !hasMembers {

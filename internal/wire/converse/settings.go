@@ -12,7 +12,7 @@ func (r *renderer) limits() *inference {
 	return r.out.InferenceConfig
 }
 
-// settings writes the bound of the answer, sampling, stop sequences and the tier.
+// settings encodes the output limit, sampling, stop sequences and the tier.
 func (r *renderer) settings() {
 	if n := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput); n > 0 {
 		r.limits().MaxTokens = n
@@ -33,7 +33,7 @@ func (r *renderer) sampling() {
 			given bool
 		}{{"temperature", s.Temperature != ""}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
 			if x.given {
-				r.warn("%s was left out: the model takes no sampling settings.", x.name)
+				r.warn("%s was dropped: the model does not support sampling settings.", x.name)
 			}
 		}
 		return
@@ -47,14 +47,14 @@ func (r *renderer) sampling() {
 	switch {
 	case s.TopP == "":
 	case r.d.OneSampler && s.Temperature != "":
-		r.warn("top_p was left out: the model does not take it together with temperature.")
+		r.warn("top_p was dropped: the model does not support it together with temperature.")
 	default:
 		r.limits().TopP = s.TopP
 	}
 	r.topK(s.TopK)
 }
 
-// topK writes top_k where the model looks for it.
+// topK encodes top_k in the member that the model reads.
 func (r *renderer) topK(k json.Number) {
 	if k == "" {
 		return
@@ -72,7 +72,7 @@ func (r *renderer) topK(k json.Number) {
 func (r *renderer) stop() {
 	for _, s := range r.conv.Stop {
 		if blank(s) {
-			r.warn("a stop sequence was left out: %s takes none that is blank.", r.d.Title)
+			r.warn("a stop sequence was dropped: %s does not accept a blank one.", r.d.Title)
 			continue
 		}
 		r.limits().Stop = append(r.limits().Stop, s)
@@ -93,6 +93,6 @@ func (r *renderer) tier() {
 	case "fast":
 		r.out.ServiceTier = &serviceTier{Type: "priority"}
 	default:
-		r.warn("service_tier was left out: %s does not know %s.", r.d.Title, plain(tier))
+		r.warn("service_tier was dropped: %s does not support %s.", r.d.Title, plain(tier))
 	}
 }

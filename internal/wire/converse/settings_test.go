@@ -32,14 +32,14 @@ func TestInferenceConfig(t *testing.T) {
 		want    string
 		warns   int
 	}{
-		"nothing":              {asked(func(*llm.Conversation) {}), RenderOptions{Dialect: able}, "", 0},
-		"numbers as written":   {asked(sampled), RenderOptions{Dialect: able}, `{"temperature":0.70,"topP":1e-1,"stopSequences":["END"]}`, 0},
-		"one sampler":          {asked(sampled), RenderOptions{Dialect: one}, `{"temperature":0.70,"stopSequences":["END"]}`, 1},
-		"fixed sampling":       {asked(sampled), RenderOptions{Dialect: fixed}, `{"stopSequences":["END"]}`, 3},
-		"the caller's bound":   {asked(func(c *llm.Conversation) { c.MaxOutput = 9 }), RenderOptions{MaxOutput: 5}, `{"maxTokens":9}`, 0},
-		"the budget's bound":   {asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, `{"maxTokens":5}`, 1},
-		"bound of thinking":    {asked(func(c *llm.Conversation) { c.Effort.Level = "high" }), RenderOptions{Dialect: able, ModelOutput: 64000}, `{"maxTokens":64000}`, 0},
-		"sampling of thinking": {asked(func(c *llm.Conversation) { sampled(c); c.Effort.Level = "high" }), RenderOptions{Dialect: able}, `{"stopSequences":["END"]}`, 3},
+		"nothing":                   {asked(func(*llm.Conversation) {}), RenderOptions{Dialect: able}, "", 0},
+		"numbers as written":        {asked(sampled), RenderOptions{Dialect: able}, `{"temperature":0.70,"topP":1e-1,"stopSequences":["END"]}`, 0},
+		"temperature without top_p": {asked(sampled), RenderOptions{Dialect: one}, `{"temperature":0.70,"stopSequences":["END"]}`, 1},
+		"fixed sampling":            {asked(sampled), RenderOptions{Dialect: fixed}, `{"stopSequences":["END"]}`, 3},
+		"the client's limit":        {asked(func(c *llm.Conversation) { c.MaxOutput = 9 }), RenderOptions{MaxOutput: 5}, `{"maxTokens":9}`, 0},
+		"the budget's limit":        {asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, `{"maxTokens":5}`, 1},
+		"limit with thinking":       {asked(func(c *llm.Conversation) { c.Effort.Level = "high" }), RenderOptions{Dialect: able, ModelOutput: 64000}, `{"maxTokens":64000}`, 0},
+		"sampling with thinking":    {asked(func(c *llm.Conversation) { sampled(c); c.Effort.Level = "high" }), RenderOptions{Dialect: able}, `{"stopSequences":["END"]}`, 3},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestInferenceConfig(t *testing.T) {
 	}
 }
 
-func TestABoundThatTheCallerDidNotSetIsTold(t *testing.T) {
+func TestALimitSetByTheGatewayIsReported(t *testing.T) {
 	t.Parallel()
 	_, warnings := render(t, asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, "inferenceConfig")
 	if diff := cmp.Diff([]string{"maxTokens set to 5: a budget or a policy allows no more"}, warnings); diff != "" {
@@ -60,7 +60,7 @@ func TestABoundThatTheCallerDidNotSetIsTold(t *testing.T) {
 	}
 }
 
-func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
+func TestThinkingUsesTheModelsSettings(t *testing.T) {
 	t.Parallel()
 	adaptive := Dialect{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}, Force: ForceNamed}
 	shown := adaptive
@@ -80,25 +80,25 @@ func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
 		"a level as a budget":        {llm.Effort{Level: "low"}, nil, able, `{"thinking":{"budget_tokens":2048,"type":"enabled"}}`, "", ""},
 		"a budget":                   {llm.Effort{Budget: 5000}, nil, able, `{"thinking":{"budget_tokens":5000,"type":"enabled"}}`, "", ""},
 		"a small budget":             {llm.Effort{Budget: 5}, nil, able, `{"thinking":{"budget_tokens":1024,"type":"enabled"}}`, "", ""},
-		"as the model likes":         {llm.Effort{Adaptive: true}, nil, able, `{"thinking":{"budget_tokens":8192,"type":"enabled"}}`, "", ""},
-		"within the answer":          {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 4000 }, able, `{"thinking":{"budget_tokens":2000,"type":"enabled"}}`, "", ""},
-		"no room":                    {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 1500 }, able, "", "", "at least"},
-		"not at all":                 {llm.Effort{Level: "none"}, nil, able, "", "", ""},
+		"default effort":             {llm.Effort{Adaptive: true}, nil, able, `{"thinking":{"budget_tokens":8192,"type":"enabled"}}`, "", ""},
+		"within the output limit":    {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 4000 }, able, `{"thinking":{"budget_tokens":2000,"type":"enabled"}}`, "", ""},
+		"output limit too small":     {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 1500 }, able, "", "", "at least"},
+		"disabled":                   {llm.Effort{Level: "none"}, nil, able, "", "", ""},
 		"adaptive":                   {llm.Effort{Level: "max"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"max"}`, ""},
 		"adaptive, unknown level":    {llm.Effort{Level: "xhigh"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"high"}`, "sent as high"},
-		"adaptive, below the least":  {llm.Effort{Level: "minimal"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"low"}`, "sent as low"},
+		"adaptive, below the lowest": {llm.Effort{Level: "minimal"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"low"}`, "sent as low"},
 		"adaptive, a budget":         {llm.Effort{Budget: 9}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, "", "decides"},
 		"adaptive, shown":            {llm.Effort{Adaptive: true}, nil, shown, `{"thinking":{"display":"summarized","type":"adaptive"}}`, "", ""},
 		"adaptive, hidden":           {llm.Effort{Adaptive: true, Hide: true}, nil, shown, `{"thinking":{"type":"adaptive"}}`, "", ""},
-		"adaptive, off":              {llm.Effort{Level: "none"}, nil, adaptive, `{"thinking":{"type":"disabled"}}`, "", ""},
-		"cannot be off":              {llm.Effort{Level: "none"}, nil, always, "", "", "always thinks"},
+		"adaptive, disabled":         {llm.Effort{Level: "none"}, nil, adaptive, `{"thinking":{"type":"disabled"}}`, "", ""},
+		"cannot be disabled":         {llm.Effort{Level: "none"}, nil, always, "", "", "always thinks"},
 		"Nova":                       {llm.Effort{Level: "high"}, nil, nova, `{"reasoningConfig":{"maxReasoningEffort":"high","type":"enabled"}}`, "", ""},
-		"Nova within a bound":        {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 9 }, nova, `{"reasoningConfig":{"maxReasoningEffort":"medium","type":"enabled"}}`, "", "max_tokens"},
-		"a level of its own":         {llm.Effort{Budget: 20000}, nil, oss, `{"reasoning_effort":"high"}`, "", ""},
-		"no setting":                 {llm.Effort{Level: "high"}, nil, Dialect{Title: "B"}, "", "", "reasoning_effort was left out"},
-		"not where a call is forced": {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, able, "", "", "demanded"},
-		"not where it goes on":       {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Messages = append(c.Messages, assistant(text("So"))) }, able, "", "", "its own message"},
-		"not without its thinking": {llm.Effort{Level: "high"}, func(c *llm.Conversation) {
+		"Nova within a limit":        {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 9 }, nova, `{"reasoningConfig":{"maxReasoningEffort":"medium","type":"enabled"}}`, "", "max_tokens"},
+		"a level of Nova":            {llm.Effort{Budget: 20000}, nil, oss, `{"reasoning_effort":"high"}`, "", ""},
+		"no setting":                 {llm.Effort{Level: "high"}, nil, Dialect{Title: "B"}, "", "", "reasoning_effort was dropped"},
+		"not with a forced call":     {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, able, "", "", "forced"},
+		"not with a prefill":         {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Messages = append(c.Messages, assistant(text("So"))) }, able, "", "", "continues its own message"},
+		"not without earlier thinking": {llm.Effort{Level: "high"}, func(c *llm.Conversation) {
 			c.Tools = []llm.Tool{{Name: "f"}}
 			c.Messages = append(c.Messages, assistant(call("1", "f", "")), user(result("1", text("x"))))
 		}, able, "", "", "is missing"},
@@ -116,7 +116,7 @@ func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
 				t.Errorf("got %s and %s", fields, output)
 			}
 			if said := strings.Join(warnings, "\n"); (tc.warns == "") != (said == "") || !strings.Contains(said, tc.warns) {
-				t.Errorf("said %q", said)
+				t.Errorf("warned %q", said)
 			}
 		})
 	}
@@ -154,20 +154,20 @@ func TestTools(t *testing.T) {
 		history []llm.Message
 		want    string
 	}{
-		"none":                       {able, nil, llm.ToolChoice{}, nil, ""},
-		"unset":                      {able, []llm.Tool{f, g}, llm.ToolChoice{}, nil, `{"tools":[` + fSpec + `,` + gSpec + `]}`},
-		"auto":                       {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceAuto}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"auto":{}}}`},
-		"some of them":               {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"auto":{}}}`},
-		"must":                       {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"any":{}}}`},
-		"one must":                   {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + fSpec + `,` + gSpec + `],"toolChoice":{"tool":{"name":"g"}}}`},
-		"one must, unnamed":          {anyOnly, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"any":{}}}`},
-		"cannot be made to":          {Dialect{}, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `]}`},
-		"forbidden":                  {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, nil, ""},
-		"forbidden, but called":      {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, history, `{"tools":[` + fSpec + `]}`},
-		"not offered, but called":    {able, nil, llm.ToolChoice{}, history, `{"tools":[{"toolSpec":{"name":"f","description":"A tool of earlier turns.","inputSchema":{"json":{"type":"object","properties":{}}}}}]}`},
-		"a schema keeps its order":   {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{},"a":{}}}}}}]}`},
-		"a schema is of an object":   {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(` {"properties":{"z":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{}}}}}}]}`},
-		"the provider runs them all": {able, []llm.Tool{{Hosted: "web_search"}}, llm.ToolChoice{}, nil, ""},
+		"none":                            {able, nil, llm.ToolChoice{}, nil, ""},
+		"unset":                           {able, []llm.Tool{f, g}, llm.ToolChoice{}, nil, `{"tools":[` + fSpec + `,` + gSpec + `]}`},
+		"auto":                            {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceAuto}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"auto":{}}}`},
+		"some of them":                    {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"auto":{}}}`},
+		"must":                            {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"any":{}}}`},
+		"forced":                          {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + fSpec + `,` + gSpec + `],"toolChoice":{"tool":{"name":"g"}}}`},
+		"forced, unnamed":                 {anyOnly, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"any":{}}}`},
+		"cannot be forced":                {Dialect{}, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `]}`},
+		"forbidden":                       {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, nil, ""},
+		"forbidden, but called earlier":   {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, history, `{"tools":[` + fSpec + `]}`},
+		"not offered, but called earlier": {able, nil, llm.ToolChoice{}, history, `{"tools":[{"toolSpec":{"name":"f","description":"A tool of earlier turns.","inputSchema":{"json":{"type":"object","properties":{}}}}}]}`},
+		"a schema keeps its order":        {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{},"a":{}}}}}}]}`},
+		"a schema describes an object":    {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(` {"properties":{"z":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{}}}}}}]}`},
+		"provider tools only":             {able, []llm.Tool{{Hosted: "web_search"}}, llm.ToolChoice{}, nil, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestSchemasTravel(t *testing.T) {
+func TestOutputWayOfSchemas(t *testing.T) {
 	t.Parallel()
 	closed := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
 	native := able
@@ -196,21 +196,21 @@ func TestSchemasTravel(t *testing.T) {
 		schema  string
 		want    outputWay
 	}{
-		"closed":                 {native, closed, byFormat},
-		"closed, not native":     {able, closed, byTool},
-		"closed, no force":       {Dialect{}, closed, byWords},
-		"open":                   {native, `{"type":"object","properties":{"a":{}}}`, byTool},
-		"open inside":            {native, strings.Replace(closed, `"string"`, `"object"`, 1), byTool},
-		"a bound":                {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), byTool},
-		"of itself":              {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), byTool},
-		"open, always thinking":  {always, `{"type":"object"}`, byWords},
-		"a list":                 {native, `{"type":"array","items":{"type":"string"}}`, byWords},
-		"nothing":                {native, ``, byWords},
-		"no JSON":                {native, `{`, byWords},
-		"choices":                {native, strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, 1), byFormat},
-		"more than may be open":  {native, strings.Replace(closed, `"required":["a"]`, `"required":[]`, 1), byFormat},
-		"a true schema":          {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), byTool},
-		"a keyword in the names": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), byFormat},
+		"closed":                     {native, closed, byFormat},
+		"closed, not native":         {able, closed, byTool},
+		"closed, no force":           {Dialect{}, closed, byWords},
+		"open":                       {native, `{"type":"object","properties":{"a":{}}}`, byTool},
+		"open inside":                {native, strings.Replace(closed, `"string"`, `"object"`, 1), byTool},
+		"a range":                    {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), byTool},
+		"recursive":                  {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), byTool},
+		"open, always thinking":      {always, `{"type":"object"}`, byWords},
+		"a list":                     {native, `{"type":"array","items":{"type":"string"}}`, byWords},
+		"nothing":                    {native, ``, byWords},
+		"no JSON":                    {native, `{`, byWords},
+		"choices":                    {native, strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, 1), byFormat},
+		"too many optional members":  {native, strings.Replace(closed, `"required":["a"]`, `"required":[]`, 1), byFormat},
+		"a true schema":              {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), byTool},
+		"a keyword as a member name": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), byFormat},
 	} {
 		got := wayOf(llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(tc.schema)}, tc.dialect)
 		if got != tc.want {
@@ -219,22 +219,22 @@ func TestSchemasTravel(t *testing.T) {
 	}
 	many := `{"type":"object","additionalProperties":false,"properties":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{},"i":{},"j":{},"k":{}}}`
 	if isClosed(json.RawMessage(many)) {
-		t.Error("a schema with very many members that may be absent counts as closed")
+		t.Error("a schema with very many optional members counts as closed")
 	}
 }
 
-func TestAnswerTool(t *testing.T) {
+func TestResponseTool(t *testing.T) {
 	t.Parallel()
 	ship := llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(`{"type":"object"}`)}
 	for name, tc := range map[string]struct {
 		change func(*llm.Conversation)
 		want   string
 	}{
-		"alone":               {func(*llm.Conversation) {}, `["answer"] {"tool":{"name":"answer"}}`},
-		"beside tools":        {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "f"}} }, `["f" "answer"] {"any":{}}`},
-		"beside its namesake": {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "answer"}} }, `["answer" "answer_"] {"any":{}}`},
-		"while a call is due": {func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, `["f"] {"any":{}}`},
-		"after calls, no more": {func(c *llm.Conversation) {
+		"alone":                        {func(*llm.Conversation) {}, `["answer"] {"tool":{"name":"answer"}}`},
+		"with other tools":             {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "f"}} }, `["f" "answer"] {"any":{}}`},
+		"with a tool of the same name": {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "answer"}} }, `["answer" "answer_"] {"any":{}}`},
+		"with a forced call":           {func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, `["f"] {"any":{}}`},
+		"after calls, without tools": {func(c *llm.Conversation) {
 			c.Messages = append(c.Messages, assistant(call("1", "f", "")), user(result("1")))
 		}, `["f" "answer"] {"tool":{"name":"answer"}}`},
 	} {
@@ -258,7 +258,7 @@ func TestAnswerTool(t *testing.T) {
 	}
 }
 
-func TestNamesAreMappedThereAndBack(t *testing.T) {
+func TestToolNamesAreMappedBothWays(t *testing.T) {
 	t.Parallel()
 	names := []string{"weather", "my.tool/weather", "my_tool_weather", "9lives", "ünï", "", strings.Repeat("x", 80), strings.Repeat("x", 81), "a b", "a-b"}
 	var conv llm.Conversation
@@ -274,10 +274,10 @@ func TestNamesAreMappedThereAndBack(t *testing.T) {
 		}
 		seen[theirs] = true
 		if back := p.ourTool(theirs).name; n != "" && back != n {
-			t.Errorf("%q came back as %q", n, back)
+			t.Errorf("%q was mapped back to %q", n, back)
 		}
 	}
 	if p.theirName("weather") != "weather" || p.ourTool("made_up").name != "made_up" {
-		t.Error("names that fit, and those nobody gave, must stay")
+		t.Error("valid names and unknown names must stay unchanged")
 	}
 }

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	preludeBytes = 12 // length, length of the headers, checksum
-	leastMessage = 16 // the prelude and the checksum behind the message
+	preludeBytes = 12 // length, headers length, checksum
+	leastMessage = 16 // prelude and message checksum
 	maxHeaders   = 128 << 10
 )
 
-// Events that a stream consists of.
+// Events of a stream.
 type (
 	startEvent struct {
 		Index int `json:"contentBlockIndex"`
@@ -53,8 +53,7 @@ type (
 	}
 )
 
-// stream reads messages until the provider ends the stream or breaks it. What comes after the finish cannot spoil the
-// answer any more.
+// stream decodes messages until the stream ends or breaks. Errors after the finish are ignored.
 func (a *answer) stream(r *bufio.Reader) {
 	decoder := eventstream.NewDecoder()
 	var payload []byte
@@ -75,7 +74,7 @@ func (a *answer) stream(r *bufio.Reader) {
 	}
 }
 
-// next reads one message. Its lengths are checked before anything is read for them.
+// next decodes one message. Lengths are checked before buffers are allocated.
 func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []byte) (eventstream.Message, error) {
 	prelude, err := r.Peek(preludeBytes)
 	switch {
@@ -86,7 +85,7 @@ func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []b
 	}
 	length, headers := int64(binary.BigEndian.Uint32(prelude)), int64(binary.BigEndian.Uint32(prelude[4:]))
 	if length > int64(a.o.MaxMessage) || headers > maxHeaders || headers > length-leastMessage {
-		return eventstream.Message{}, malformed("The provider sent a message of a stream that is longer than allowed.")
+		return eventstream.Message{}, malformed("The provider sent a stream message that is longer than allowed.")
 	}
 	m, err := decoder.Decode(r, payload)
 	if err != nil {
@@ -98,7 +97,7 @@ func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []b
 // frameError distinguishes a broken connection from malformed frames.
 func frameError(err error) error {
 	if errors.As(err, new(eventstream.ChecksumError)) || errors.As(err, new(eventstream.LengthError)) {
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a message of a stream that cannot be read.", Err: err}
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a stream message that cannot be decoded.", Err: err}
 	}
 	return readError(err)
 }
@@ -110,7 +109,7 @@ func header(m eventstream.Message, name string) string {
 	return ""
 }
 
-// message takes one message of the stream.
+// message handles one message of the stream.
 func (a *answer) message(m eventstream.Message) {
 	kind := header(m, ":event-type")
 	if a.finished && kind != "metadata" {
@@ -119,7 +118,7 @@ func (a *answer) message(m eventstream.Message) {
 	switch header(m, ":message-type") {
 	case "event":
 		if err := a.event(kind, m.Payload); err != nil && !a.finished {
-			a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err})
+			a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err})
 		}
 	case "exception":
 		a.fail(exception(header(m, ":exception-type"), m.Payload))
@@ -164,7 +163,7 @@ func (a *answer) event(kind string, payload []byte) error {
 		}
 		a.count(e.Usage, e.ServiceTier)
 	}
-	return nil // of the others none says anything that is passed on
+	return nil // other exceptions have no content for the client
 }
 
 func (a *answer) delta(e deltaEvent) {
@@ -178,13 +177,13 @@ func (a *answer) delta(e deltaEvent) {
 		a.thinking(e.Index, d.Reasoning.Text)
 		a.sign(e.Index, d.Reasoning.Signature)
 		a.redact(e.Index, d.Reasoning.Redacted)
-	case d.Citation != nil: // the text it belongs to came by itself
+	case d.Citation != nil: // the cited text arrives in its own delta
 	default:
 		a.leaveOut()
 	}
 }
 
-// exception is an error that came as an event. Its payload is what the same error would have as a body.
+// exception handles an error that arrives as an event. Its payload equals the body of the same error.
 func exception(kind string, payload []byte) error {
 	return fault.Inside(withType(payload, kind))
 }

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// levels are the levels of effort, the least first, with the tokens they stand for where a model is given a budget.
+// levels are the effort levels, lowest first, with their token budgets.
 var levels = []struct {
 	name   string
 	budget int64
@@ -24,7 +24,7 @@ func levelOf(name string) int {
 	return -1
 }
 
-// thinking asks for thinking as the model knows it.
+// thinking requests thinking in the model's way.
 func (r *renderer) thinking() {
 	e := r.conv.Effort
 	asked := e.Budget > 0 || e.Adaptive || e.Level != "" && e.Level != "none"
@@ -37,7 +37,7 @@ func (r *renderer) thinking() {
 	}
 }
 
-// impeded reports, and tells the caller, why the model cannot think this time.
+// impeded warns and reports true if the model cannot think in this request.
 func (r *renderer) impeded() bool {
 	if r.d.AlwaysThinks || r.d.Thinking != ThinkBudget && r.d.Thinking != ThinkAdaptive {
 		return false
@@ -45,19 +45,18 @@ func (r *renderer) impeded() bool {
 	forced := r.out.ToolConfig != nil && r.out.ToolConfig.Choice != nil && r.out.ToolConfig.Choice.Auto == nil
 	switch {
 	case forced:
-		r.warn("reasoning was left out: the model cannot think where a tool call is demanded.")
+		r.warn("reasoning was dropped: the model cannot think when a tool call is forced.")
 	case r.prefilled():
-		r.warn("reasoning was left out: the model cannot think where it goes on with its own message.")
+		r.warn("reasoning was dropped: the model cannot think when it continues its own message.")
 	case r.d.Thinking == ThinkBudget && r.lacksThought():
-		r.warn("reasoning was left out: earlier thinking of this turn is missing.")
+		r.warn("reasoning was dropped: earlier thinking of this turn is missing.")
 	default:
 		return false
 	}
 	return true
 }
 
-// lacksThought reports whether the last turn of the assistant called tools without thinking before: a model that thinks
-// refuses to go on from there.
+// lacksThought reports whether the last assistant turn called tools without thinking: a thinking model rejects such a turn.
 func (r *renderer) lacksThought() bool {
 	for _, m := range slices.Backward(r.out.Messages) {
 		if m.Role == string(llm.Assistant) {
@@ -80,7 +79,7 @@ func (r *renderer) think(e llm.Effort) {
 		}
 		r.add("thinking", setting)
 		if e.Budget > 0 && e.Level == "" {
-			r.warn("the budget for thinking was left out: the model decides how much it thinks.")
+			r.warn("the thinking budget was dropped: the model decides how much it thinks.")
 		}
 		if e.Level != "" {
 			r.config().Effort = r.known(e.Level)
@@ -93,7 +92,7 @@ func (r *renderer) think(e llm.Effort) {
 	}
 }
 
-// byBudget is the level that is asked for, or the one whose budget comes next below the asked one.
+// byBudget returns the requested level, or the highest level within the requested budget.
 func byBudget(e llm.Effort) string {
 	if e.Level != "" {
 		return e.Level
@@ -107,7 +106,7 @@ func byBudget(e llm.Effort) string {
 	return level
 }
 
-// known is the level itself, or the nearest that the model knows.
+// known returns the level, or the nearest level that the model supports.
 func (r *renderer) known(level string) string {
 	if slices.Contains(r.d.Efforts, level) || len(r.d.Efforts) == 0 {
 		return level
@@ -118,11 +117,11 @@ func (r *renderer) known(level string) string {
 			nearest = l
 		}
 	}
-	r.warn("reasoning_effort was sent as %s: the model does not know %s.", nearest, plain(level))
+	r.warn("reasoning_effort was sent as %s: the model does not support %s.", nearest, plain(level))
 	return nearest
 }
 
-// thinkWithin gives a budget. It must be smaller than what the model may write.
+// thinkWithin sets a token budget. It must be smaller than the output limit.
 func (r *renderer) thinkWithin(e llm.Effort) {
 	budget := e.Budget
 	if i := levelOf(byBudget(e)); budget == 0 && i >= 0 {
@@ -134,21 +133,21 @@ func (r *renderer) thinkWithin(e llm.Effort) {
 		budget = most / 2
 	}
 	if budget < minBudget {
-		r.warn("reasoning was left out: the answer may not have the %d tokens that thinking takes at least.", minBudget)
+		r.warn("reasoning was dropped: thinking needs at least %d tokens, more than the output limit allows.", minBudget)
 		return
 	}
 	r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
 	if r.conv.MaxOutput == 0 && r.o.MaxOutput == 0 {
-		r.limits().MaxTokens = r.o.ModelOutput // the usual bound may be smaller than the budget
+		r.limits().MaxTokens = r.o.ModelOutput // the default limit may be smaller than the budget
 	}
 	r.dropSampling("while the model thinks")
 }
 
-// novaEffort is the effort for Amazon's own models, which take no bound and no sampling at the highest.
+// novaEffort returns the effort for Amazon's own models, which accept no output limit and no sampling at the highest level.
 func (r *renderer) novaEffort(e llm.Effort) string {
 	level := r.known(byBudget(e))
 	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {
-		r.warn("reasoning_effort was sent as medium: the model takes no max_tokens with high.")
+		r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
 		return "medium"
 	}
 	if level == "high" {
@@ -165,7 +164,7 @@ func (r *renderer) dropSampling(when string) {
 		given bool
 	}{{"temperature", s.Temperature != "" && s.Temperature != "1"}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
 		if x.given && !r.d.FixedSampler {
-			r.warn("%s was left out: it is not taken %s.", x.name, when)
+			r.warn("%s was dropped: it is not supported %s.", x.name, when)
 		}
 	}
 	r.noSampling = true
@@ -174,7 +173,7 @@ func (r *renderer) dropSampling(when string) {
 func (r *renderer) doNotThink() {
 	switch {
 	case r.d.AlwaysThinks:
-		r.warn("reasoning_effort none was left out: the model always thinks.")
+		r.warn("reasoning_effort none was dropped: the model always thinks.")
 	case r.d.Thinking == ThinkAdaptive:
 		r.add("thinking", map[string]any{"type": "disabled"})
 	case r.d.Thinking == ThinkEffort:

@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// tools writes what the model may call, and whether it must. There is no way to forbid calls: then the tools are left
-// out, unless earlier turns have calls, which the API refuses without tools.
+// tools encodes the tools and the tool choice. The API cannot forbid calls, so the tools are dropped then, unless earlier
+// turns contain calls, which the API rejects without tools.
 func (r *renderer) tools() {
 	choice := r.conv.ToolChoice
 	list := r.chosen(choice)
@@ -31,7 +31,7 @@ func (r *renderer) tools() {
 	r.out.ToolConfig = &config
 }
 
-// chosen are the tools that the choice leaves. A tool that must be called is the only one where it cannot be named.
+// chosen returns the tools that the choice allows. If a required tool cannot be named, it is the only one.
 func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
 	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
 	if len(choice.Names) == 0 || named {
@@ -43,19 +43,19 @@ func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
 
 func (r *renderer) tool(t llm.Tool) []tool {
 	if t.Hosted != "" {
-		r.warn("the tool %s was left out: %s does not run it.", plain(t.Hosted), r.d.Title)
+		r.warn("the tool %s was dropped: %s does not run it.", plain(t.Hosted), r.d.Title)
 		return nil
 	}
 	spec := &toolSpec{Name: r.plan.theirName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
 	if t.Custom {
 		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
 		if len(t.Format) > 0 && !bytes.Contains(t.Format, []byte(`"text"`)) {
-			r.warn("the format of the tool %s was left out: %s does not take it.", plain(t.Name), r.d.Title)
+			r.warn("the format of the tool %s was dropped: %s does not support it.", plain(t.Name), r.d.Title)
 		}
 	}
 	if t.Strict != nil && *t.Strict {
 		if spec.Strict = r.d.Schema && isClosed(spec.InputSchema.JSON); !spec.Strict {
-			r.warn("strict was left out: the model does not hold tools to their schema.")
+			r.warn("strict was dropped: the model does not enforce tool schemas.")
 		}
 	}
 	tools := []tool{{Spec: spec}}
@@ -65,7 +65,7 @@ func (r *renderer) tool(t llm.Tool) []tool {
 	return tools
 }
 
-// objectSchema is the schema as the API takes it: always of an object.
+// objectSchema returns the schema, wrapped in an object if necessary.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(schema)
 	var members map[string]json.RawMessage
@@ -78,10 +78,10 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	return append(json.RawMessage(`{"type":"object",`), trimmed[1:]...)
 }
 
-// remembered are the tools that earlier turns called, for a conversation that offers none any more.
+// remembered returns the tools that earlier turns called, for a conversation that no longer offers tools.
 func (r *renderer) remembered() []tool {
 	names := r.conv.CalledTools()
-	if len(names) == 0 { // results alone
+	if len(names) == 0 { // results without their call
 		names = []string{"earlier_tool"}
 	}
 	var tools []tool
@@ -106,7 +106,7 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 	return nil
 }
 
-// forbid asks for no calls.
+// forbid requests that no tool is called.
 func (r *renderer) forbid() {
 	if r.plan.way == byTool {
 		r.instruct("Call no tool but " + r.plan.answer + ".")
@@ -116,12 +116,12 @@ func (r *renderer) forbid() {
 	r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
 }
 
-// demand demands a call, as far as the model lets itself be told.
+// demand forces a call, as far as the model supports it.
 func (r *renderer) demand(names []string) *toolChoice {
 	switch {
 	case r.d.Force == ForceNone || r.d.AlwaysThinks:
 		r.instruct("Call a tool.")
-		r.warn("tool_choice required was sent as an instruction: the model cannot be made to call a tool.")
+		r.warn("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
 		return nil
 	case len(names) == 1 && r.d.Force == ForceNamed:
 		return &toolChoice{Tool: &namedTool{Name: r.plan.theirName(names[0])}}

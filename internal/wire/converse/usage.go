@@ -2,7 +2,7 @@ package converse
 
 import "fairlead/internal/llm"
 
-// usage is what an answer says of the tokens. inputTokens leaves out what was read from or written to a cache.
+// usage is the token usage of a response. inputTokens excludes cache reads and writes.
 type usage struct {
 	Input        *llm.TokenCount `json:"inputTokens"`
 	Output       *llm.TokenCount `json:"outputTokens"`
@@ -14,8 +14,7 @@ type usage struct {
 	} `json:"cacheDetails"`
 }
 
-// counts returns the usage in our own words, or nil when it says nothing of use or something absurd: then our own count
-// stands.
+// counts converts the usage. It returns nil for missing or implausible numbers, which are replaced by an estimate.
 func (u *usage) counts(tier *serviceTier) *llm.Usage {
 	if u == nil || u.Input == nil || u.Output == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"fairlead/internal/llm"
 )
 
-// TestTheReasonCountsBeforeTheStatus lists the documented errors of the vendors by what they exclude: the credential with all
-// its models, the one model, or only the request.
-func TestTheReasonCountsBeforeTheStatus(t *testing.T) {
+// The cases are the documented errors of the vendors, grouped by effect: on the credential with all its models, on one
+// model, or only on the request.
+func TestErrorCodeTakesPrecedenceOverStatus(t *testing.T) {
 	t.Parallel()
 	const (
 		credential = llm.UpstreamAuth

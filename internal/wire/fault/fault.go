@@ -1,5 +1,5 @@
-// Package fault reads what providers say when they fail, whatever their format: which kind of failure it is, a message fit
-// to be passed on, and how long to wait.
+// Package fault classifies the errors of providers in any format: the kind of failure, a message for the client, and the
+// time to wait.
 package fault
 
 import (
@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Failure classifies a response that is not 2xx. body may be truncated. now is when it arrived, for waits that are given as
-// a date.
+// Failure classifies a response that is not 2xx. body may be truncated. now is the time of arrival, for waits that are given
+// as a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
@@ -21,7 +21,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// Inside classifies an error that came inside a 2xx answer. Such errors often name the status they would have had.
+// Inside classifies an error inside a 2xx response. Such errors often contain the status that they stand for.
 func Inside(raw []byte) *llm.Error {
 	f := readFault(raw)
 	status, told := f.status, f.status
@@ -42,7 +42,7 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	case kind == llm.UpstreamAuth:
 		message = "The provider does not accept the gateway's credential: " + message
 	case kind == llm.UpstreamDenied:
-		message = "The provider does not let the gateway's credential use this model: " + message
+		message = "The provider does not allow the gateway's credential to use this model: " + message
 	}
 	code := f.code
 	if code == "" {
@@ -51,29 +51,29 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	return &llm.Error{Kind: kind, Message: show.Cut(message, maxMessage), UpstreamStatus: status, UpstreamCode: redact(show.Cut(code, 100))}
 }
 
-// plainMessages are for answers that say nothing readable.
+// plainMessages are the messages for errors without a readable one.
 var plainMessages = map[llm.Kind]string{
-	llm.UpstreamTimeout:       "The provider took too long to answer.",
+	llm.UpstreamTimeout:       "The provider took too long to respond.",
 	llm.UpstreamRateLimited:   "The provider limits the rate of requests.",
 	llm.UpstreamOverloaded:    "The provider is overloaded.",
-	llm.UpstreamServer:        "The provider failed with an error of its own.",
+	llm.UpstreamServer:        "The provider failed with an internal error.",
 	llm.UpstreamAuth:          "The provider does not accept the gateway's credential.",
-	llm.UpstreamDenied:        "The provider does not let the gateway's credential use this model.",
+	llm.UpstreamDenied:        "The provider does not allow the gateway's credential to use this model.",
 	llm.UpstreamUnsupported:   "The provider does not support a part of the request.",
 	llm.UpstreamNotFound:      "The provider does not have this model or address.",
-	llm.UpstreamRejected:      "The provider refused the request without saying why.",
-	llm.UpstreamContext:       "The request does not fit the model's context window.",
-	llm.UpstreamContentPolicy: "The provider's content rules refuse the request.",
+	llm.UpstreamRejected:      "The provider rejected the request without giving a reason.",
+	llm.UpstreamContext:       "The request exceeds the model's context window.",
+	llm.UpstreamContentPolicy: "The request violates the provider's content policy.",
 }
 
-// kindOf classifies a failure. What the body gives as the reason counts before the status: providers use one status for several
-// reasons, such as 403 for a credential that is not valid and for a model that it may not use.
+// kindOf classifies a failure. The code in the body takes precedence over the status: providers use one status for several
+// reasons, such as 403 for an invalid credential and for a model that it cannot use.
 func kindOf(status int, f fault) llm.Kind {
 	words := strings.ToLower(f.code + " " + f.kind + " " + f.inner)
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google words a per-minute limit as OpenAI words an account without credit: only the wait distinguishes them.
+		// Google words a per-minute limit like OpenAI words an account without credit: only the wait distinguishes them.
 		if !f.passes && (has(words, creditWords) || has(message, creditTexts)) {
 			return llm.UpstreamAuth
 		}
@@ -97,7 +97,7 @@ func kindOf(status int, f fault) llm.Kind {
 	case has(words, contextWords) || has(message, contextTexts):
 		return llm.UpstreamContext
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
-		return llm.UpstreamContext // one request above a limit per minute: waiting does not make it smaller
+		return llm.UpstreamContext // a single request above a per-minute limit: waiting does not help
 	case status == http.StatusNotFound && has(message, resourceTexts):
 		return llm.UpstreamRejected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -108,8 +108,8 @@ func kindOf(status int, f fault) llm.Kind {
 	return llm.UpstreamRejected
 }
 
-// refusesCredential reports whether the message says that the credential is not valid or has no money left. The message of a 400
-// or 422 may quote the request, so there only its beginning counts: a caller must not be able to disable a credential.
+// refusesCredential reports whether the message says that the credential is invalid or has no credit. The message of a 400
+// or 422 may quote the request, so only its beginning counts there: a client must not be able to disable a credential.
 func refusesCredential(status int, message string) bool {
 	if status == http.StatusForbidden {
 		return has(message, keyTexts) || has(message, creditTexts)
@@ -124,7 +124,7 @@ func refusesCredential(status int, message string) bool {
 	return false
 }
 
-// statusOf guesses the status of an error inside a 2xx answer by its code and type.
+// statusOf infers the status of an error inside a 2xx response from its code and type.
 func statusOf(words string) int {
 	words = strings.ToLower(words)
 	for _, row := range insideStatus {
@@ -149,7 +149,7 @@ var insideStatus = []struct {
 	{http.StatusBadRequest, []string{"invalid", "context_length", "content_filter", "content_policy", "bad_request", "validation", "badrequest"}},
 }
 
-// The words by which providers tell what the status does not: codes and types first, then sentences.
+// Codes and types, then phrases in messages, that classify an error more precisely than its status.
 var (
 	creditWords = []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"}
 	creditTexts = []string{
@@ -171,7 +171,7 @@ var (
 		"reduce the length of the messages", "input token count", "longer than the model", "exceeds the model's maximum",
 	}
 	modelWords = []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"}
-	// resourceTexts name things of the request that a provider may not find: files, earlier responses, caches.
+	// resourceTexts name resources that a provider may not find: files, earlier responses, caches.
 	resourceTexts = []string{
 		"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",
 		"vector store", "item with id", "prompt with id", "thread", "assistant", "batch",

@@ -19,54 +19,54 @@ func TestFailureClasses(t *testing.T) {
 		status  int
 		body    string
 		kind    llm.Kind
-		message string // a part of it
+		message string // substring
 		code    string
 	}{
-		"a wrong key":       {401, `{"error":{"message":"Incorrect API key provided: sk-ab12cd34ef56.","type":"invalid_request_error","code":"invalid_api_key"}}`, llm.UpstreamAuth, "credential", "invalid_api_key"},
-		"a starred key":     {401, `{"error":{"message":"Incorrect API key provided: abcd****wxyz. Find yours"}}`, llm.UpstreamAuth, "[removed]. Find yours", ""},
-		"forbidden":         {403, `{"error":{"message":"Country not supported"}}`, llm.UpstreamDenied, "Country not supported", ""},
-		"forbidden content": {403, `{"error":{"message":"flagged","code":"content_policy_violation"}}`, llm.UpstreamContentPolicy, "flagged", "content_policy_violation"},
-		"payment":           {402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.UpstreamAuth, "Insufficient credits", ""},
-		"a spent quota":     {429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, llm.UpstreamAuth, "quota", "insufficient_quota"},
-		"a limit per minute that sounds like a spent quota": {
+		"an invalid key":     {401, `{"error":{"message":"Incorrect API key provided: sk-ab12cd34ef56.","type":"invalid_request_error","code":"invalid_api_key"}}`, llm.UpstreamAuth, "credential", "invalid_api_key"},
+		"a masked key":       {401, `{"error":{"message":"Incorrect API key provided: abcd****wxyz. Find yours"}}`, llm.UpstreamAuth, "[removed]. Find yours", ""},
+		"forbidden":          {403, `{"error":{"message":"Country not supported"}}`, llm.UpstreamDenied, "Country not supported", ""},
+		"forbidden content":  {403, `{"error":{"message":"flagged","code":"content_policy_violation"}}`, llm.UpstreamContentPolicy, "flagged", "content_policy_violation"},
+		"payment":            {402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.UpstreamAuth, "Insufficient credits", ""},
+		"an exhausted quota": {429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, llm.UpstreamAuth, "quota", "insufficient_quota"},
+		"a per-minute limit worded like an exhausted quota": {
 			429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`,
 			llm.UpstreamRateLimited, "current quota", "RESOURCE_EXHAUSTED",
 		},
-		"one that is over by now": {
+		"a limit that has passed already": {
 			429, `{"error":{"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"0s"}]}}`,
 			llm.UpstreamRateLimited, "current quota", "RESOURCE_EXHAUSTED",
 		},
-		"a sentence that asks to wait": {429, `{"error":{"message":"You exceeded your current quota. Please try again in 12s."}}`, llm.UpstreamRateLimited, "current quota", ""},
-		"a quota without a wait":       {429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, llm.UpstreamAuth, "current quota", "RESOURCE_EXHAUSTED"},
-		"low credit":                   {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, llm.UpstreamAuth, "credit balance", "invalid_request_error"},
-		"a wrong Google key":           {400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llm.UpstreamAuth, "API key not valid", "INVALID_ARGUMENT"},
-		"an unknown model":             {404, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`, llm.UpstreamNotFound, "does not exist", "model_not_found"},
-		"an unknown deployment":        {404, `{"error":{"code":"DeploymentNotFound","message":"no such deployment"}}`, llm.UpstreamNotFound, "no such deployment", "DeploymentNotFound"},
-		"an unknown model as 400":      {400, `{"error":{"message":"x","code":"model_not_found"}}`, llm.UpstreamNotFound, "x", "model_not_found"},
-		"a wrong path":                 {405, ``, llm.UpstreamNotFound, "does not have", ""},
-		"rate limit":                   {429, `{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}`, llm.UpstreamRateLimited, "Rate limit", "rate_limit_exceeded"},
-		"overload":                     {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.UpstreamOverloaded, "Overloaded", "overloaded_error"},
-		"unavailable":                  {503, `<html><body>503</body></html>`, llm.UpstreamOverloaded, "overloaded", ""},
-		"server error":                 {500, `{"error":{"message":"The server had an error","type":"server_error"}}`, llm.UpstreamServer, "server had", "server_error"},
-		"bad gateway, plain":           {502, "upstream connect error\n", llm.UpstreamServer, "upstream connect error", ""},
-		"a redirect":                   {302, ``, llm.UpstreamServer, "error of its own", ""},
-		"timeout":                      {408, `{"message":"Model timeout"}`, llm.UpstreamTimeout, "Model timeout", ""},
-		"bad request":                  {400, `{"error":{"message":"temperature must be <= 2","param":"temperature"}}`, llm.UpstreamRejected, "temperature must", ""},
-		"a string":                     {400, `{"error":"json: cannot unmarshal"}`, llm.UpstreamRejected, "cannot unmarshal", ""},
-		"a bare message":               {400, `{"object":"error","message":"Invalid model","type":"invalid_model","param":null,"code":"1500"}`, llm.UpstreamNotFound, "Invalid model", "1500"},
-		"details":                      {422, `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required"},{"loc":["body","n"],"msg":"too big"}]}`, llm.UpstreamRejected, "body.messages: Field required; body.n: too big", "missing"},
-		"a detail as text":             {422, `{"detail":"Unprocessable"}`, llm.UpstreamRejected, "Unprocessable", ""},
-		"a message as an object":       {422, `{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]},"type":"invalid"}}`, llm.UpstreamUnsupported, "body.x: extra fields", "invalid"},
-		"an empty body":                {400, ``, llm.UpstreamRejected, "without saying why", ""},
-		"null":                         {418, `null`, llm.UpstreamRejected, "without saying why", ""},
-		"context by code":              {400, `{"error":{"message":"too big","code":"context_length_exceeded"}}`, llm.UpstreamContext, "too big", "context_length_exceeded"},
-		"context, OpenAI":              {400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error"}}`, llm.UpstreamContext, "maximum context length", "invalid_request_error"},
-		"context, Anthropic":           {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, llm.UpstreamContext, "prompt is too long", "invalid_request_error"},
-		"context, 413":                 {413, `{"error":{"message":"Input exceeds the context window of this model"}}`, llm.UpstreamContext, "context window", ""},
-		"larger than a minute":         {413, `{"error":{"message":"Request too large on tokens per minute (TPM)","type":"tokens","code":"rate_limit_exceeded"}}`, llm.UpstreamContext, "too large", "rate_limit_exceeded"},
-		"a large body":                 {413, `{"error":{"message":"Request entity too large"}}`, llm.UpstreamRejected, "entity too large", ""},
-		"Azure's filter":               {400, `{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.UpstreamContentPolicy, "filtered", "content_filter"},
-		"Azure's inner code":           {400, `{"error":{"message":"no","code":"x","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.UpstreamContentPolicy, "no", "x"},
+		"a message with a wait":          {429, `{"error":{"message":"You exceeded your current quota. Please try again in 12s."}}`, llm.UpstreamRateLimited, "current quota", ""},
+		"a quota without a wait":         {429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, llm.UpstreamAuth, "current quota", "RESOURCE_EXHAUSTED"},
+		"low credit":                     {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, llm.UpstreamAuth, "credit balance", "invalid_request_error"},
+		"a wrong Google key":             {400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llm.UpstreamAuth, "API key not valid", "INVALID_ARGUMENT"},
+		"an unknown model":               {404, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`, llm.UpstreamNotFound, "does not exist", "model_not_found"},
+		"an unknown deployment":          {404, `{"error":{"code":"DeploymentNotFound","message":"no such deployment"}}`, llm.UpstreamNotFound, "no such deployment", "DeploymentNotFound"},
+		"an unknown model as 400":        {400, `{"error":{"message":"x","code":"model_not_found"}}`, llm.UpstreamNotFound, "x", "model_not_found"},
+		"a wrong path":                   {405, ``, llm.UpstreamNotFound, "does not have", ""},
+		"rate limit":                     {429, `{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}`, llm.UpstreamRateLimited, "Rate limit", "rate_limit_exceeded"},
+		"overload":                       {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.UpstreamOverloaded, "Overloaded", "overloaded_error"},
+		"unavailable":                    {503, `<html><body>503</body></html>`, llm.UpstreamOverloaded, "overloaded", ""},
+		"server error":                   {500, `{"error":{"message":"The server had an error","type":"server_error"}}`, llm.UpstreamServer, "server had", "server_error"},
+		"bad gateway, plain":             {502, "upstream connect error\n", llm.UpstreamServer, "upstream connect error", ""},
+		"a redirect":                     {302, ``, llm.UpstreamServer, "internal error", ""},
+		"timeout":                        {408, `{"message":"Model timeout"}`, llm.UpstreamTimeout, "Model timeout", ""},
+		"bad request":                    {400, `{"error":{"message":"temperature must be <= 2","param":"temperature"}}`, llm.UpstreamRejected, "temperature must", ""},
+		"a string":                       {400, `{"error":"json: cannot unmarshal"}`, llm.UpstreamRejected, "cannot unmarshal", ""},
+		"a bare message":                 {400, `{"object":"error","message":"Invalid model","type":"invalid_model","param":null,"code":"1500"}`, llm.UpstreamNotFound, "Invalid model", "1500"},
+		"details":                        {422, `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required"},{"loc":["body","n"],"msg":"too big"}]}`, llm.UpstreamRejected, "body.messages: Field required; body.n: too big", "missing"},
+		"a string detail":                {422, `{"detail":"Unprocessable"}`, llm.UpstreamRejected, "Unprocessable", ""},
+		"a message as an object":         {422, `{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]},"type":"invalid"}}`, llm.UpstreamUnsupported, "body.x: extra fields", "invalid"},
+		"an empty body":                  {400, ``, llm.UpstreamRejected, "without giving a reason", ""},
+		"null":                           {418, `null`, llm.UpstreamRejected, "without giving a reason", ""},
+		"context by code":                {400, `{"error":{"message":"too big","code":"context_length_exceeded"}}`, llm.UpstreamContext, "too big", "context_length_exceeded"},
+		"context, OpenAI":                {400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error"}}`, llm.UpstreamContext, "maximum context length", "invalid_request_error"},
+		"context, Anthropic":             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, llm.UpstreamContext, "prompt is too long", "invalid_request_error"},
+		"context, 413":                   {413, `{"error":{"message":"Input exceeds the context window of this model"}}`, llm.UpstreamContext, "context window", ""},
+		"larger than a per-minute limit": {413, `{"error":{"message":"Request too large on tokens per minute (TPM)","type":"tokens","code":"rate_limit_exceeded"}}`, llm.UpstreamContext, "too large", "rate_limit_exceeded"},
+		"a large body":                   {413, `{"error":{"message":"Request entity too large"}}`, llm.UpstreamRejected, "entity too large", ""},
+		"Azure's filter":                 {400, `{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.UpstreamContentPolicy, "filtered", "content_filter"},
+		"Azure's inner code":             {400, `{"error":{"message":"no","code":"x","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.UpstreamContentPolicy, "no", "x"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestFailureClasses(t *testing.T) {
 				t.Errorf("got %s, status %d, code %q; want %s, %d, %q", e.Kind, e.UpstreamStatus, e.UpstreamCode, tc.kind, tc.status, tc.code)
 			}
 			if !strings.Contains(e.Message, tc.message) {
-				t.Errorf("message %q does not hold %q", e.Message, tc.message)
+				t.Errorf("message %q does not contain %q", e.Message, tc.message)
 			}
 		})
 	}
 }
 
-func TestFailureBoundsAndCleansMessages(t *testing.T) {
+func TestFailureLimitsAndCleansMessages(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"error":{"message":"` + strings.Repeat("ü ", 2000) + `"}}`, strings.Repeat("plain ", 2000), "\xff\xfe text", "a\x1b[31mred\r\nline",
@@ -129,7 +129,7 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	}
 }
 
-func TestFailureWithRetryAfterIsNoSpentQuota(t *testing.T) {
+func TestFailureWithRetryAfterIsRateLimited(t *testing.T) {
 	t.Parallel()
 	const body = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`
 	for name, tc := range map[string]struct {
@@ -138,7 +138,7 @@ func TestFailureWithRetryAfterIsNoSpentQuota(t *testing.T) {
 	}{
 		"Retry-After":    {"Retry-After", llm.UpstreamRateLimited},
 		"Retry-After-Ms": {"Retry-After-Ms", llm.UpstreamRateLimited},
-		"headers about limits come with every answer": {"X-Ratelimit-Reset-Requests", llm.UpstreamAuth},
+		"rate limit headers are sent with every response": {"X-Ratelimit-Reset-Requests", llm.UpstreamAuth},
 	} {
 		if e := Failure(429, http.Header{tc.header: {"20"}}, []byte(body), now); e.Kind != tc.want {
 			t.Errorf("%s: %s, want %s", name, e.Kind, tc.want)
@@ -183,28 +183,28 @@ func TestRetryAfter(t *testing.T) {
 		body    string
 		want    time.Duration
 	}{
-		"nothing":                 {429, nil, ``, 0},
-		"seconds":                 {429, map[string]string{"Retry-After": "7"}, ``, 7 * time.Second},
-		"a fraction":              {503, map[string]string{"Retry-After": " 0.5 "}, ``, 500 * time.Millisecond},
-		"milliseconds win":        {429, map[string]string{"Retry-After": "7", "Retry-After-Ms": "250"}, ``, 250 * time.Millisecond},
-		"a long wait is capped":   {429, map[string]string{"Retry-After": "86400"}, ``, 5 * time.Minute},
-		"absurd":                  {429, map[string]string{"Retry-After": "99999999999999999999"}, ``, 0},
-		"negative":                {429, map[string]string{"Retry-After": "-5"}, ``, 0},
-		"NaN":                     {429, map[string]string{"Retry-After": "NaN", "Retry-After-Ms": "Inf"}, ``, 0},
-		"no number":               {429, map[string]string{"Retry-After": "soon"}, ``, 0},
-		"an absurd one is passed": {429, map[string]string{"Retry-After-Ms": "1e300", "Retry-After": "3"}, ``, 3 * time.Second},
-		"a date":                  {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 12:00:30 GMT"}, ``, 30 * time.Second},
-		"a date by their clock":   {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 13:00:30 GMT", "Date": "Sun, 01 Mar 2026 13:00:00 GMT"}, ``, 30 * time.Second},
-		"a date gone by":          {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 11:00:00 GMT"}, ``, 0},
-		"resets, what is spent":   {429, map[string]string{"X-Ratelimit-Reset-Requests": "1s", "X-Ratelimit-Reset-Tokens": "1m12s", "X-Ratelimit-Remaining-Requests": "5", "X-Ratelimit-Remaining-Tokens": "0"}, ``, 72 * time.Second},
-		"resets, nobody knows":    {429, map[string]string{"X-Ratelimit-Reset-Requests": "2m59.56s", "X-Ratelimit-Reset-Tokens": "6ms"}, ``, 6 * time.Millisecond},
-		"resets, seconds":         {429, map[string]string{"X-Ratelimit-Reset": "12"}, ``, 12 * time.Second},
-		"resets, a moment":        {429, map[string]string{"X-Ratelimit-Reset": "1772366420000"}, ``, 20 * time.Second},
-		"resets, a moment in s":   {429, map[string]string{"X-Ratelimit-Reset": "1772366420"}, ``, 20 * time.Second},
-		"resets only with 429":    {500, map[string]string{"X-Ratelimit-Reset-Requests": "1s"}, ``, 0},
-		"Google's RetryInfo":      {429, nil, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`, 34500 * time.Millisecond},
-		"in the sentence":         {429, nil, `{"error":{"message":"Rate limit reached. Please try again in 1m2.5s. Visit"}}`, 62500 * time.Millisecond},
-		"the sentence, no limit":  {400, nil, `{"error":{"message":"Please try again in 5s"}}`, 0},
+		"nothing":                          {429, nil, ``, 0},
+		"seconds":                          {429, map[string]string{"Retry-After": "7"}, ``, 7 * time.Second},
+		"a fraction":                       {503, map[string]string{"Retry-After": " 0.5 "}, ``, 500 * time.Millisecond},
+		"milliseconds take precedence":     {429, map[string]string{"Retry-After": "7", "Retry-After-Ms": "250"}, ``, 250 * time.Millisecond},
+		"a long wait is capped":            {429, map[string]string{"Retry-After": "86400"}, ``, 5 * time.Minute},
+		"absurd":                           {429, map[string]string{"Retry-After": "99999999999999999999"}, ``, 0},
+		"negative":                         {429, map[string]string{"Retry-After": "-5"}, ``, 0},
+		"NaN":                              {429, map[string]string{"Retry-After": "NaN", "Retry-After-Ms": "Inf"}, ``, 0},
+		"not a number":                     {429, map[string]string{"Retry-After": "soon"}, ``, 0},
+		"an implausible value is skipped":  {429, map[string]string{"Retry-After-Ms": "1e300", "Retry-After": "3"}, ``, 3 * time.Second},
+		"a date":                           {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 12:00:30 GMT"}, ``, 30 * time.Second},
+		"a date by the provider's clock":   {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 13:00:30 GMT", "Date": "Sun, 01 Mar 2026 13:00:00 GMT"}, ``, 30 * time.Second},
+		"a date in the past":               {503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 11:00:00 GMT"}, ``, 0},
+		"resets, exhausted limits":         {429, map[string]string{"X-Ratelimit-Reset-Requests": "1s", "X-Ratelimit-Reset-Tokens": "1m12s", "X-Ratelimit-Remaining-Requests": "5", "X-Ratelimit-Remaining-Tokens": "0"}, ``, 72 * time.Second},
+		"resets, unknown limits":           {429, map[string]string{"X-Ratelimit-Reset-Requests": "2m59.56s", "X-Ratelimit-Reset-Tokens": "6ms"}, ``, 6 * time.Millisecond},
+		"resets, seconds":                  {429, map[string]string{"X-Ratelimit-Reset": "12"}, ``, 12 * time.Second},
+		"resets, a time":                   {429, map[string]string{"X-Ratelimit-Reset": "1772366420000"}, ``, 20 * time.Second},
+		"resets, a time in seconds":        {429, map[string]string{"X-Ratelimit-Reset": "1772366420"}, ``, 20 * time.Second},
+		"resets only with 429":             {500, map[string]string{"X-Ratelimit-Reset-Requests": "1s"}, ``, 0},
+		"Google's RetryInfo":               {429, nil, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`, 34500 * time.Millisecond},
+		"in the message":                   {429, nil, `{"error":{"message":"Rate limit reached. Please try again in 1m2.5s. Visit"}}`, 62500 * time.Millisecond},
+		"in the message, not rate limited": {400, nil, `{"error":{"message":"Please try again in 5s"}}`, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,19 +20,19 @@ const (
 	maxRawFault = 4 << 10
 )
 
-// fault is what a provider says about its failure, whatever the shape.
+// fault is a provider's error in any shape.
 type fault struct {
 	message string
-	code    string // error.code, or error.status as Google calls it
+	code    string // error.code, or Google's error.status
 	kind    string // error.type
-	inner   string // innererror.code, where Azure says which filter it was, or the reason in Google's ErrorInfo
-	status  int    // a code that is an HTTP status
+	inner   string // Azure's innererror.code, or the reason in Google's ErrorInfo
+	status  int    // HTTP status in a code
 	delay   string // Google's RetryInfo
-	passes  bool   // the answer says how long to wait
+	passes  bool   // the error contains a wait
 }
 
-// readFault finds the message and the codes in the shapes that providers use: an error object, a string, a bare message,
-// a list of details, any of them inside a list or inside each other, plain text, or a page.
+// readFault extracts the message and the codes from the shapes that providers use: an error object, a string, a bare
+// message, a list of details, any of these nested, plain text, or an HTML page.
 func readFault(body []byte) fault {
 	var f fault
 	body = bytes.TrimSpace(body)
@@ -65,7 +65,7 @@ func (f *fault) read(v any, depth int) {
 				f.read(v[key], depth+1)
 			}
 		}
-		if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
+		if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter: the original error
 			if raw, ok := meta["raw"].(string); ok && raw != "" {
 				f.message += ": " + raw
 			}
@@ -79,7 +79,7 @@ func (f *fault) say(s string) {
 	}
 }
 
-// list joins the first few entries; validation errors name the place too.
+// list joins the first few entries. Validation errors include the path.
 func (f *fault) list(list []any, depth int) {
 	var said []string
 	for _, entry := range list {
@@ -118,7 +118,7 @@ func (f *fault) adopt(o fault) {
 	}
 }
 
-// codes reads the codes of an error object. Inner objects are read later and are more precise, so they win.
+// codes extracts the codes of an error object. Inner objects are read later and are more precise, so they take precedence.
 func (f *fault) codes(m map[string]any) {
 	for _, key := range []string{"status", "code"} {
 		switch code := m[key].(type) {
@@ -153,8 +153,8 @@ func (f *fault) codes(m map[string]any) {
 
 const removed = "[removed]"
 
-// The shapes of credentials: with a known beginning, after a word that announces one, partly hidden by stars, and long
-// runs of letters and digits; and the names of the operator's accounts, with a known beginning or after such a word.
+// Patterns of credentials (with a known prefix, after a keyword, masked, and long alphanumeric runs) and of the operator's
+// account ids (with a known prefix or after a keyword).
 var (
 	announced = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=*-]{6,}`)
 	assigned  = regexp.MustCompile(`(?i)\b(api[_-]?key|x-api-key|access[_-]?token|secret|password|token|authorization)(["']?\s*[:=]\s*["']?)[^\s"',;}]{6,}`)
@@ -167,8 +167,7 @@ var (
 	accountNamed = regexp.MustCompile("(?i)\\b((?:organi[sz]ation|org|account|project|tenant|team|workspace|subscription)s?(?:[ _-]?(?:id|number))?)([\"'`]?[ :=#/]+[\"'`<(]?)([a-z0-9][a-z0-9_-]{5,})")
 )
 
-// redact removes everything that looks like a credential or names an account of the operator's: providers quote both
-// in their refusals.
+// redact removes credentials and the operator's account ids, because providers quote both in error messages.
 func redact(s string) string {
 	s = redactAccounts(s)
 	s = announced.ReplaceAllString(s, "$1 "+removed)
@@ -190,9 +189,8 @@ func redact(s string) string {
 	})
 }
 
-// redactAccounts removes what names an organisation, a project or an account. Such names have digits or both cases;
-// words of a sentence and of codes such as org_rate_limit do not. Behind a slash only numbers are names: the rest of
-// such a path may be a model's.
+// redactAccounts removes the ids of organizations, projects and accounts. An id has digits or mixed case, unlike words and
+// codes such as org_rate_limit. After a slash only numbers are removed: other path segments may be model names.
 func redactAccounts(s string) string {
 	s = accountID.ReplaceAllStringFunc(s, func(match string) string {
 		upper, lower := strings.ContainsFunc(match, unicode.IsUpper), strings.ContainsFunc(match, unicode.IsLower)

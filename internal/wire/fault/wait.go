@@ -11,12 +11,12 @@ import (
 
 const (
 	longestWait = 5 * time.Minute
-	absurdWait  = 7 * 24 * time.Hour // longer waits are errors
+	absurdWait  = 7 * 24 * time.Hour // longer waits are invalid
 )
 
 var tryAgain = regexp.MustCompile(`(?i)try again in ((?:[0-9.]+(?:ms|s|m|h))+)`)
 
-// retryAfter is how long the provider asks to wait, at most longestWait; 0 when it does not say.
+// retryAfter returns the wait that the provider requests, at most longestWait; 0 for none.
 func retryAfter(status int, h http.Header, f fault, now time.Time) time.Duration {
 	wait, ok := askedWait(status, h, f, now)
 	if !ok {
@@ -28,14 +28,14 @@ func retryAfter(status int, h http.Header, f fault, now time.Time) time.Duration
 	return min(wait, longestWait)
 }
 
-// passes reports whether the provider says that waiting helps, for however long.
+// passes reports whether the provider requests a wait of any length.
 func passes(status int, h http.Header, f fault, now time.Time) bool {
 	_, asked := askedWait(status, h, f, now)
 	return asked || f.delay != ""
 }
 
-// askedWait reads the wait that an answer asks for in so many words. Headers about limits are not among them: some
-// providers send those with every answer.
+// askedWait returns the wait that a response requests explicitly. Rate limit headers are excluded: some providers send them
+// with every response.
 func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration, bool) {
 	for _, read := range []func() (time.Duration, bool){
 		func() (time.Duration, bool) { return inUnits(h.Get("Retry-After-Ms"), time.Millisecond) },
@@ -53,7 +53,7 @@ func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration
 
 func sane(d time.Duration) (time.Duration, bool) { return d, d > 0 && d <= absurdWait }
 
-// inUnits reads a number, whole or not.
+// inUnits parses a decimal number.
 func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n*float64(unit) > float64(absurdWait) {
@@ -62,7 +62,7 @@ func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	return sane(time.Duration(n * float64(unit)))
 }
 
-// untilDate reads a date. It is relative to the provider's own clock, so its Date header is used if present.
+// untilDate parses a date. It is relative to the provider's clock, so the Date header is used if present.
 func untilDate(h http.Header, now time.Time) (time.Duration, bool) {
 	at, err := http.ParseTime(h.Get("Retry-After"))
 	if err != nil {
@@ -82,7 +82,7 @@ func parseWait(value string) (time.Duration, bool) {
 	return sane(d)
 }
 
-// resets reads when the limits start again: the longest of those that are used up, else the shortest of all.
+// resets returns the time until the limits reset: the longest of the exhausted limits, otherwise the shortest of all.
 func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	if !limited {
 		return 0, false
@@ -106,7 +106,7 @@ func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	return shortest, shortest > 0
 }
 
-// resetWait reads a duration such as 6m0s, a number of seconds, or a moment in seconds or milliseconds.
+// resetWait parses a duration such as 6m0s, a number of seconds, or a time in seconds or milliseconds.
 func resetWait(value string, now time.Time) (time.Duration, bool) {
 	if d, ok := parseWait(value); ok {
 		return d, true
@@ -123,7 +123,7 @@ func resetWait(value string, now time.Time) (time.Duration, bool) {
 	return inUnits(value, time.Second)
 }
 
-// saidWait reads the wait that some providers put only into the sentence.
+// saidWait parses the wait in a message.
 func saidWait(message string, limited bool) (time.Duration, bool) {
 	match := tryAgain.FindStringSubmatch(message)
 	if match == nil || !limited {

@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// foreignSignature stands for the seal of a call that the model did not make itself, in histories that began elsewhere.
+// foreignSignature replaces the signature of a call that another model made.
 const foreignSignature = "skip_thought_signature_validator"
 
-// turns writes the conversation. Results of tools come first in a user's turn, in a content of their own.
+// turns encodes the conversation. Tool results come first in a user turn, in a content of their own.
 func (r *renderer) turns(turns []llm.Message) error {
 	r.calls, r.order = map[string]llm.ToolCall{}, map[string]int{}
 	r.out.Contents = []content{}
@@ -67,12 +67,12 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	return out, nil
 }
 
-// modelTurn writes what the model said. Thinking does not go back as text, only its seal does: on the text behind it, where
-// the model put it.
+// modelTurn encodes a turn of the model. Thinking is not sent as text. Only its signature is sent, on the text that follows
+// it, where the model put it.
 func (r *renderer) modelTurn(said []llm.Part) error {
 	turn := modelTurn{renderer: r}
 	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
-		r.order = map[string]int{} // clearing a map that was large once costs as much as filling it
+		r.order = map[string]int{} // clearing a large map costs as much as filling it
 	}
 	for _, p := range said {
 		if err := turn.add(p); err != nil {
@@ -87,7 +87,7 @@ func (r *renderer) modelTurn(said []llm.Part) error {
 type modelTurn struct {
 	*renderer
 	parts     []part
-	signature string // waits for a text
+	signature string // pending for the next text
 }
 
 func (t *modelTurn) add(p llm.Part) error {
@@ -120,7 +120,7 @@ func (t *modelTurn) call(c llm.ToolCall) {
 	if t.o.Traits.CallIDs {
 		out.Call.ID = c.ID
 	}
-	if c.Provider == t.o.Provider || c.Provider == "" { // only clients of Google's send a seal without its maker
+	if c.Provider == t.o.Provider || c.Provider == "" { // only clients of Google's API send a signature without a provider
 		out.Signature = c.Signature
 	}
 	t.calls[c.ID] = c
@@ -128,7 +128,7 @@ func (t *modelTurn) call(c llm.ToolCall) {
 	t.parts = append(t.parts, out)
 }
 
-// finish finds a place for a seal that no text followed, and seals the first call where the model demands it.
+// finish places a signature that no text followed, and signs the first call if the model requires it.
 func (t *modelTurn) finish() {
 	if t.signature != "" {
 		last := -1
@@ -149,7 +149,7 @@ func (t *modelTurn) finish() {
 	}
 }
 
-// arguments writes what a call says as an object. A model may have written something else.
+// arguments encodes the arguments of a call as an object. A model may have written another type.
 func arguments(c llm.ToolCall) json.RawMessage {
 	text := strings.TrimSpace(c.Arguments)
 	switch {
@@ -163,13 +163,13 @@ func arguments(c llm.ToolCall) json.RawMessage {
 	return member("arguments", c.Arguments)
 }
 
-// member is an object with one text.
+// member returns an object with one string.
 func member(name, text string) json.RawMessage {
-	raw, _ := encode(map[string]string{name: text}) // a text always encodes
+	raw, _ := encode(map[string]string{name: text}) // a string always encodes
 	return raw
 }
 
-// results writes the results of tools in the order of their calls: models without ids tell them apart by it.
+// results encodes tool results in the order of their calls, because models without call ids match them by order.
 func (r *renderer) results(parts []llm.Part) ([]part, error) {
 	var found []llm.ToolResult
 	for _, p := range parts {
@@ -196,7 +196,7 @@ func (r *renderer) place(id string) int {
 	return len(r.order)
 }
 
-// result writes one result, with its images and files behind it.
+// result encodes one result, followed by its images and files.
 func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 	name := result.Name
 	if call, ok := r.calls[result.ID]; ok {
@@ -226,7 +226,7 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 	return append([]part{{Response: response}}, media...), nil
 }
 
-// outcome is what a tool gave as an object: its own, or one with the names that Google's documents use.
+// outcome returns the result of a tool as an object: the tool's own, or one with the names from Google's documentation.
 func outcome(text string, failed bool) json.RawMessage {
 	switch {
 	case failed:

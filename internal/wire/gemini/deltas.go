@@ -18,31 +18,31 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// Bounds of an answer.
+// Limits of a response.
 const (
 	DefaultMaxAnswer = 64 << 20
 	maxChoices       = 128
 )
 
-// DeltaOptions says how a provider's answer is to be read.
+// DeltaOptions holds the settings for decoding a provider's response.
 type DeltaOptions struct {
 	Stream      bool   // the request asked for a stream
-	ContentType string // of the answer, as received
-	Provider    string // whose seals these are
-	ServiceTier string // that the answer's headers tell, where they do
-	MaxLine     int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer   int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
-	SizeHint    int64  // the answer's Content-Length, where there is one
+	ContentType string // content type of the response
+	Provider    string // owner of the signatures
+	ServiceTier string // service tier from the response headers; may be empty
+	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	SizeHint    int64  // Content-Length of the response, if known
 
-	// Custom reports the tools that take free text. It may be nil.
+	// Custom reports whether a tool takes free text. It may be nil.
 	Custom func(name string) bool
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Deltas reads a provider's 2xx answer, whole or streamed: what arrives decides. An answer ends with its finish and, where
-// told, its usage; one that ends without a finish is an error. The last pair may hold an *llm.Error, or an error that
-// wraps the end of the request's context.
+// Deltas decodes a provider's 2xx response, whole or streamed, depending on its content. A response ends with its finish
+// and, if reported, its usage. A response without a finish is an error. The last pair may hold an *llm.Error, or an error
+// that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -54,9 +54,9 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 }
 
 // errStopped means that the consumer has stopped.
-var errStopped = errors.New("reading was stopped")
+var errStopped = errors.New("consumer stopped")
 
-// answer is the state of reading one answer.
+// answer is the state of decoding one response.
 type answer struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
@@ -72,10 +72,10 @@ type answer struct {
 	summed  bool // usage reports the total
 }
 
-// choice is one of the answers.
+// choice is one candidate of the response.
 type choice struct {
 	calls  int
-	finish string // empty until the provider says why it ended
+	finish string // empty until the provider reports it
 }
 
 func malformed(format string, args ...any) *llm.Error {
@@ -87,13 +87,13 @@ func (a *answer) read(r io.Reader) error {
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return malformed("The provider sent an empty answer.")
+		return malformed("The provider sent an empty response.")
 	case err != nil:
 		return readError(err)
 	case first == '{' || first == '[':
 		return a.whole(events.Rest())
 	case !a.o.Stream:
-		return malformed("The provider's answer is not a JSON object%s.", a.contentType())
+		return malformed("The provider's response is not a JSON object%s.", a.contentType())
 	}
 	return a.stream(events)
 }
@@ -105,19 +105,19 @@ func (a *answer) contentType() string {
 	return " but " + show.Quote(a.o.ContentType)
 }
 
-// readError passes on the end of our own context and what the caller has classified; everything else is a cut.
+// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
 func readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
-// whole reads an answer in one document: one object, or a list of events as the API streams without alt=sse.
+// whole decodes a response in one document: one object, or the list of events that the API sends without alt=sse.
 func (a *answer) whole(r io.Reader) error {
 	data, err := readAll(r, a.o.MaxAnswer, a.o.SizeHint)
 	if err != nil {
@@ -130,13 +130,13 @@ func (a *answer) whole(r io.Reader) error {
 	documents := []json.RawMessage{data}
 	if len(data) > 0 && data[0] == '[' {
 		if err := json.Unmarshal(data, &documents); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not JSON" + a.contentType() + ".", Err: err}
+			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not JSON" + a.contentType() + ".", Err: err}
 		}
 	}
 	for _, document := range documents {
 		var got response
 		if err := json.Unmarshal(document, &got); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
 		}
 		if err := a.take(document, &got); err != nil {
 			return err
@@ -156,12 +156,12 @@ func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
 	case err != nil:
 		return nil, readError(err)
 	case n > limit:
-		return nil, malformed("The provider's answer is larger than %d bytes.", limit)
+		return nil, malformed("The provider's response is larger than %d bytes.", limit)
 	}
 	return out.Bytes(), nil
 }
 
-// stream reads events until the connection ends: the API has no other mark of the end.
+// stream decodes events until the connection ends, which is the API's only end marker.
 func (a *answer) stream(events *sse.Reader) error {
 	for {
 		in, err := events.Next()
@@ -172,7 +172,7 @@ func (a *answer) stream(events *sse.Reader) error {
 			return readError(err)
 		}
 		if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
-			return malformed("The provider's answer is larger than %d bytes.", a.o.MaxAnswer)
+			return malformed("The provider's response is larger than %d bytes.", a.o.MaxAnswer)
 		}
 		if err := a.event(in); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (a *answer) stream(events *sse.Reader) error {
 
 func (a *answer) event(in sse.Event) error {
 	data := bytes.TrimSpace(in.Data)
-	if len(data) == 0 || string(data) == "[DONE]" { // gateways in between add the latter
+	if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways
 		return nil
 	}
 	if err := strict.CheckResponse(data, 0); err != nil {
@@ -191,27 +191,28 @@ func (a *answer) event(in sse.Event) error {
 	var got response
 	if err := json.Unmarshal(data, &got); err != nil {
 		if in.Unterminated {
-			return nil // half an event: the end of the stream comes next
+			return nil // half an event: the end of the stream follows
 		}
 		if string(in.Name) == "error" || data[0] == '[' {
 			return fault.Inside(data)
 		}
-		// Never skipped: it may hold text, also after a finish, because some events of this format each have one.
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err}
+		// Invalid events are never skipped: they may hold text, also after a finish, because models may set a finish reason
+		// in every event.
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
 	return a.take(data, &got)
 }
 
-// take hands on what one event says.
+// take yields the deltas of one event.
 func (a *answer) take(data []byte, got *response) error {
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return fault.Inside(data)
 	}
 	if usage, ok := got.Usage.usage(); ok {
-		a.usage, a.counted = &usage, got.Usage.Candidates != nil // totals: the latest count
+		a.usage, a.counted = &usage, got.Usage.Candidates != nil // counts are cumulative
 		a.summed = got.Usage.Total > 0
 	} else if got.Usage != nil && (got.Usage.Prompt != nil || got.Usage.Candidates != nil) {
-		a.warn("left out usage figures that cannot be true")
+		a.warn("dropped implausible usage")
 	}
 	blocked := got.Feedback != nil && got.Feedback.Reason != "" && got.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED"
 	if len(got.Candidates) == 0 && !blocked {
@@ -252,17 +253,17 @@ func (a *answer) warn(what string) {
 	}
 }
 
-// complete is nil when the answer may end here: everything that began has a finish.
+// complete returns nil if every candidate has a finish reason.
 func (a *answer) complete() error {
 	if len(a.choices) == 0 && a.blocked {
 		return nil
 	}
 	if len(a.choices) == 0 {
-		return malformed("The provider's answer holds no candidates.")
+		return malformed("The provider's response has no candidates.")
 	}
 	for _, c := range a.choices {
 		if c.finish == "" {
-			return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."}
+			return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."}
 		}
 	}
 	return nil
@@ -283,7 +284,7 @@ func (a *answer) end(err error) {
 			}
 		}
 	}
-	// An answer whose output was not counted, or that broke off before it was, is not free: our own count is better than none.
+	// Output that was not reported, or that was interrupted, is not free: usage is then estimated.
 	if a.usage != nil && a.began && (a.counted || err == nil && (a.summed || a.blocked)) {
 		if a.usage.ServiceTier == "" {
 			a.usage.ServiceTier = Tier(a.o.ServiceTier)

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// told is what an answer says, one word a piece.
+// told formats a response, one word per delta.
 func told(r io.Reader, o DeltaOptions) (pieces []llm.Delta, warnings []string, err error) {
 	o.Warn = func(w string) { warnings = append(warnings, w) }
 	for p, e := range Deltas(r, o) {
@@ -51,60 +51,60 @@ func events(docs ...string) string {
 	return "data: " + strings.Join(docs, "\r\n\r\ndata: ") + "\r\n\r\n"
 }
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	t.Parallel()
 	const stop = `{"candidates":[{"finishReason":"STOP"}]}`
 	say := func(part string) string { return `{"candidates":[{"content":{"parts":[` + part + `]}}]}` }
 	for name, tc := range map[string]struct {
 		body string
 		want string
-		kind llm.Kind // of the error; empty for none
+		kind llm.Kind // kind of the error; empty for none
 	}{
-		"a whole answer":              {`{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"b"}]},"finishReason":"STOP"}]}`, "begin text:a text:b finish:stop", ""},
-		"a stream":                    {events(say(`{"text":"a"}`), say(`{"text":"b"}`), stop), "begin text:a text:b finish:stop", ""},
-		"a list":                      {`[` + say(`{"text":"a"}`) + `,` + stop + `]`, "begin text:a finish:stop", ""},
-		"thinking and its seal":       {events(say(`{"text":"t","thought":true}`), say(`{"text":"a","thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g text:a finish:stop", ""},
-		"a seal at the end":           {events(say(`{"text":"a"}`), say(`{"text":"","thoughtSignature":"s"}`), stop), "begin text:a seal:s@g finish:stop", ""},
-		"a seal on a thought":         {events(say(`{"text":"t","thought":true,"thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g finish:stop", ""},
-		"calls":                       {events(say(`{"functionCall":{"name":"f","args":{"b": 1, "a": 2.50}}},{"functionCall":{"name":"g"}}`), stop), `begin call:f{"b":1,"a":2.50} call:g{} finish:tool_calls`, ""},
-		"a call behind the reason":    {events(stop, say(`{"functionCall":{"name":"f"}}`)), "begin call:f{} finish:tool_calls", ""},
-		"a call that was cut short":   {events(say(`{"functionCall":{"name":"f"}}`), `{"candidates":[{"finishReason":"MAX_TOKENS"}]}`), "begin call:f{} finish:length", ""},
-		"a reason in every event":     {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`), "begin text:a text:b finish:stop", ""},
-		"an unspecified reason":       {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`, "begin text:a", llm.StreamInterrupted},
-		"a blocked prompt":            {`{"promptFeedback":{"blockReason":"SAFETY"}}`, "begin finish:content_filter", ""},
-		"a blocked prompt, streamed":  {events(`{"promptFeedback":{"blockReason":"OTHER"},"usageMetadata":{"promptTokenCount":1}}`), "begin finish:content_filter usage", ""},
-		"a prompt that was judged":    {`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "begin text:a finish:stop", ""},
-		"a recited answer":            {`{"candidates":[{"finishReason":"RECITATION"}]}`, "begin finish:content_filter", ""},
-		"a malformed call":            {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, "begin", llm.UpstreamMalformed},
-		"another reason":              {`{"candidates":[{"finishReason":"OTHER"}]}`, "begin", llm.UpstreamServer},
-		"a reason of the future":      {`{"candidates":[{"finishReason":"SOLAR_FLARE"}]}`, "begin", llm.UpstreamServer},
-		"a cut stream":                {events(say(`{"text":"a"}`)), "begin text:a", llm.StreamInterrupted},
-		"half an event":               {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.StreamInterrupted},
-		"one of two unfinished":       {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.StreamInterrupted},
-		"two":                         {`{"candidates":[{"index":1,"finishReason":"MAX_TOKENS"},{"index":0,"finishReason":"STOP"}]}`, "begin finish:stop finish:length", ""},
-		"an error inside":             {events(say(`{"text":"a"}`), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`), "begin text:a", llm.UpstreamRateLimited},
-		"an error in a list":          {events(`[{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}]`), "", llm.UpstreamOverloaded},
-		"an error with its name":      {"event: error\ndata: oh no\n\n", "", llm.UpstreamServer},
-		"an error, whole":             {`{"error":{"code":500,"message":"m"}}`, "", llm.UpstreamServer},
-		"an error list, whole":        {`[{"error":{"code":500,"message":"m"}}]`, "", llm.UpstreamServer},
-		"no error":                    {`{"error":null,"candidates":[{"finishReason":"STOP"}]}`, "begin finish:stop", ""},
-		"what other gateways add":     {": ping\n\n" + events(say(`{"text":"a"}`), stop, "[DONE]"), "begin text:a finish:stop", ""},
-		"malformed before the text":   {events("oops", say(`{"text":"a"}`), stop), "", llm.UpstreamMalformed},
-		"malformed after text":        {events(say(`{"text":"a"}`), "oops", say(`{"text":"b"}`), stop), "begin text:a", llm.UpstreamMalformed},
-		"a number that is not JSON":   {events(say(`{"text":"a"}`), `{"candidates":[{"avgLogprobs":NaN,"content":{"parts":[{"text":"b"}]}}]}`, stop), "begin text:a", llm.UpstreamMalformed},
-		"truncated JSON":              {events(say(`{"text":"a"}`), `{"candidates":[{"content":{"parts":[{"te`, stop), "begin text:a", llm.UpstreamMalformed},
-		"malformed after a finish":    {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "oops"), "begin text:a", llm.UpstreamMalformed},
-		"no candidates":               {`{}`, "", llm.UpstreamMalformed},
-		"usage alone":                 {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`), "", llm.UpstreamMalformed},
-		"nothing":                     {" \n", "", llm.UpstreamMalformed},
-		"a page":                      {"<html>", "", llm.UpstreamMalformed},
-		"broken JSON":                 {`{"candidates":`, "", llm.UpstreamMalformed},
-		"a broken list":               {`[{},`, "", llm.UpstreamMalformed},
-		"a number below zero":         {`{"candidates":[{"index":-1}]}`, "begin", llm.UpstreamMalformed},
-		"a number beyond reason":      {`{"candidates":[{"index":100000}]}`, "begin", llm.UpstreamMalformed},
-		"usage, of which the last is": {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`, `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}`), "begin finish:stop usage", ""},
-		"usage of what was cut":       {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`), "begin usage", llm.StreamInterrupted},
-		"usage without what was said": {events(`{"usageMetadata":{"promptTokenCount":1},"candidates":[{}]}`), "begin", llm.StreamInterrupted},
+		"a whole response":                  {`{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"b"}]},"finishReason":"STOP"}]}`, "begin text:a text:b finish:stop", ""},
+		"a stream":                          {events(say(`{"text":"a"}`), say(`{"text":"b"}`), stop), "begin text:a text:b finish:stop", ""},
+		"a list":                            {`[` + say(`{"text":"a"}`) + `,` + stop + `]`, "begin text:a finish:stop", ""},
+		"thinking with a signature":         {events(say(`{"text":"t","thought":true}`), say(`{"text":"a","thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g text:a finish:stop", ""},
+		"a signature at the end":            {events(say(`{"text":"a"}`), say(`{"text":"","thoughtSignature":"s"}`), stop), "begin text:a seal:s@g finish:stop", ""},
+		"a signature on a thought":          {events(say(`{"text":"t","thought":true,"thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g finish:stop", ""},
+		"calls":                             {events(say(`{"functionCall":{"name":"f","args":{"b": 1, "a": 2.50}}},{"functionCall":{"name":"g"}}`), stop), `begin call:f{"b":1,"a":2.50} call:g{} finish:tool_calls`, ""},
+		"a call after the finish reason":    {events(stop, say(`{"functionCall":{"name":"f"}}`)), "begin call:f{} finish:tool_calls", ""},
+		"a truncated call":                  {events(say(`{"functionCall":{"name":"f"}}`), `{"candidates":[{"finishReason":"MAX_TOKENS"}]}`), "begin call:f{} finish:length", ""},
+		"a finish reason in every event":    {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`), "begin text:a text:b finish:stop", ""},
+		"an unspecified finish reason":      {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`, "begin text:a", llm.StreamInterrupted},
+		"a blocked prompt":                  {`{"promptFeedback":{"blockReason":"SAFETY"}}`, "begin finish:content_filter", ""},
+		"a blocked prompt, streamed":        {events(`{"promptFeedback":{"blockReason":"OTHER"},"usageMetadata":{"promptTokenCount":1}}`), "begin finish:content_filter usage", ""},
+		"prompt feedback without a block":   {`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "begin text:a finish:stop", ""},
+		"a response stopped for recitation": {`{"candidates":[{"finishReason":"RECITATION"}]}`, "begin finish:content_filter", ""},
+		"a malformed call":                  {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, "begin", llm.UpstreamMalformed},
+		"another finish reason":             {`{"candidates":[{"finishReason":"OTHER"}]}`, "begin", llm.UpstreamServer},
+		"an unknown finish reason":          {`{"candidates":[{"finishReason":"SOLAR_FLARE"}]}`, "begin", llm.UpstreamServer},
+		"a cut stream":                      {events(say(`{"text":"a"}`)), "begin text:a", llm.StreamInterrupted},
+		"half an event":                     {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.StreamInterrupted},
+		"one of two unfinished":             {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.StreamInterrupted},
+		"two":                               {`{"candidates":[{"index":1,"finishReason":"MAX_TOKENS"},{"index":0,"finishReason":"STOP"}]}`, "begin finish:stop finish:length", ""},
+		"an error inside":                   {events(say(`{"text":"a"}`), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`), "begin text:a", llm.UpstreamRateLimited},
+		"an error in a list":                {events(`[{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}]`), "", llm.UpstreamOverloaded},
+		"a named error event":               {"event: error\ndata: oh no\n\n", "", llm.UpstreamServer},
+		"an error, whole":                   {`{"error":{"code":500,"message":"m"}}`, "", llm.UpstreamServer},
+		"an error list, whole":              {`[{"error":{"code":500,"message":"m"}}]`, "", llm.UpstreamServer},
+		"a null error":                      {`{"error":null,"candidates":[{"finishReason":"STOP"}]}`, "begin finish:stop", ""},
+		"events of other gateways":          {": ping\n\n" + events(say(`{"text":"a"}`), stop, "[DONE]"), "begin text:a finish:stop", ""},
+		"malformed before the text":         {events("oops", say(`{"text":"a"}`), stop), "", llm.UpstreamMalformed},
+		"malformed after text":              {events(say(`{"text":"a"}`), "oops", say(`{"text":"b"}`), stop), "begin text:a", llm.UpstreamMalformed},
+		"a number that is not JSON":         {events(say(`{"text":"a"}`), `{"candidates":[{"avgLogprobs":NaN,"content":{"parts":[{"text":"b"}]}}]}`, stop), "begin text:a", llm.UpstreamMalformed},
+		"truncated JSON":                    {events(say(`{"text":"a"}`), `{"candidates":[{"content":{"parts":[{"te`, stop), "begin text:a", llm.UpstreamMalformed},
+		"malformed after a finish":          {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "oops"), "begin text:a", llm.UpstreamMalformed},
+		"no candidates":                     {`{}`, "", llm.UpstreamMalformed},
+		"usage alone":                       {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`), "", llm.UpstreamMalformed},
+		"nothing":                           {" \n", "", llm.UpstreamMalformed},
+		"an HTML page":                      {"<html>", "", llm.UpstreamMalformed},
+		"broken JSON":                       {`{"candidates":`, "", llm.UpstreamMalformed},
+		"a broken list":                     {`[{},`, "", llm.UpstreamMalformed},
+		"a negative count":                  {`{"candidates":[{"index":-1}]}`, "begin", llm.UpstreamMalformed},
+		"an implausible count":              {`{"candidates":[{"index":100000}]}`, "begin", llm.UpstreamMalformed},
+		"cumulative usage":                  {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`, `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}`), "begin finish:stop usage", ""},
+		"usage of an interrupted response":  {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`), "begin usage", llm.StreamInterrupted},
+		"usage without candidates":          {events(`{"usageMetadata":{"promptTokenCount":1},"candidates":[{}]}`), "begin", llm.StreamInterrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestWholeAnswerIsNoStream(t *testing.T) {
+func TestWholeResponseInsteadOfAStream(t *testing.T) {
 	t.Parallel()
 	_, _, err := told(strings.NewReader("data: {}\n\n"), DeltaOptions{ContentType: "text/event-stream"})
 	if e := llm.AsError(err); e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "text/event-stream") {
@@ -129,7 +129,7 @@ func TestWholeAnswerIsNoStream(t *testing.T) {
 	}
 }
 
-func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
+func TestCallsWithoutIDsGetDeterministicIDs(t *testing.T) {
 	t.Parallel()
 	const body = `{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f"}},{"functionCall":{"id":"given","name":"f"},"thoughtSignature":"s"}]},"finishReason":"STOP"}]}`
 	ids := func(body string) (list []string) {
@@ -143,8 +143,8 @@ func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
 				if p.Index != len(list)-1 {
 					t.Errorf("call %d has index %d", len(list)-1, p.Index)
 				}
-				if sealed := p.Call.Signature == "s" && p.Call.Provider == "g"; sealed != (p.Call.ID == "given") {
-					t.Errorf("call %s is sealed: %v", p.Call.ID, sealed)
+				if signed := p.Call.Signature == "s" && p.Call.Provider == "g"; signed != (p.Call.ID == "given") {
+					t.Errorf("call %s has a signature: %v", p.Call.ID, signed)
 				}
 			}
 		}
@@ -152,14 +152,14 @@ func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
 	}
 	first, again, another := ids(body), ids(body), ids(strings.Replace(body, `"r"`, `"q"`, 1))
 	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the same answer has other ids:\n%s", diff)
+		t.Errorf("the same response has other ids:\n%s", diff)
 	}
 	if first[0] == first[1] || first[0] == another[0] || first[2] != "given" || !strings.HasPrefix(first[0], "call_") {
 		t.Errorf("got %q and %q", first, another)
 	}
 }
 
-func TestCustomToolsGetTheirText(t *testing.T) {
+func TestCustomToolsGetFreeText(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{`{"input":"ls"}`: "ls", `{"input":1}`: `{"input":1}`, `{}`: `{}`} {
 		body := `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"shell","args":` + args + `}}]},"finishReason":"STOP"}]}`
@@ -173,16 +173,16 @@ func TestCustomToolsGetTheirText(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestResponseLimits(t *testing.T) {
 	t.Parallel()
 	long := `{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", 1000) + `"}]},"finishReason":"STOP"}]}`
 	for name, tc := range map[string]struct {
 		body string
 		o    DeltaOptions
 	}{
-		"a whole answer": {long, DeltaOptions{MaxAnswer: 500}},
-		"a stream":       {events(long, long), DeltaOptions{Stream: true, MaxAnswer: 1500}},
-		"a line":         {events(long), DeltaOptions{Stream: true, MaxLine: 100}},
+		"a whole response": {long, DeltaOptions{MaxAnswer: 500}},
+		"a stream":         {events(long, long), DeltaOptions{Stream: true, MaxAnswer: 1500}},
+		"a line":           {events(long), DeltaOptions{Stream: true, MaxLine: 100}},
 	} {
 		_, _, err := told(strings.NewReader(tc.body), tc.o)
 		if llm.AsError(err).Kind != llm.UpstreamMalformed {
@@ -190,11 +190,11 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	if _, _, err := told(strings.NewReader(long), DeltaOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
-		t.Errorf("an answer of exactly the bound: %v", err)
+		t.Errorf("a response at the limit: %v", err)
 	}
 }
 
-func TestErrorsOfTheConnection(t *testing.T) {
+func TestConnectionErrors(t *testing.T) {
 	t.Parallel()
 	classified := llm.Errorf(llm.UpstreamTimeout, "silence")
 	for _, stream := range []bool{false, true} {
@@ -210,11 +210,11 @@ func TestErrorsOfTheConnection(t *testing.T) {
 		}
 	}
 	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
-		t.Errorf("a connection that never spoke: %v", err)
+		t.Errorf("a connection without data: %v", err)
 	}
 }
 
-func TestReadingStopsWhenNobodyListens(t *testing.T) {
+func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	body := `{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{"content":{"parts":[{"text":"t","thought":true,"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`
 	whole, _, _ := told(strings.NewReader(body), DeltaOptions{})
@@ -226,7 +226,7 @@ func TestReadingStopsWhenNobodyListens(t *testing.T) {
 			}
 		}
 		if heard != n+1 {
-			t.Errorf("heard %d pieces, wanted %d", heard, n+1)
+			t.Errorf("got %d deltas, want %d", heard, n+1)
 		}
 	}
 }
@@ -237,30 +237,30 @@ func TestUsage(t *testing.T) {
 		raw  string
 		want *llm.Usage
 	}{
-		"classes exclude each other": {
+		"classes are disjoint": {
 			`{"promptTokenCount":1000,"cachedContentTokenCount":600,"candidatesTokenCount":30,"thoughtsTokenCount":70,"toolUsePromptTokenCount":50,"totalTokenCount":1150}`,
 			&llm.Usage{Input: 450, CacheRead: 600, Output: 100, Reasoning: 70},
 		},
-		"sound has a price of its own": {
+		"audio has its own class": {
 			`{"promptTokenCount":100,"cachedContentTokenCount":20,"candidatesTokenCount":40,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":50},{"modality":"TEXT","tokenCount":50}],"cacheTokensDetails":[{"modality":"AUDIO","tokenCount":20}],"candidatesTokensDetails":[{"modality":"AUDIO","tokenCount":40}]}`,
 			&llm.Usage{Input: 80, CacheRead: 20, Output: 40, AudioInput: 30, AudioOutput: 40},
 		},
-		"more sound than there is": {
+		"more audio tokens than tokens": {
 			`{"promptTokenCount":10,"candidatesTokenCount":1,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":500}],"candidatesTokensDetails":[{"modality":"AUDIO","tokenCount":500}]}`,
 			&llm.Usage{Input: 10, Output: 1, AudioInput: 10, AudioOutput: 1},
 		},
-		"the total tells the rest":   {`{"promptTokenCount":10,"thoughtsTokenCount":5,"totalTokenCount":22}`, &llm.Usage{Input: 10, Output: 12, Reasoning: 5}},
-		"more cached than there was": {`{"promptTokenCount":10,"cachedContentTokenCount":90,"candidatesTokenCount":1}`, &llm.Usage{CacheRead: 10, Output: 1}},
-		"numbers as texts":           {`{"promptTokenCount":"10","candidatesTokenCount":"2"}`, &llm.Usage{Input: 10, Output: 2}},
-		"the tier at Vertex":         {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_PRIORITY"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "priority"}},
-		"flex at Vertex":             {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
-		"the tier at AI Studio":      {`{"promptTokenCount":1,"candidatesTokenCount":2,"serviceTier":"SERVICE_TIER_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
-		"negative":                   {`{"promptTokenCount":-1,"candidatesTokenCount":2}`, nil},
-		"absurd":                     {`{"promptTokenCount":1e300,"candidatesTokenCount":2}`, nil},
-		"half a token":               {`{"promptTokenCount":1.5}`, nil},
-		"nonsense":                   {`{"promptTokenCount":{}}`, nil},
-		"nulls":                      {`{"promptTokenCount":null,"cachedContentTokenCount":null}`, nil},
-		"nothing":                    {`{}`, nil},
+		"the total includes unreported output": {`{"promptTokenCount":10,"thoughtsTokenCount":5,"totalTokenCount":22}`, &llm.Usage{Input: 10, Output: 12, Reasoning: 5}},
+		"more cached tokens than tokens":       {`{"promptTokenCount":10,"cachedContentTokenCount":90,"candidatesTokenCount":1}`, &llm.Usage{CacheRead: 10, Output: 1}},
+		"numbers as strings":                   {`{"promptTokenCount":"10","candidatesTokenCount":"2"}`, &llm.Usage{Input: 10, Output: 2}},
+		"the tier at Vertex":                   {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_PRIORITY"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "priority"}},
+		"flex at Vertex":                       {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
+		"the tier at AI Studio":                {`{"promptTokenCount":1,"candidatesTokenCount":2,"serviceTier":"SERVICE_TIER_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
+		"negative":                             {`{"promptTokenCount":-1,"candidatesTokenCount":2}`, nil},
+		"absurd":                               {`{"promptTokenCount":1e300,"candidatesTokenCount":2}`, nil},
+		"a fractional count":                   {`{"promptTokenCount":1.5}`, nil},
+		"nonsense":                             {`{"promptTokenCount":{}}`, nil},
+		"nulls":                                {`{"promptTokenCount":null,"cachedContentTokenCount":null}`, nil},
+		"nothing":                              {`{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,7 +282,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestAbsurdUsageIsWarnedOf(t *testing.T) {
+func TestImplausibleUsageIsReported(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := told(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), DeltaOptions{})
 	if err != nil || len(warnings) != 2 {
@@ -290,7 +290,7 @@ func TestAbsurdUsageIsWarnedOf(t *testing.T) {
 	}
 }
 
-func FuzzPieces(f *testing.F) {
+func FuzzDeltas(f *testing.F) {
 	f.Add(events(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP"}]}`), true)
 	f.Add(`{"candidates":[{"index":1,"finishReason":"SAFETY"}],"usageMetadata":{"promptTokenCount":1,"promptTokensDetails":[{"tokenCount":"x"}]}}`, false)
 	f.Add(`[{"error":{"code":429,"details":[{"@type":"RetryInfo","retryDelay":"1s"}]}}]`, true)

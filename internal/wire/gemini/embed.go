@@ -13,8 +13,8 @@ import (
 
 // EmbedOptions holds the settings of an embeddings request.
 type EmbedOptions struct {
-	Model      string // the provider's name for it
-	Dimensions int64  // vector size asked for; 0 for the model's own
+	Model      string // the provider's model name
+	Dimensions int64  // requested vector size; 0 for the model's default
 }
 
 type embedRequest struct {
@@ -23,7 +23,7 @@ type embedRequest struct {
 	Dimensions int64   `json:"outputDimensionality,omitempty"`
 }
 
-// RenderEmbed writes texts as the body of batchEmbedContents.
+// RenderEmbed encodes texts as the body of batchEmbedContents.
 func RenderEmbed(texts []string, o EmbedOptions) ([]byte, error) {
 	requests := make([]embedRequest, len(texts))
 	for i, text := range texts {
@@ -42,7 +42,7 @@ type parameters struct {
 	Dimensions int64 `json:"outputDimensionality"`
 }
 
-// RenderPredict writes texts as the body of predict, which embeds at Vertex.
+// RenderPredict encodes texts as the body of predict, the embedding call of Vertex AI.
 func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 	body := struct {
 		Instances  []instance  `json:"instances"`
@@ -57,12 +57,12 @@ func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 	return encode(body)
 }
 
-// VectorOptions says how an answer with vectors is to be read.
+// VectorOptions holds the settings for decoding a response with vectors.
 type VectorOptions struct {
-	Inputs      int    // how many vectors must come
-	ContentType string // of the answer, as received
+	Inputs      int    // expected number of vectors
+	ContentType string // content type of the response
 	MaxAnswer   int64  // 0 means DefaultMaxAnswer
-	SizeHint    int64  // the answer's Content-Length, where there is one
+	SizeHint    int64  // Content-Length of the response, if known
 }
 
 type values struct {
@@ -72,7 +72,7 @@ type values struct {
 	} `json:"statistics"`
 }
 
-// vectors is the answer of batchEmbedContents or predict.
+// vectors is the response of batchEmbedContents or predict.
 type vectors struct {
 	Error       json.RawMessage `json:"error"`
 	Embeddings  []values        `json:"embeddings"`
@@ -82,7 +82,7 @@ type vectors struct {
 	Usage *usageMetadata `json:"usageMetadata"`
 }
 
-// Vectors reads the embeddings of a response, in the order of the texts. AI Studio reports no usage.
+// Vectors decodes the embeddings of a response, in the order of the texts. AI Studio reports no usage.
 func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -97,7 +97,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	var got vectors
 	if err := json.Unmarshal(data, &got); err != nil {
 		a := answer{o: DeltaOptions{ContentType: o.ContentType}}
-		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
 	}
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return llm.Vectors{}, fault.Inside(data)
@@ -139,7 +139,7 @@ func (v *vectors) usage(list []values) *llm.Usage {
 	return &llm.Usage{Input: sum}
 }
 
-// numbers reports a list of numbers with at least one. raw is valid JSON, so the characters tell.
+// numbers reports whether raw is a list of at least one number. raw is valid JSON, so checking characters is sufficient.
 func numbers(raw json.RawMessage) bool {
 	list := bytes.TrimSpace(raw)
 	if len(list) < len("[0]") || list[0] != '[' {

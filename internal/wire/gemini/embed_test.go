@@ -46,18 +46,18 @@ func TestVectors(t *testing.T) {
 		want   llm.Vectors
 		kind   llm.Kind
 	}{
-		"AI Studio":            {`{"embeddings":[{"values":[0.10, -1e-7]},{"values":[2]}]}`, 2, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[0.10, -1e-7]`), json.RawMessage(`[2]`)}}, ""},
-		"Vertex":               {`{"predictions":[{"embeddings":{"values":[1],"statistics":{"token_count":3}}},{"embeddings":{"values":[2],"statistics":{"token_count":4}}}]}`, 2, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[1]`), json.RawMessage(`[2]`)}, Usage: &llm.Usage{Input: 7}}, ""},
-		"with usage":           {`{"embeddings":[{"values":[1]}],"usageMetadata":{"promptTokenCount":9}}`, 1, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[1]`)}, Usage: &llm.Usage{Input: 9}}, ""},
-		"one too few":          {`{"embeddings":[{"values":[1]}]}`, 2, llm.Vectors{}, llm.UpstreamMalformed},
-		"none":                 {`{}`, 0, llm.Vectors{}, llm.UpstreamMalformed},
-		"an empty one":         {`{"embeddings":[{"values":[ ]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"one with words":       {`{"embeddings":[{"values":[1,"2",3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"one inside another":   {`{"embeddings":[{"values":[1,[2],3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"something else":       {`{"embeddings":[{"values":"AAAA"}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"an error":             {`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`, 1, llm.Vectors{}, llm.UpstreamRateLimited},
-		"no JSON":              {`<html>`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"more than is allowed": {`{"embeddings":[{"values":[` + strings.Repeat("1,", 600) + `1]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"AI Studio":           {`{"embeddings":[{"values":[0.10, -1e-7]},{"values":[2]}]}`, 2, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[0.10, -1e-7]`), json.RawMessage(`[2]`)}}, ""},
+		"Vertex":              {`{"predictions":[{"embeddings":{"values":[1],"statistics":{"token_count":3}}},{"embeddings":{"values":[2],"statistics":{"token_count":4}}}]}`, 2, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[1]`), json.RawMessage(`[2]`)}, Usage: &llm.Usage{Input: 7}}, ""},
+		"with usage":          {`{"embeddings":[{"values":[1]}],"usageMetadata":{"promptTokenCount":9}}`, 1, llm.Vectors{Data: []json.RawMessage{json.RawMessage(`[1]`)}, Usage: &llm.Usage{Input: 9}}, ""},
+		"a missing vector":    {`{"embeddings":[{"values":[1]}]}`, 2, llm.Vectors{}, llm.UpstreamMalformed},
+		"none":                {`{}`, 0, llm.Vectors{}, llm.UpstreamMalformed},
+		"an empty vector":     {`{"embeddings":[{"values":[ ]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"a vector of strings": {`{"embeddings":[{"values":[1,"2",3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"a nested vector":     {`{"embeddings":[{"values":[1,[2],3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"something else":      {`{"embeddings":[{"values":"AAAA"}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"an error":            {`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`, 1, llm.Vectors{}, llm.UpstreamRateLimited},
+		"no JSON":             {`<html>`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"larger than allowed": {`{"embeddings":[{"values":[` + strings.Repeat("1,", 600) + `1]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

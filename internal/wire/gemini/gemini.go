@@ -1,5 +1,5 @@
-// Package gemini is the wire format of Google's Gemini models, at AI Studio and at Vertex AI, as a provider speaks it: it
-// writes conversations and texts to embed as requests, and reads the answers. It does not read requests of clients.
+// Package gemini is the wire format of Google's Gemini models at AI Studio and Vertex AI, for providers. It encodes
+// conversations and embedding inputs as requests and decodes responses. Clients cannot use it.
 package gemini
 
 import (
@@ -10,7 +10,7 @@ import (
 // Name is the format's short name.
 const Name = "gemini"
 
-// encode writes a value as JSON with its characters as they are.
+// encode encodes JSON without HTML escapes.
 func encode(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -12,12 +12,12 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// media writes an image, audio or a file. Its type is required.
+// media encodes an image, audio or a file. The media type is required.
 func (r *renderer) media(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)
 	if kind == "" {
-		return part{}, invalid("messages", "Gemini needs the type of every file, and %s tells none. Send it as a data URL with its type.", described(p))
+		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.", described(p))
 	}
 	r.resolution(m.Detail)
 	switch {
@@ -26,18 +26,18 @@ func (r *renderer) media(p llm.Part) (part, error) {
 	case strings.HasPrefix(m.FileID, "files/"), strings.HasPrefix(m.FileID, "https://"), strings.HasPrefix(m.FileID, "gs://"):
 		return part{File: &fileData{Type: kind, URI: m.FileID}}, nil
 	case m.FileID != "":
-		return part{}, invalid("messages", "The file %s is kept by another provider: Gemini cannot read it. Send its bytes.", show.Quote(m.FileID))
+		return part{}, invalid("messages", "The file %s is stored at another provider, so Gemini cannot read it. Send its bytes.", show.Quote(m.FileID))
 	case strings.HasPrefix(m.URL, "gs://"), r.o.Traits.FileURLs && m.URL != "":
 		return part{File: &fileData{Type: kind, URI: m.URL}}, nil
 	}
-	return part{}, invalid("messages", "This model reads no %s by URL. Send the bytes as a data URL.", p.Kind)
+	return part{}, invalid("messages", "This model does not accept %s by URL. Send the bytes as a data URL.", p.Kind)
 }
 
 func described(p llm.Part) string {
 	return "the " + string(p.Kind) + " " + show.Quote(cmp.Or(p.Media.Name, p.Media.URL, p.Media.FileID, "sent as bytes"))
 }
 
-// resolution asks for images in as much detail as all of them are sent with: the format has one setting for all.
+// resolution requests the detail of images. The format has one setting for all images.
 func (r *renderer) resolution(detail string) {
 	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[detail]
 	if wanted == "" || r.o.Traits.NoSystem {
@@ -47,14 +47,14 @@ func (r *renderer) resolution(detail string) {
 		r.out.Settings = &settings{}
 	}
 	if set := r.out.Settings.Resolution; set != "" && set != wanted {
-		r.warn("detail was sent as high for all images: Gemini has one setting for all.")
+		r.warn("detail was sent as high for all images: Gemini has one setting for all images.")
 		wanted = "MEDIA_RESOLUTION_HIGH"
 	}
 	r.out.Settings.Resolution = wanted
 }
 
-// mediaType is what the caller says, else what a name or the first bytes show. What is only known to be an image, say, is
-// given no type: a wrong one is refused later with a message that nobody understands.
+// mediaType returns the declared type, or the type detected from the name or the first bytes. It returns no type for a
+// wildcard such as image/*, because the API rejects a wrong type with a misleading message.
 func mediaType(p llm.Part) string {
 	m := p.Media
 	if t, _, _ := strings.Cut(m.Type, ";"); strings.Contains(t, "/") && !strings.HasSuffix(t, "/*") && t != "application/octet-stream" {
@@ -85,9 +85,9 @@ var extensions = map[string]string{
 	".json": "application/json", ".xml": "text/xml",
 }
 
-// sniff recognises common types by their first bytes.
+// sniff recognizes common types by their first bytes.
 func sniff(data string) string {
-	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)]) // what can be decoded is enough
+	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)]) // a decodable prefix is sufficient
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG")):
 		return "image/png"

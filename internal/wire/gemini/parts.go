@@ -14,7 +14,7 @@ import (
 
 const contentFilter = "content_filter"
 
-// finishes are the reasons that end an answer, by the names of the chat format. STOP is tool_calls where there are calls.
+// finishes maps finish reasons to the names of the chat format. STOP becomes tool_calls if there are calls.
 var finishes = map[string]string{
 	"STOP": "stop", "MAX_TOKENS": "length",
 	"SAFETY": contentFilter, "RECITATION": contentFilter, "BLOCKLIST": contentFilter, "PROHIBITED_CONTENT": contentFilter,
@@ -22,11 +22,11 @@ var finishes = map[string]string{
 	"IMAGE_SAFETY": contentFilter, "IMAGE_PROHIBITED_CONTENT": contentFilter, "IMAGE_RECITATION": contentFilter,
 }
 
-// candidate tells the parts of one answer and notes how it ended. The end itself is told when all have come: some models
-// put a reason into every event.
+// candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because some
+// models set a reason in every event.
 func (a *answer) candidate(got *candidate) error {
 	if got.Index < 0 || got.Index >= maxChoices {
-		return malformed("The provider sent an answer with number %d.", got.Index)
+		return malformed("The provider sent a candidate with index %d.", got.Index)
 	}
 	c := a.choices[got.Index]
 	if c == nil {
@@ -56,13 +56,13 @@ func (c *choice) end(got *candidate) error {
 	return nil
 }
 
-// unfinished is the error for an answer that the provider itself calls broken, or that ended for a reason we do not know.
+// unfinished returns the error for a response with an error reason or an unknown reason.
 func unfinished(got *candidate) error {
 	kind := llm.UpstreamServer
 	if strings.HasPrefix(got.Finish, "MALFORMED") {
 		kind = llm.UpstreamMalformed
 	}
-	e := llm.Errorf(kind, "The model's answer broke off (%s).", show.Cut(show.OneLine(got.Finish), 60))
+	e := llm.Errorf(kind, "The model's response was interrupted (%s).", show.Cut(show.OneLine(got.Finish), 60))
 	if said := show.Preview(got.Message, 200); said != "" {
 		e.Message = strings.TrimSuffix(e.Message, ".") + ": " + said
 	}
@@ -78,7 +78,7 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	case got.Text == nil && got.Signature == "":
 		if !a.lost {
 			a.lost = true
-			a.warn("left out a part of the answer that is neither text nor a tool call")
+			a.warn("dropped a part of the response that is neither text nor a tool call")
 		}
 		return nil
 	case got.Thought && got.Text != nil && *got.Text != "":
@@ -87,8 +87,8 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 		}
 	}
 	if got.Signature != "" {
-		seal := &llm.Thinking{Signature: got.Signature, Provider: a.o.Provider}
-		if err := a.tell(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: seal}); err != nil {
+		signature := &llm.Thinking{Signature: got.Signature, Provider: a.o.Provider}
+		if err := a.tell(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: signature}); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }
 
-// callID makes an id for a call without one: the same for the same call of the same answer.
+// callID creates an id for a call without one. It is deterministic.
 func (a *answer) callID(choice, place int, call *llm.ToolCall) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.id, choice, place, call.Name, call.Arguments))
 	return "call_" + hex.EncodeToString(sum[:12])
@@ -130,12 +130,12 @@ func compact(args json.RawMessage) string {
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, args); err != nil {
-		return string(args) // it was read as JSON: this does not happen
+		return string(args) // unreachable: it was decoded from JSON
 	}
 	return out.String()
 }
 
-// freeText takes the text of a custom tool out of the one argument it was declared with.
+// freeText returns the text of a custom tool from the argument that carries it.
 func freeText(args json.RawMessage, otherwise string) string {
 	m, _ := readMembers(args)
 	if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {

@@ -10,16 +10,16 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// RenderOptions says who a conversation is written for.
+// RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Traits        Traits
-	Provider      string // whose seals are good here
-	MaxOutput     int64  // bounds the answer to a request that has no bound of its own; 0 for none
-	FixedSampling bool   // the model refuses temperature and its kin
+	Provider      string // providers whose signatures are valid here
+	MaxOutput     int64  // limit for a request without one; 0 for none
+	FixedSampling bool   // the model rejects temperature and other sampling settings
 }
 
-// Render writes a conversation as the body of a request. What the format cannot say is left out with a warning, a sentence
-// for the caller; what cannot be left out is an *llm.Error of kind CannotExpress. It returns ClientCancelled when ctx ends.
+// Render encodes a conversation as the body of a request. Unsupported settings are dropped with a warning. Unsupported
+// content is an *llm.Error of kind Untranslatable. Render returns ClientCancelled when ctx ends.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := renderer{ctx: ctx, conv: conv, o: o, schemas: newSchemaBudget(conv)}
 	if err := r.render(); err != nil {
@@ -30,7 +30,7 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 	}
 	body, err = encode(r.out)
 	if err != nil {
-		return nil, nil, fmt.Errorf("write request: %w", err)
+		return nil, nil, fmt.Errorf("encode request: %w", err)
 	}
 	return body, r.warnings, nil
 }
@@ -43,8 +43,8 @@ type renderer struct {
 	schemas  *schemaBudget
 	warnings []string
 
-	calls map[string]llm.ToolCall // the latest call of each id
-	order map[string]int          // where each call stands in the latest turn that has calls
+	calls map[string]llm.ToolCall // latest call of each id
+	order map[string]int          // position of each call in the latest turn with calls
 }
 
 func (r *renderer) render() error {
@@ -65,7 +65,7 @@ func (r *renderer) render() error {
 	return nil
 }
 
-// warn notes a sentence once.
+// warn records a warning once.
 func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
@@ -75,7 +75,7 @@ func (r *renderer) warn(format string, args ...any) {
 	}
 }
 
-func (r *renderer) leftOut(what string) { r.warn("%s was left out: Gemini does not take it.", what) }
+func (r *renderer) leftOut(what string) { r.warn("%s was dropped: Gemini does not support it.", what) }
 
 func invalid(param, format string, args ...any) *llm.Error {
 	e := llm.Errorf(llm.Untranslatable, format, args...)
@@ -83,13 +83,13 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// system writes the instructions: apart from the conversation, or at its beginning for a model that knows no such place.
+// system encodes the instructions: in a member of their own, or as the first content for a model without that member.
 func (r *renderer) system(said []llm.Part, instruction string) {
 	var parts []part
 	for _, p := range said {
 		switch {
 		case p.Kind != llm.TextPart:
-			r.warn("a part of the instructions that is no text was left out: Gemini does not take it.")
+			r.warn("an instruction part that is not text was dropped: Gemini does not support it.")
 		case p.Text != "":
 			parts = append(parts, textPart(p.Text))
 		}
@@ -102,7 +102,7 @@ func (r *renderer) system(said []llm.Part, instruction string) {
 	case len(parts) == 0:
 	case len(contents) == 0:
 		r.out.Contents = []content{{Role: roleUser, Parts: parts}}
-		r.warn("the instructions were sent as the user's words: Gemini takes no conversation without any.")
+		r.warn("the instructions were sent as a user message: Gemini requires at least one.")
 	case !r.o.Traits.NoSystem:
 		r.out.System = &content{Parts: parts}
 	case contents[0].Role == roleUser && contents[0].Parts[0].Response == nil:
@@ -112,7 +112,7 @@ func (r *renderer) system(said []llm.Part, instruction string) {
 	}
 }
 
-// tier asks for a service tier by Google's names.
+// tier sets the service tier by Google's names.
 func (r *renderer) tier() {
 	asked := r.conv.ServiceTier
 	names := map[string]string{"flex": "flex", "priority": "priority", "fast": "priority", "default": "standard", "standard": "standard"}
@@ -125,7 +125,7 @@ func (r *renderer) tier() {
 	}
 }
 
-// unsaid warns of what the vocabulary or the format has no place for.
+// unsaid warns about content that the format cannot express.
 func (r *renderer) unsaid() {
 	for _, name := range r.conv.Dropped {
 		r.leftOut(plain(name))
@@ -138,12 +138,12 @@ func (r *renderer) unsaid() {
 	}
 	for _, m := range r.conv.Messages {
 		if m.Name != "" {
-			r.leftOut("the name of a speaker")
+			r.leftOut("the name of a participant")
 		}
 	}
 }
 
-// plain shows a member's name in a sentence: as it is when it is a word, else quoted.
+// plain formats a member's name for a message: unchanged if it is a word, otherwise quoted.
 func plain(name string) string {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {

@@ -28,7 +28,7 @@ func media(kind llm.PartKind, m llm.Media) llm.Part { return llm.Part{Kind: kind
 
 var newestTraits = TraitsOf("gemini-3.8-flash")
 
-// rendered is the body with one member taken out of it, and the warnings.
+// rendered encodes a conversation and returns one member of the request and the warnings.
 func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
 	t.Helper()
 	body, warnings, err := Render(t.Context(), &conv, o)
@@ -37,14 +37,14 @@ func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, member strin
 	}
 	m, ok := readMembers(body)
 	if !ok {
-		t.Fatalf("no object: %s", body)
+		t.Fatalf("not an object: %s", body)
 	}
 	return string(m.get(member)), warnings
 }
 
 func TestContents(t *testing.T) {
 	t.Parallel()
-	sealed := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "seal", Provider: "g"}}
+	signed := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: "g"}}
 	foreign := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "no", Provider: "anthropic"}}
 	own := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "mine", Provider: "g"}}
 	other := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "theirs", Provider: "x"}}
@@ -53,58 +53,58 @@ func TestContents(t *testing.T) {
 		traits Traits
 		want   string
 	}{
-		"neighbours of one side are one turn, and empty texts are nothing": {
+		"adjacent messages of a role are joined, and empty texts are dropped": {
 			[]llm.Message{user(text1("a")), user(text1(""), text1("b")), model(text1("")), model(text1("c"))},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"},{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]}]`,
 		},
-		"results go in the order of their calls, before what the user says": {
+		"results are in the order of their calls, before other user content": {
 			[]llm.Message{user(text1("a")), model(call("1", "f", `{"x": 1.50}`), call("2", "g", "")), user(text1("b"), result("2", `{"z":1,"a":2}`), result("1", "[1]"))},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{"x":1.50}}},{"functionCall":{"name":"g","args":{}}}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"[1]"}}},{"functionResponse":{"name":"g","response":{"z":1,"a":2}}}]},{"role":"user","parts":[{"text":"b"}]}]`,
 		},
-		"arguments that are no object": {
+		"arguments that are not an object": {
 			[]llm.Message{user(text1("a")), model(call("1", "f", `{"x":`), call("2", "f", `null`))},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{"arguments":"{\"x\":"}}},{"functionCall":{"name":"f","args":{}}}]}]`,
 		},
-		"a result that failed, with a name of its own": {
+		"a failed result with its own name": {
 			[]llm.Message{user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "9", Name: "f", Failed: true, Parts: []llm.Part{text1("no"), text1("way")}}})},
 			Traits{},
 			`[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"error":"no\nway"}}}]}]`,
 		},
-		"a result with a picture": {
+		"a result with an image": {
 			[]llm.Message{user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{Name: "f", Parts: []llm.Part{media(llm.ImagePart, llm.Media{Type: "image/png", Data: "AA=="})}}})},
 			Traits{},
 			`[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":""}}},{"inlineData":{"mimeType":"image/png","data":"AA=="}}]}]`,
 		},
-		"the seal of thinking goes on the text behind it": {
-			[]llm.Message{user(text1("a")), model(sealed, text1("b"), text1("c"))},
+		"the signature of thinking moves to the following text": {
+			[]llm.Message{user(text1("a")), model(signed, text1("b"), text1("c"))},
 			Traits{},
-			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"seal"},{"text":"c"}]}]`,
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"sig"},{"text":"c"}]}]`,
 		},
-		"or on the last text": {
-			[]llm.Message{user(text1("a")), model(text1("b"), sealed)},
+		"or to the last text": {
+			[]llm.Message{user(text1("a")), model(text1("b"), signed)},
 			Traits{},
-			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"seal"}]}]`,
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"sig"}]}]`,
 		},
-		"or on an empty one": {
-			[]llm.Message{user(text1("a")), model(sealed, own)},
+		"or to an empty text": {
+			[]llm.Message{user(text1("a")), model(signed, own)},
 			Traits{},
-			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"mine"},{"text":"","thoughtSignature":"seal"}]}]`,
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"mine"},{"text":"","thoughtSignature":"sig"}]}]`,
 		},
-		"thinking of others is not sent": {
+		"thinking of other providers is not sent": {
 			[]llm.Message{user(text1("a")), model(foreign, text1("b"))},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]}]`,
 		},
-		"a model that needs no seals gets none of others": {
+		"a model that requires no signatures gets no foreign ones": {
 			[]llm.Message{user(text1("a")), model(other)},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]`,
 		},
-		"one that does gets a stand-in on the first call": {
+		"a model that requires them gets a placeholder on the first call": {
 			[]llm.Message{user(text1("a")), model(other, call("2", "g", ""))},
 			Traits{NeedsSignatures: true, CallIDs: true},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"2","name":"g","args":{}}}]}]`,
@@ -138,22 +138,22 @@ func TestInstructions(t *testing.T) {
 		traits Traits
 		want   string
 	}{
-		"stand apart, wherever they stood": {
+		"have a member of their own, wherever they were": {
 			[]llm.Message{user(text1("a")), system, system},
 			Traits{},
 			`{"systemInstruction":{"parts":[{"text":"Be brief."},{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`,
 		},
-		"come first where there is no such place": {
+		"come first for a model without that member": {
 			[]llm.Message{user(text1("a")), system},
 			Traits{NoSystem: true},
 			`{"contents":[{"role":"user","parts":[{"text":"Be brief."},{"text":"a"}]}]}`,
 		},
-		"also before the model": {
+		"also before a model turn": {
 			[]llm.Message{system, model(text1("a"))},
 			Traits{NoSystem: true},
 			`{"contents":[{"role":"user","parts":[{"text":"Be brief."}]},{"role":"model","parts":[{"text":"a"}]}]}`,
 		},
-		"alone are what the user says": {
+		"alone become a user message": {
 			[]llm.Message{system},
 			Traits{},
 			`{"contents":[{"role":"user","parts":[{"text":"Be brief."}]}]}`,
@@ -172,16 +172,16 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSentIsRefused(t *testing.T) {
+func TestUnsupportedContentIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]llm.Message{
-		"a result without its call":      user(result("lost", "x")),
-		"a picture by URL":               user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a.png"})),
-		"a picture of unknown type":      user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a"})),
-		"bytes of unknown type":          user(media(llm.FilePart, llm.Media{Data: "AAAA"})),
-		"a file of another provider":     user(media(llm.FilePart, llm.Media{FileID: "file-abc", Name: "a.pdf"})),
-		"a picture in a result":          user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{Name: "f", Parts: []llm.Part{media(llm.ImagePart, llm.Media{})}}}),
-		"a picture that the model spoke": model(media(llm.ImagePart, llm.Media{})),
+		"a result without its call":  user(result("lost", "x")),
+		"an image by URL":            user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a.png"})),
+		"an image of unknown type":   user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a"})),
+		"bytes of unknown type":      user(media(llm.FilePart, llm.Media{Data: "AAAA"})),
+		"a file of another provider": user(media(llm.FilePart, llm.Media{FileID: "file-abc", Name: "a.pdf"})),
+		"an image in a result":       user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{Name: "f", Parts: []llm.Part{media(llm.ImagePart, llm.Media{})}}}),
+		"an image of the model":      model(media(llm.ImagePart, llm.Media{})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ type request struct {
 	Tier     string      `json:"service_tier,omitempty"`
 }
 
-// content is what one side says in one turn.
+// content is one turn.
 type content struct {
 	Role  string `json:"role,omitempty"`
 	Parts []part `json:"parts"`
@@ -23,7 +23,7 @@ const (
 	roleModel = "model"
 )
 
-// part is one piece of a content; one of its members counts, and the seal beside it.
+// part is one part of a content: one member is set, and optionally the signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Inline    *inlineData       `json:"inlineData,omitempty"`

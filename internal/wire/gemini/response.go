@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// response is an answer of generateContent, or one event of its stream.
+// response is the response of generateContent, or one event of its stream.
 type response struct {
 	Error      json.RawMessage `json:"error"`
 	Candidates []candidate     `json:"candidates"`
@@ -29,7 +29,7 @@ type feedback struct {
 	Reason string `json:"blockReason"`
 }
 
-// answerPart is a part as the model writes it. Which kinds of media it holds does not matter: there is no place for them.
+// answerPart is a part of a response. Media are not decoded: the client formats cannot express them.
 type answerPart struct {
 	Text      *string `json:"text"`
 	Thought   bool    `json:"thought"`
@@ -60,5 +60,5 @@ type modality struct {
 	Count count  `json:"tokenCount"`
 }
 
-// count is a token count; -1 when the provider sent something else.
+// count is a token count; -1 for an invalid value.
 type count = llm.TokenCount

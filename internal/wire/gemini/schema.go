@@ -10,15 +10,15 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Bounds of a schema once everything it refers to stands in its place.
+// Limits of a schema after its references are resolved.
 const (
 	maxNodes     = 3000
 	maxDepth     = 40
-	maxWork      = 8 << 20 // bytes looked at
-	maxRecursion = 2       // how often a schema may stand inside itself
+	maxWork      = 8 << 20 // bytes read
+	maxRecursion = 2       // maximum recursion depth of a reference
 )
 
-// schema is the part of OpenAPI's schema object that the API takes.
+// schema is the subset of OpenAPI's schema object that the API supports.
 type schema struct {
 	Type        string          `json:"type,omitempty"`
 	Format      string          `json:"format,omitempty"`
@@ -39,7 +39,7 @@ type schema struct {
 	Ordering    []string        `json:"propertyOrdering,omitempty"`
 	AnyOf       []*schema       `json:"anyOf,omitempty"`
 
-	at map[string]int // where each of Properties is; built by merge
+	at map[string]int // index of each of Properties; built by merge
 }
 
 type property struct {
@@ -47,10 +47,10 @@ type property struct {
 	schema *schema
 }
 
-// properties keep the caller's order: models generate members in it.
+// properties keep the client's order, because models generate members in it.
 type properties []property
 
-// MarshalJSON writes an object.
+// MarshalJSON encodes an object.
 func (p properties) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, one := range p {
@@ -70,7 +70,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// noArguments reports a schema that describes an object without members: the API wants it left out.
+// noArguments reports whether the schema describes an object without members, which the API requires to be omitted.
 func noArguments(raw json.RawMessage) bool {
 	m, ok := readMembers(raw)
 	if !ok {
@@ -88,9 +88,9 @@ func noArguments(raw json.RawMessage) bool {
 	return kind == "" || kind == "object"
 }
 
-// convertSchema writes JSON Schema as the OpenAPI subset: references stand in their place, type lists become nullable or
-// alternatives, constants become enums, and what the subset does not know is dropped. lost says what of weight was.
-// ordered asks for the order of members to be said in so many words, which answers need.
+// convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or
+// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. ordered adds
+// the member order, which response schemas need.
 func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
 	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
@@ -101,11 +101,11 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 	return out, c.lost, err
 }
 
-// schemaBudget is what all schemas of a request may take together. References let a small schema become a large one, so
-// without it many small tools could take any amount.
+// schemaBudget limits all schemas of a request together. References make a small schema large, so that many small tools
+// could use any amount of memory.
 type schemaBudget struct{ nodes, work int }
 
-// newSchemaBudget allows for several schemas that grow to their own bounds, and for any number that do not grow.
+// newSchemaBudget allows several schemas that grow to their own limit, and any number of schemas that do not grow.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {
@@ -120,7 +120,7 @@ type converter struct {
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]map[string]json.RawMessage // members of the objects on the way to references, by the pointer of the object
+	found   map[string]map[string]json.RawMessage // members of the objects on the path to references, by the pointer of the object
 	lost    []string
 	err     error
 }
@@ -131,9 +131,9 @@ func (c *converter) lose(what string) {
 	}
 }
 
-var errTooLarge = errors.New("it is too large once its references are written out")
+var errTooLarge = errors.New("it is too large after its references are resolved")
 
-// convert writes one schema. trail holds the references that led here, one for each step down.
+// convert converts one schema. trail holds the references that led here, one per level.
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
@@ -147,7 +147,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	}
 	m, ok := readMembers(raw)
 	if !ok || len(m) == 0 {
-		return &schema{Type: "string"} // anything: the subset has no word for it
+		return &schema{Type: "string"} // any value: the subset cannot express it
 	}
 	s := &schema{}
 	if ref := text(m.get("$ref")); ref != "" {
@@ -163,7 +163,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	return c.finished(s)
 }
 
-// refer puts what a reference means in its place, unless it stands inside itself too often.
+// refer resolves a reference, up to the maximum recursion depth.
 func (c *converter) refer(ref string, trail []string) *schema {
 	met := 0
 	for _, r := range trail {
@@ -172,18 +172,18 @@ func (c *converter) refer(ref string, trail []string) *schema {
 		}
 	}
 	if met >= maxRecursion {
-		c.lose("a schema that holds itself was cut off")
+		c.lose("a recursive schema was truncated")
 		return &schema{Type: "object"}
 	}
 	target, ok := c.resolve(ref)
 	if !ok {
-		c.lose("the reference " + plain(ref) + " leads nowhere")
+		c.lose("the reference " + plain(ref) + " cannot be resolved")
 		return &schema{Type: "string"}
 	}
 	return c.convert(target, append(slices.Clip(trail), ref))
 }
 
-// typed writes the constraints of the schema's type, or one alternative for each of several types.
+// typed converts the constraints of the schema's type, or one alternative for each of several types.
 func (c *converter) typed(s *schema, m members, trail []string) {
 	kinds := c.kinds(s, m)
 	switch len(kinds) {
@@ -200,7 +200,7 @@ func (c *converter) typed(s *schema, m members, trail []string) {
 	c.enumerate(s, m)
 }
 
-// kinds are the types that the schema names or shows.
+// kinds returns the types that the schema declares or implies.
 func (c *converter) kinds(s *schema, m members) []string {
 	var kinds []string
 	if kind := text(m.get("type")); kind != "" {
@@ -227,7 +227,7 @@ func (c *converter) kinds(s *schema, m members) []string {
 	return kinds
 }
 
-// formats are those that the API does not refuse.
+// formats are the supported values of format.
 var formats = []string{"enum", "date-time", "float", "double", "int32", "int64"}
 
 func (c *converter) constrain(s *schema, kind string, m members, trail []string) {
@@ -259,13 +259,13 @@ func (c *converter) object(s *schema, m members, trail []string) {
 	}
 }
 
-// items is what a list holds. A list of fixed places becomes one of their alternatives; the subset wants some type.
+// items converts the element type of a list. A tuple becomes a list of alternatives; the subset requires a type.
 func (c *converter) items(m members, trail []string) *schema {
 	places := append(readList(m.get("prefixItems")), readList(m.get("items"))...)
 	if len(places) == 0 {
 		return c.convert(m.get("items"), trail)
 	}
-	c.lose("a list with fixed places became one of alternatives")
+	c.lose("a tuple became a list of alternatives")
 	one := &schema{}
 	for _, place := range places {
 		one.AnyOf = append(one.AnyOf, c.convert(place, trail))
@@ -273,7 +273,7 @@ func (c *converter) items(m members, trail []string) *schema {
 	return c.finished(one)
 }
 
-// enumerate writes enum and const. The subset enumerates texts only.
+// enumerate converts enum and const. The subset supports strings only.
 func (c *converter) enumerate(s *schema, m members) {
 	values := readList(m.get("enum"))
 	if value := m.get("const"); value != nil {
@@ -314,7 +314,7 @@ func kindOf(raw string) string {
 	return "integer"
 }
 
-// alternatives writes anyOf and oneOf. Where null is one of them, the rest is nullable.
+// alternatives converts anyOf and oneOf. If null is one of them, the rest is nullable.
 func (c *converter) alternatives(s *schema, m members, trail []string) {
 	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
 	var options []*schema
@@ -330,14 +330,14 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 	case len(options) == 1:
 		s.merge(options[0])
 	case len(s.Properties) > 0:
-		c.lose("alternatives beside members were dropped")
+		c.lose("alternatives next to properties were dropped")
 	default:
 		s.Type = ""
 		s.AnyOf = options
 	}
 }
 
-// describe writes the title and the description, which win over those of what the schema refers to.
+// describe sets the title and the description, which take precedence over those of a referenced schema.
 func (s *schema) describe(m members) {
 	if title := text(m.get("title")); title != "" {
 		s.Title = title
@@ -352,7 +352,7 @@ func (s *schema) describe(m members) {
 	s.Description = description
 }
 
-// finished gives a schema what the API insists on: a type, and names in required that there are.
+// finished adds what the API requires: a type, and only existing names in required.
 func (c *converter) finished(s *schema) *schema {
 	if s.Type == "" && len(s.AnyOf) == 0 {
 		s.Type = "string"
@@ -371,7 +371,7 @@ func (c *converter) finished(s *schema) *schema {
 	return s
 }
 
-// merge adds what another schema demands too.
+// merge adds the constraints of another schema.
 func (s *schema) merge(o *schema) {
 	if s.at == nil {
 		s.at = make(map[string]int, len(s.Properties)+len(o.Properties))
@@ -392,7 +392,7 @@ func (s *schema) merge(o *schema) {
 	rest.Properties, rest.Required, rest.at = s.Properties, s.Required, s.at
 	rest.Nullable = s.Nullable || o.Nullable
 	if o.Type == "" || o.Type == "string" && s.Type != "" {
-		rest.Type = s.Type // the other said nothing of its own
+		rest.Type = s.Type // the other schema is empty
 	}
 	if len(s.Properties) > 0 {
 		rest.AnyOf = nil

@@ -11,47 +11,47 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestSchemaBecomesTheSubset(t *testing.T) {
+func TestSchemaIsConvertedToTheSubset(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
 		"members keep their order": {
 			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"number"}},"required":["z"]}`,
 			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"number"}},"required":["z"]}`,
 		},
-		"what the subset does not know is dropped": {
+		"unsupported keywords are dropped": {
 			`{"$schema":"x","$id":"y","type":"object","additionalProperties":false,"minProperties":1,"properties":{"a":{"type":"string","default":"x","contentEncoding":"base64","examples":["e"]}}}`,
 			`{"type":"object","properties":{"a":{"type":"string"}}}`,
 		},
-		"a reference stands in its place, with its own description": {
+		"a reference is resolved and keeps its own description": {
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/n","description":"mine"},"b":{"$ref":"#/definitions/x~1y"}},"$defs":{"n":{"type":"integer","description":"theirs"}},"definitions":{"x/y":{"type":"boolean"}}}`,
 			`{"type":"object","properties":{"a":{"type":"integer","description":"mine"},"b":{"type":"boolean"}}}`,
 		},
-		"a constant is an enum of one":       {`{"const":"ship"}`, `{"type":"string","enum":["ship"]}`},
-		"numbers are enumerated in words":    {`{"type":"integer","enum":[1,2],"description":"Which."}`, `{"type":"integer","description":"Which. One of: 1, 2."}`},
-		"a constant that is a number":        {`{"const":2.5}`, `{"type":"number","description":"One of: 2.5."}`},
-		"a constant that is true":            {`{"const":true}`, `{"type":"boolean","description":"One of: true."}`},
-		"an enum with null":                  {`{"enum":["a",null]}`, `{"type":"string","nullable":true,"enum":["a"]}`},
-		"a type or null":                     {`{"type":["string","null"],"maxLength":3}`, `{"type":"string","nullable":true,"maxLength":3}`},
-		"several types":                      {`{"type":["string","array"],"items":{"type":"number"}}`, `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"number"}}]}`},
-		"null alone":                         {`{"type":"null"}`, `{"type":"string","nullable":true}`},
-		"an alternative to null":             {`{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"title":"T"}`, `{"type":"integer","title":"T","nullable":true,"minimum":0}`},
-		"alternatives":                       {`{"oneOf":[{"type":"integer"},{"type":"string"}],"description":"d"}`, `{"description":"d","anyOf":[{"type":"integer"},{"type":"string"}]}`},
-		"all of several":                     {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`},
-		"all of a reference":                 {`{"allOf":[{"$ref":"#/$defs/a"}],"description":"d","$defs":{"a":{"type":"object","properties":{"x":{"type":"string"}}}}}`, `{"type":"object","description":"d","properties":{"x":{"type":"string"}}}`},
-		"formats that are refused":           {`{"type":"object","properties":{"a":{"type":"string","format":"uuid"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`},
-		"required names that there are":      {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a","ghost"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
-		"a list of anything":                 {`{"type":"array","minItems":1,"maxItems":3}`, `{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string"}}`},
-		"a list with fixed places":           {`{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}`, `{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"number"}]}}`},
-		"anything":                           {`{"type":"object","properties":{"a":{},"b":true}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`},
-		"an object inside without members":   {`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"type":"object","properties":{"a":{"type":"object"}}}`},
-		"members show that it is an object":  {`{"properties":{"a":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
-		"bounds are passed as written":       {`{"type":"number","minimum":0.10,"maximum":1e3,"exclusiveMinimum":0}`, `{"type":"number","minimum":0.10,"maximum":1e3}`},
-		"bounds that are no numbers":         {`{"type":"number","minimum":"0"}`, `{"type":"number"}`},
-		"alternatives beside members":        {`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
-		"a reference that leads nowhere":     {`{"$ref":"#/nowhere"}`, `{"type":"string"}`},
-		"a reference into another document":  {`{"$ref":"https://x.test/s"}`, `{"type":"string"}`},
-		"texts are not escaped for browsers": {`{"type":"string","description":"a<b"}`, `{"type":"string","description":"a<b"}`},
-		"a schema that holds itself": {
+		"a constant is an enum of one":              {`{"const":"ship"}`, `{"type":"string","enum":["ship"]}`},
+		"numbers are enumerated in the description": {`{"type":"integer","enum":[1,2],"description":"Which."}`, `{"type":"integer","description":"Which. One of: 1, 2."}`},
+		"a constant that is a number":               {`{"const":2.5}`, `{"type":"number","description":"One of: 2.5."}`},
+		"a constant that is true":                   {`{"const":true}`, `{"type":"boolean","description":"One of: true."}`},
+		"an enum with null":                         {`{"enum":["a",null]}`, `{"type":"string","nullable":true,"enum":["a"]}`},
+		"a type or null":                            {`{"type":["string","null"],"maxLength":3}`, `{"type":"string","nullable":true,"maxLength":3}`},
+		"several types":                             {`{"type":["string","array"],"items":{"type":"number"}}`, `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"number"}}]}`},
+		"null alone":                                {`{"type":"null"}`, `{"type":"string","nullable":true}`},
+		"an alternative to null":                    {`{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"title":"T"}`, `{"type":"integer","title":"T","nullable":true,"minimum":0}`},
+		"alternatives":                              {`{"oneOf":[{"type":"integer"},{"type":"string"}],"description":"d"}`, `{"description":"d","anyOf":[{"type":"integer"},{"type":"string"}]}`},
+		"all of several":                            {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`},
+		"all of a reference":                        {`{"allOf":[{"$ref":"#/$defs/a"}],"description":"d","$defs":{"a":{"type":"object","properties":{"x":{"type":"string"}}}}}`, `{"type":"object","description":"d","properties":{"x":{"type":"string"}}}`},
+		"formats that are refused":                  {`{"type":"object","properties":{"a":{"type":"string","format":"uuid"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`},
+		"required has existing names only":          {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a","ghost"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
+		"a list of any values":                      {`{"type":"array","minItems":1,"maxItems":3}`, `{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string"}}`},
+		"a tuple":                                   {`{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}`, `{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"number"}]}}`},
+		"anything":                                  {`{"type":"object","properties":{"a":{},"b":true}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`},
+		"an object inside without members":          {`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"type":"object","properties":{"a":{"type":"object"}}}`},
+		"properties imply an object":                {`{"properties":{"a":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"ranges are copied unchanged":               {`{"type":"number","minimum":0.10,"maximum":1e3,"exclusiveMinimum":0}`, `{"type":"number","minimum":0.10,"maximum":1e3}`},
+		"ranges that are not numbers":               {`{"type":"number","minimum":"0"}`, `{"type":"number"}`},
+		"alternatives next to properties":           {`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"a reference without a target":              {`{"$ref":"#/nowhere"}`, `{"type":"string"}`},
+		"a reference into another document":         {`{"$ref":"https://x.test/s"}`, `{"type":"string"}`},
+		"strings are not HTML-escaped":              {`{"type":"string","description":"a<b"}`, `{"type":"string","description":"a<b"}`},
+		"a recursive schema": {
 			`{"type":"object","properties":{"next":{"$ref":"#"}}}`,
 			`{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object"}}}}}}}`,
 		},
@@ -69,7 +69,7 @@ func TestSchemaBecomesTheSubset(t *testing.T) {
 	}
 }
 
-func TestSchemaOfAnAnswerSaysItsOrder(t *testing.T) {
+func TestResponseSchemaHasAMemberOrder(t *testing.T) {
 	t.Parallel()
 	got, _, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"string"}}}}}`), true, newSchemaBudget(&llm.Conversation{}))
 	if err != nil {
@@ -82,21 +82,21 @@ func TestSchemaOfAnAnswerSaysItsOrder(t *testing.T) {
 	}
 }
 
-func TestSchemaTellsWhatItLost(t *testing.T) {
+func TestSchemaReportsLosses(t *testing.T) {
 	t.Parallel()
 	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false, newSchemaBudget(&llm.Conversation{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"leads nowhere", "holds itself", "fixed places", "beside members"} {
+	for _, want := range []string{"cannot be resolved", "recursive schema", "tuple", "next to properties"} {
 		if !strings.Contains(strings.Join(lost, "; "), want) {
-			t.Errorf("%q does not tell of %q", lost, want)
+			t.Errorf("%q does not mention %q", lost, want)
 		}
 	}
 }
 
-// References may name each other so that written out they fill the memory.
-func TestSchemaIsBoundedOnceWrittenOut(t *testing.T) {
+// References to references can grow exponentially when they are resolved.
+func TestResolvedSchemaIsLimited(t *testing.T) {
 	t.Parallel()
 	var bomb strings.Builder
 	bomb.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
@@ -106,14 +106,14 @@ func TestSchemaIsBoundedOnceWrittenOut(t *testing.T) {
 	bomb.WriteString(`"d30":{}}}`)
 	deep := strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat(`}`, 200)
 	long := `{"properties":{` + strings.Repeat(`"p":{"$ref":"#/d"},`, 100) + `"q":{}},"d":{"description":"` + strings.Repeat("x", 1<<20) + `"}}`
-	for name, in := range map[string]string{"a bomb": bomb.String(), "deep": deep, "long": long} {
+	for name, in := range map[string]string{"exponential growth": bomb.String(), "deep": deep, "long": long} {
 		if _, _, err := convertSchema(json.RawMessage(in), false, newSchemaBudget(&llm.Conversation{})); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-func TestSchemasWithoutArgumentsAreLeftOut(t *testing.T) {
+func TestSchemasWithoutArgumentsAreOmitted(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		``: true, `null`: true, `{}`: true, `{"type":"object"}`: true, `{"type":"object","properties":{}}`: true, `true`: true,
@@ -138,8 +138,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// Schemas that grow by their references are bounded for all tools together: each alone stays below its own bound.
-func TestSchemasOfManyToolsShareABound(t *testing.T) {
+// Schemas that grow by their references are limited for all tools together: each alone stays below its own limit.
+func TestSchemasOfManyToolsShareALimit(t *testing.T) {
 	t.Parallel()
 	var fields []string
 	for i := range 8 {

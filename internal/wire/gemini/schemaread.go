@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resolve follows a reference inside the document.
+// resolve returns the target of a reference inside the document.
 func (c *converter) resolve(ref string) (json.RawMessage, bool) {
 	rest, ok := strings.CutPrefix(ref, "#")
 	if !ok || rest != "" && rest[0] != '/' {
@@ -31,7 +31,7 @@ func (c *converter) resolve(ref string) (json.RawMessage, bool) {
 	return at, true
 }
 
-// members are those of a JSON object, in order.
+// members holds the members of a JSON object, in order.
 type members []struct {
 	name  string
 	value json.RawMessage
@@ -46,7 +46,7 @@ func (m members) get(name string) json.RawMessage {
 	return nil
 }
 
-// readMembers reads the members of an object; it reports false for anything else.
+// readMembers decodes the members of an object. It reports false for anything else.
 func readMembers(raw json.RawMessage) (members, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -79,7 +79,7 @@ func readList(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// text is the value of a JSON string, or nothing.
+// text returns the value of a JSON string, or an empty string.
 func text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
@@ -88,7 +88,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// number passes a JSON number as it is written, and nothing else.
+// number returns a JSON number unchanged, and nil for anything else.
 func number(raw json.RawMessage) json.RawMessage {
 	var n json.Number
 	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &n) != nil || n == "" {

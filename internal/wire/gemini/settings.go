@@ -10,15 +10,14 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// maxStops is how many stop texts the API takes.
+// maxStops is the maximum number of stop sequences.
 const maxStops = 5
 
-// settings writes how the model is to answer. The instruction it returns stands in for a setting that the model does not
-// have.
+// settings encodes the generation settings. It returns an instruction that replaces a setting the model does not support.
 func (r *renderer) settings() (instruction string, err error) {
 	s := &settings{}
 	if r.out.Settings != nil {
-		s = r.out.Settings // media has asked for a resolution
+		s = r.out.Settings // media has set a resolution
 	}
 	s.MaxOutput = cmp.Or(r.conv.MaxOutput, r.o.MaxOutput)
 	if r.conv.Choices > 1 {
@@ -39,7 +38,7 @@ func (r *renderer) stops(s *settings) {
 		if stop != "" && len(s.Stop) < maxStops {
 			s.Stop = append(s.Stop, stop)
 		} else if stop != "" {
-			r.warn("only the first %d stop texts were sent: Gemini takes no more.", maxStops)
+			r.warn("only the first %d stop sequences were sent: Gemini does not support more.", maxStops)
 		}
 	}
 }
@@ -64,9 +63,9 @@ func (r *renderer) sampling(s *settings) {
 		case one.takes:
 			*one.into = one.value
 		case one.name == "seed":
-			r.warn("seed was left out: Gemini takes whole numbers of 32 bits.")
+			r.warn("seed was dropped: Gemini supports 32-bit integers only.")
 		case !zero(one.value) || one.name == "temperature":
-			r.warn("%s was left out: this model does not take it.", one.name)
+			r.warn("%s was dropped: this model does not support it.", one.name)
 		}
 	}
 	if given.Logprobs || given.TopLogprobs > 0 {
@@ -74,22 +73,22 @@ func (r *renderer) sampling(s *settings) {
 	}
 }
 
-// zero reports a setting that changes nothing, such as a penalty of 0.
+// zero reports whether a setting has no effect, such as a penalty of 0.
 func zero(n json.Number) bool {
 	f, err := n.Float64()
 	return err == nil && f == 0
 }
 
-// smallWhole reports a number that fits the API's seed, which has 32 bits.
+// smallWhole reports whether a number fits the API's 32-bit seed.
 func smallWhole(n json.Number) bool {
 	_, err := strconv.ParseInt(string(n), 10, 32)
 	return err == nil
 }
 
-// budgetOf is how many tokens of thought a level means to models that take no levels; Google's own gateway has the same.
+// budgetOf returns the thinking budget of a level for models without levels, with the values of Google's own gateway.
 var budgetOf = map[string]int64{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": math.MaxInt64, "max": math.MaxInt64}
 
-// thinking writes how much the model is to think, and whether it shows its thoughts.
+// thinking encodes the thinking settings.
 func (r *renderer) thinking() *thinkingConfig {
 	e, can := r.conv.Effort, r.o.Traits.Thinking
 	asked := e.Level != "" || e.Budget > 0 || e.Adaptive
@@ -98,7 +97,7 @@ func (r *renderer) thinking() *thinkingConfig {
 		return nil
 	case can.Most == 0:
 		if e.Level != "none" {
-			r.warn("the reasoning effort was left out: this model does not think.")
+			r.warn("the reasoning effort was dropped: this model does not think.")
 		}
 		return nil
 	}
@@ -106,7 +105,7 @@ func (r *renderer) thinking() *thinkingConfig {
 	switch {
 	case e.Budget > 0:
 		config.Budget = r.budget(e.Budget)
-	case e.Level == "" && len(can.Levels) > 0: // it decides by itself
+	case e.Level == "" && len(can.Levels) > 0: // dynamic budget
 	case e.Level == "":
 		dynamic := int64(-1)
 		config.Budget = &dynamic
@@ -121,7 +120,7 @@ func (r *renderer) thinking() *thinkingConfig {
 func (r *renderer) level(asked string) string {
 	level, same := r.o.Traits.Thinking.nearest(asked)
 	if !same {
-		r.warn("the reasoning effort %s was sent as %s: this model does not know it.", show.Quote(asked), level)
+		r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(asked), level)
 	}
 	return level
 }
@@ -145,7 +144,7 @@ func (r *renderer) leveledBudget(level string) *int64 {
 func (r *renderer) budget(asked int64) *int64 {
 	budget := r.clamped(asked)
 	if *budget != asked {
-		r.warn("the budget for thinking was sent as %d tokens: this model takes no other.", *budget)
+		r.warn("the thinking budget was sent as %d tokens: this model supports no other.", *budget)
 	}
 	return budget
 }
@@ -157,14 +156,14 @@ func (r *renderer) clamped(budget int64) *int64 {
 
 const jsonType = "application/json"
 
-// output asks for JSON. A model that gives none where there are tools is asked in words.
+// output requests JSON. A model that does not support JSON output together with tools gets an instruction.
 func (r *renderer) output(s *settings) (instruction string, err error) {
 	out := r.conv.Output
 	if out.Kind == llm.OutputText {
 		return "", nil
 	}
 	if len(r.out.Tools) > 0 && !r.o.Traits.JSONAndTools {
-		r.warn("the output format was asked for in words: this model takes no output format beside tools.")
+		r.warn("the output format was sent as an instruction: this model does not support an output format together with tools.")
 		return inWords(out), nil
 	}
 	s.MIMEType = jsonType

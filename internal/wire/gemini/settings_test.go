@@ -23,36 +23,36 @@ func TestSettings(t *testing.T) {
 	}{
 		"nothing":   {llm.Conversation{}, old, ``, ""},
 		"its limit": {llm.Conversation{MaxOutput: 7}, old, `{"maxOutputTokens":7}`, ""},
-		"numbers as they were written": {
+		"numbers are copied unchanged": {
 			llm.Conversation{Choices: 3, Stop: []string{"", "x"}, Sampling: llm.Sampling{Temperature: "0.70", TopP: "1e-1", TopK: "40", FrequencyPenalty: "0.5", PresencePenalty: "-1", Seed: "-7"}},
 			old, `{"temperature":0.70,"topP":1e-1,"topK":40,"presencePenalty":-1,"frequencyPenalty":0.5,"seed":-7,"stopSequences":["x"],"candidateCount":3}`, "",
 		},
-		"too many stops":                 {llm.Conversation{Stop: []string{"1", "2", "3", "4", "5", "6", "7"}}, old, `{"stopSequences":["1","2","3","4","5"]}`, "first 5 stop texts"},
-		"a seed of 64 bits":              {llm.Conversation{Sampling: llm.Sampling{Seed: "9007199254740993"}}, old, ``, "32 bits"},
-		"penalties that are refused":     {llm.Conversation{Sampling: llm.Sampling{FrequencyPenalty: "0.5"}}, newestTraits, ``, "frequency_penalty was left out"},
-		"penalties that change nothing":  {llm.Conversation{Sampling: llm.Sampling{FrequencyPenalty: "0.0"}}, newestTraits, ``, ""},
-		"probabilities":                  {llm.Conversation{Sampling: llm.Sampling{Logprobs: true}}, old, ``, "logprobs was left out"},
-		"any JSON":                       {llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}, old, `{"responseMimeType":"application/json"}`, ""},
-		"a schema":                       {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Schema: schema}}, flash, `{"responseMimeType":"application/json","responseJsonSchema":` + string(schema) + `}`, ""},
-		"a schema for an old model":      {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Schema: schema}}, old, `{"responseMimeType":"application/json","responseSchema":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer","description":"One of: 1."}},"propertyOrdering":["b","a"]}}`, ""},
-		"a schema without a schema":      {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema}}, old, `{"responseMimeType":"application/json"}`, ""},
-		"effort of one who cannot think": {effort(llm.Effort{Level: "high"}), old, ``, "does not think"},
-		"no effort of one who cannot":    {effort(llm.Effort{Level: "none"}), old, ``, ""},
-		"effort as a budget":             {effort(llm.Effort{Level: "medium"}), flash, `{"thinkingConfig":{"thinkingBudget":8192,"includeThoughts":true}}`, ""},
-		"more than there is":             {effort(llm.Effort{Level: "max"}), pro, `{"thinkingConfig":{"thinkingBudget":32768,"includeThoughts":true}}`, ""},
-		"hidden":                         {effort(llm.Effort{Level: "low", Hide: true}), flash, `{"thinkingConfig":{"thinkingBudget":1024}}`, ""},
-		"off":                            {effort(llm.Effort{Level: "none"}), flash, `{"thinkingConfig":{"thinkingBudget":0}}`, ""},
-		"never off":                      {effort(llm.Effort{Level: "none"}), pro, `{"thinkingConfig":{"thinkingBudget":128}}`, "always thinks"},
-		"a budget":                       {effort(llm.Effort{Budget: 2000}), flash, `{"thinkingConfig":{"thinkingBudget":2000,"includeThoughts":true}}`, ""},
-		"a budget beyond":                {effort(llm.Effort{Budget: 200000}), flash, `{"thinkingConfig":{"thinkingBudget":24576,"includeThoughts":true}}`, "24576 tokens"},
-		"the model decides":              {effort(llm.Effort{Adaptive: true}), flash, `{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}`, ""},
-		"a newer model decides":          {effort(llm.Effort{Adaptive: true}), newestTraits, `{"thinkingConfig":{"includeThoughts":true}}`, ""},
-		"a level":                        {effort(llm.Effort{Level: "high"}), newestTraits, `{"thinkingConfig":{"thinkingLevel":"high","includeThoughts":true}}`, ""},
-		"a level that it does not know":  {effort(llm.Effort{Level: "minimal"}), newestTraits, `{"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true}}`, `"minimal" was sent as low`},
-		"a budget for a newer model":     {effort(llm.Effort{Budget: 300}), newestTraits, `{"thinkingConfig":{"thinkingBudget":300,"includeThoughts":true}}`, ""},
-		"an effort that nobody knows":    {effort(llm.Effort{Level: "odd"}), flash, `{"thinkingConfig":{"includeThoughts":true}}`, `"odd"`},
-		"pictures in one resolution":     {llm.Conversation{Messages: []llm.Message{user(media(llm.ImagePart, llm.Media{Type: "image/png", Data: "A", Detail: "low"}))}}, flash, `{"mediaResolution":"MEDIA_RESOLUTION_LOW"}`, ""},
-		"pictures in two": {
+		"too many stop sequences":                  {llm.Conversation{Stop: []string{"1", "2", "3", "4", "5", "6", "7"}}, old, `{"stopSequences":["1","2","3","4","5"]}`, "first 5 stop sequences"},
+		"a seed of 64 bits":                        {llm.Conversation{Sampling: llm.Sampling{Seed: "9007199254740993"}}, old, ``, "32-bit"},
+		"penalties that are rejected":              {llm.Conversation{Sampling: llm.Sampling{FrequencyPenalty: "0.5"}}, newestTraits, ``, "frequency_penalty was dropped"},
+		"penalties without effect":                 {llm.Conversation{Sampling: llm.Sampling{FrequencyPenalty: "0.0"}}, newestTraits, ``, ""},
+		"probabilities":                            {llm.Conversation{Sampling: llm.Sampling{Logprobs: true}}, old, ``, "logprobs was dropped"},
+		"any JSON":                                 {llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}, old, `{"responseMimeType":"application/json"}`, ""},
+		"a schema":                                 {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Schema: schema}}, flash, `{"responseMimeType":"application/json","responseJsonSchema":` + string(schema) + `}`, ""},
+		"a schema for an old model":                {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Schema: schema}}, old, `{"responseMimeType":"application/json","responseSchema":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer","description":"One of: 1."}},"propertyOrdering":["b","a"]}}`, ""},
+		"a schema without a schema":                {llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema}}, old, `{"responseMimeType":"application/json"}`, ""},
+		"effort for a model without thinking":      {effort(llm.Effort{Level: "high"}), old, ``, "does not think"},
+		"effort none for a model without thinking": {effort(llm.Effort{Level: "none"}), old, ``, ""},
+		"effort as a budget":                       {effort(llm.Effort{Level: "medium"}), flash, `{"thinkingConfig":{"thinkingBudget":8192,"includeThoughts":true}}`, ""},
+		"effort above the maximum":                 {effort(llm.Effort{Level: "max"}), pro, `{"thinkingConfig":{"thinkingBudget":32768,"includeThoughts":true}}`, ""},
+		"hidden":                                   {effort(llm.Effort{Level: "low", Hide: true}), flash, `{"thinkingConfig":{"thinkingBudget":1024}}`, ""},
+		"off":                                      {effort(llm.Effort{Level: "none"}), flash, `{"thinkingConfig":{"thinkingBudget":0}}`, ""},
+		"cannot be disabled":                       {effort(llm.Effort{Level: "none"}), pro, `{"thinkingConfig":{"thinkingBudget":128}}`, "always thinks"},
+		"a budget":                                 {effort(llm.Effort{Budget: 2000}), flash, `{"thinkingConfig":{"thinkingBudget":2000,"includeThoughts":true}}`, ""},
+		"a budget above the maximum":               {effort(llm.Effort{Budget: 200000}), flash, `{"thinkingConfig":{"thinkingBudget":24576,"includeThoughts":true}}`, "24576 tokens"},
+		"dynamic effort":                           {effort(llm.Effort{Adaptive: true}), flash, `{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}`, ""},
+		"dynamic effort of a newer model":          {effort(llm.Effort{Adaptive: true}), newestTraits, `{"thinkingConfig":{"includeThoughts":true}}`, ""},
+		"a level":                                  {effort(llm.Effort{Level: "high"}), newestTraits, `{"thinkingConfig":{"thinkingLevel":"high","includeThoughts":true}}`, ""},
+		"an unsupported level":                     {effort(llm.Effort{Level: "minimal"}), newestTraits, `{"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true}}`, `"minimal" was sent as low`},
+		"a budget for a newer model":               {effort(llm.Effort{Budget: 300}), newestTraits, `{"thinkingConfig":{"thinkingBudget":300,"includeThoughts":true}}`, ""},
+		"an unknown effort":                        {effort(llm.Effort{Level: "odd"}), flash, `{"thinkingConfig":{"includeThoughts":true}}`, `"odd"`},
+		"images in one resolution":                 {llm.Conversation{Messages: []llm.Message{user(media(llm.ImagePart, llm.Media{Type: "image/png", Data: "A", Detail: "low"}))}}, flash, `{"mediaResolution":"MEDIA_RESOLUTION_LOW"}`, ""},
+		"images in two resolutions": {
 			llm.Conversation{Messages: []llm.Message{user(media(llm.ImagePart, llm.Media{Type: "image/png", Data: "A", Detail: "low"}), media(llm.ImagePart, llm.Media{Type: "image/png", Data: "A", Detail: "high"}))}},
 			flash, `{"mediaResolution":"MEDIA_RESOLUTION_HIGH"}`, "one setting for all",
 		},
@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestLimitAndSamplingOfTheModel(t *testing.T) {
+func TestOutputLimitAndSampling(t *testing.T) {
 	t.Parallel()
 	conv := llm.Conversation{Sampling: llm.Sampling{Temperature: "0", TopP: "0.5"}}
 	got, warnings := rendered(t, conv, RenderOptions{MaxOutput: 99, FixedSampling: true}, "generationConfig")
@@ -79,7 +79,7 @@ func TestLimitAndSamplingOfTheModel(t *testing.T) {
 	}
 	conv.MaxOutput = 5
 	if got, _ := rendered(t, conv, RenderOptions{MaxOutput: 99, FixedSampling: true}, "generationConfig"); got != `{"maxOutputTokens":5}` {
-		t.Errorf("the request's own bound became %s", got)
+		t.Errorf("the request's own limit became %s", got)
 	}
 }
 
@@ -107,28 +107,28 @@ func TestTools(t *testing.T) {
 			`[{"functionDeclarations":[{"name":"weather","description":"d","parameters":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"number","nullable":true}}}}]}]`,
 			`{"functionCallingConfig":{"mode":"AUTO"}}`, "",
 		},
-		"one that must be called": {
+		"one required tool": {
 			llm.Conversation{Tools: []llm.Tool{bare}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"now"}}},
 			Traits{},
 			`[{"functionDeclarations":[{"name":"now"}]}]`, `{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["now"]}}`, "",
 		},
-		"some that may be called": {
+		"a subset of tools": {
 			llm.Conversation{Tools: []llm.Tool{weather, bare}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"now"}}},
 			Traits{},
 			`[{"functionDeclarations":[{"name":"now"}]}]`, `{"functionCallingConfig":{"mode":"AUTO"}}`, "",
 		},
-		"none that may": {
+		"no tool": {
 			llm.Conversation{Tools: []llm.Tool{bare}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}, ParallelTools: &no},
 			Traits{},
-			`[{"functionDeclarations":[{"name":"now"}]}]`, `{"functionCallingConfig":{"mode":"NONE"}}`, "parallel_tool_calls was left out",
+			`[{"functionDeclarations":[{"name":"now"}]}]`, `{"functionCallingConfig":{"mode":"NONE"}}`, "parallel_tool_calls was dropped",
 		},
 		"free text": {
 			llm.Conversation{Tools: []llm.Tool{shell}},
 			newestTraits,
 			`[{"functionDeclarations":[{"name":"shell","parametersJsonSchema":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}]}]`, ``, "grammar",
 		},
-		"those that run elsewhere": {
-			llm.Conversation{Tools: []llm.Tool{search}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, ``, ``, `"web_search" was left out`,
+		"tools of other providers": {
+			llm.Conversation{Tools: []llm.Tool{search}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, ``, ``, `"web_search" was dropped`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestJSONBesideToolsIsAskedForInWords(t *testing.T) {
+func TestJSONWithToolsIsRequestedInAnInstruction(t *testing.T) {
 	t.Parallel()
 	conv := llm.Conversation{
 		Messages: []llm.Message{user(text1("a"))}, Tools: []llm.Tool{{Name: "f"}},
@@ -167,7 +167,7 @@ func TestJSONBesideToolsIsAskedForInWords(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoPlaceIsWarnedOf(t *testing.T) {
+func TestUnsupportedFieldsAreReported(t *testing.T) {
 	t.Parallel()
 	conv := llm.Conversation{
 		Messages: []llm.Message{
@@ -179,11 +179,11 @@ func TestWhatHasNoPlaceIsWarnedOf(t *testing.T) {
 	}
 	_, warnings := rendered(t, conv, RenderOptions{Traits: newestTraits}, "contents")
 	want := []string{
-		"a part of the instructions that is no text was left out: Gemini does not take it.",
-		`service_tier "scale" was left out: Gemini does not take it.`,
-		"logit_bias was left out: Gemini does not take it.", `"evil  name" was left out: Gemini does not take it.`, `"" was left out: Gemini does not take it.`,
-		"the end user's name was left out: Gemini does not take it.", "verbosity was left out: Gemini does not take it.",
-		"the name of a speaker was left out: Gemini does not take it.",
+		"an instruction part that is not text was dropped: Gemini does not support it.",
+		"service_tier \"scale\" was dropped: Gemini does not support it.",
+		"logit_bias was dropped: Gemini does not support it.", `"evil  name" was dropped: Gemini does not support it.`, `"" was dropped: Gemini does not support it.`,
+		"the end user's name was dropped: Gemini does not support it.", "verbosity was dropped: Gemini does not support it.",
+		"the name of a participant was dropped: Gemini does not support it.",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

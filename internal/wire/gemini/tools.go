@@ -7,23 +7,23 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// customInput is the one argument of a tool that takes free text: the format knows only functions.
+// customInput is the argument of a tool that takes free text, because the format has only functions.
 const customInput = "input"
 
 var customSchema = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`)
 
-// tools declares what the model may call.
+// tools encodes the tool declarations.
 func (r *renderer) tools() error {
 	var declared []function
 	choice := r.conv.ToolChoice
 	restricted, chosen := choice.Mode == llm.ChoiceAuto && len(choice.Names) > 0, choice.Includes()
 	for _, t := range r.conv.Tools {
 		if t.Hosted != "" {
-			r.warn("the tool %s was left out: it runs at another provider.", show.Quote(t.Hosted))
+			r.warn("the tool %s was dropped: it runs at another provider.", show.Quote(t.Hosted))
 			continue
 		}
 		if restricted && !chosen(t.Name) {
-			continue // the format restricts a choice only where a tool must be called
+			continue // the format restricts a choice only if a call is required
 		}
 		f, err := r.function(t)
 		if err != nil {
@@ -37,7 +37,7 @@ func (r *renderer) tools() error {
 	r.out.Tools = []tools{{Functions: declared}}
 	r.out.Choice = r.choice()
 	if p := r.conv.ParallelTools; p != nil && !*p {
-		r.warn("parallel_tool_calls was left out: Gemini may call several tools at once.")
+		r.warn("parallel_tool_calls was dropped: Gemini may call several tools in parallel.")
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 	if t.Custom {
 		schema = customSchema
 		if t.Format != nil {
-			r.warn("the grammar of tool %s was left out: Gemini does not take it.", show.Quote(t.Name))
+			r.warn("the grammar of tool %s was dropped: Gemini does not support it.", show.Quote(t.Name))
 		}
 	}
 	if noArguments(schema) {
@@ -63,11 +63,11 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 	return f, err
 }
 
-// subset converts a schema for models that take only the OpenAPI subset.
+// subset converts a schema for models that support only the OpenAPI subset.
 func (r *renderer) subset(param string, schema json.RawMessage, ordered bool) (json.RawMessage, error) {
 	out, lost, err := convertSchema(schema, ordered, r.schemas)
 	if err != nil {
-		return nil, invalid(param, "A schema cannot be written for this model: %v.", err)
+		return nil, invalid(param, "A schema cannot be converted for this model: %v.", err)
 	}
 	for _, what := range lost {
 		r.warn("a schema was simplified: %s.", what)

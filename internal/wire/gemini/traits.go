@@ -6,28 +6,29 @@ import (
 	"strings"
 )
 
-// Traits is what a model takes, besides what all models of the format take.
+// Traits describes how a model differs from other models of the format.
 type Traits struct {
-	NoSystem        bool // knows no instructions apart from the conversation
-	JSONSchema      bool // takes plain JSON Schema; else only the OpenAPI subset
-	JSONAndTools    bool // gives JSON output also where there are tools
-	NeedsSignatures bool // refuses calls in the history without the seal that it put on them
-	FileURLs        bool // fetches public files by itself
-	CallIDs         bool // tells calls apart by ids
-	Penalties       bool // takes frequency and presence penalties
-	Tiers           bool // lets the request choose the service tier
+	NoSystem        bool // does not support system instructions
+	JSONSchema      bool // supports JSON Schema; otherwise only the OpenAPI subset
+	JSONAndTools    bool // supports JSON output together with tools
+	NeedsSignatures bool // rejects earlier calls without its signature
+	FileURLs        bool // fetches public files
+	CallIDs         bool // matches calls by id
+	Penalties       bool // supports frequency and presence penalties
+	Tiers           bool // supports service tiers in requests
 	Thinking        Thinking
 }
 
-// Thinking is how a model is told how much to think. Without levels and without a budget it does not think.
+// Thinking describes the thinking settings of a model. A model without levels and without a budget does not think.
 type Thinking struct {
-	Levels []string // the levels it knows, from less to more
-	Most   int64    // the largest budget in tokens; 0 for a model that takes none
-	Least  int64    // the smallest
-	Off    bool     // a budget of 0 turns thinking off
+	Levels []string // supported levels, lowest first
+	Most   int64    // maximum budget in tokens; 0 when unsupported
+	Least  int64    // minimum budget
+	Off    bool     // a budget of 0 disables thinking
 }
 
-// TraitsOf tells a model by its name at the provider. A name without a version is a pointer to the newest model.
+// TraitsOf returns the traits of a model by its name at the provider. A name without a version is an alias of the newest
+// model.
 func TraitsOf(model string) Traits {
 	model = strings.TrimPrefix(model, "models/")
 	if strings.HasPrefix(model, "gemma") {
@@ -70,7 +71,7 @@ func budgets(name string) Thinking {
 	return Thinking{Least: 1, Most: 24576, Off: true}
 }
 
-// versionOf reads 250 from 2.5-flash and 300 from 3-pro-preview.
+// versionOf returns 250 for 2.5-flash and 300 for 3-pro-preview.
 func versionOf(name string) (int, bool) {
 	digits, _, _ := strings.Cut(name, "-")
 	major, minor, _ := strings.Cut(digits, ".")
@@ -85,7 +86,7 @@ func versionOf(name string) (int, bool) {
 	return a*100 + b*10, true
 }
 
-// nearest is the level that comes closest to the one asked for, and whether it is the same.
+// nearest returns the closest supported level, and whether it equals the requested one.
 func (t Thinking) nearest(level string) (string, bool) {
 	if slices.Contains(t.Levels, level) {
 		return level, true

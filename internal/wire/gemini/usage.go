@@ -6,8 +6,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// usage sorts the figures into classes that exclude each other. Google counts cached tokens inside the prompt, and thoughts
-// and the prompts of its own tools outside. It reports false when the figures say nothing of use or something absurd.
+// usage converts the counts into disjoint classes. Google counts cached tokens inside the prompt, and thoughts and the
+// prompts of its own tools outside. It reports false for missing or implausible counts.
 func (m *usageMetadata) usage() (llm.Usage, bool) {
 	if m == nil || m.Prompt == nil && m.Candidates == nil {
 		return llm.Usage{}, false
@@ -24,7 +24,7 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 			return llm.Usage{}, false
 		}
 	}
-	if m.Candidates == nil && m.Total > 0 { // some answers tell the total alone
+	if m.Candidates == nil && m.Total > 0 { // some responses report only the total
 		written = max(0, m.Total-given-m.ToolUse-m.Thoughts)
 	}
 	prompt := given + m.ToolUse
@@ -47,7 +47,7 @@ func sound(details []modality) int64 {
 	return int64(n)
 }
 
-// tier is the service tier by the names that prices have.
+// tier returns the service tier by the name that prices use.
 func (m *usageMetadata) tier() string {
 	switch m.Traffic {
 	case "ON_DEMAND_PRIORITY":
@@ -58,7 +58,7 @@ func (m *usageMetadata) tier() string {
 	return Tier(m.Tier)
 }
 
-// Tier is a service tier that an answer tells, by the name that prices have for it.
+// Tier returns the service tier of a response by the name that prices use.
 func Tier(told string) string {
 	name := strings.TrimPrefix(strings.ToLower(told), "service_tier_")
 	if name == "standard" || name == "unspecified" {

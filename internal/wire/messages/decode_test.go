@@ -57,7 +57,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	const rest = `"max_tokens":1,"messages":[{"role":"user","content":"x"}]`
 	for name, tc := range map[string]struct {
@@ -65,20 +65,20 @@ func TestDecodeRefuses(t *testing.T) {
 		kind   llm.Kind
 		params []string
 	}{
-		"no JSON":              {`{`, llm.InvalidJSON, []string{""}},
-		"a list":               {`[]`, llm.InvalidRequest, []string{""}},
-		"nothing in it":        {`{}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
-		"nulls":                {`{"model":null,"messages":null,"max_tokens":null}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
-		"wrong types":          {`{"model":1,"messages":{},"max_tokens":"5","stream":"yes","system":5,"tools":{}}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens", "stream", "system", "tools"}},
-		"an empty name":        {`{"model":" ",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
-		"a key twice":          {`{"model":"a","model":"b",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
-		"a look-alike":         {`{"Model":"a",` + rest + `}`, llm.InvalidRequest, []string{"Model"}},
-		"no messages":          {`{"model":"a","max_tokens":1,"messages":[]}`, llm.InvalidRequest, []string{"messages"}},
-		"messages of no kind":  {`{"model":"a","max_tokens":1,"messages":[1,{"role":"tool","content":"x"},{"role":"user"},{"role":"user","content":[1,{"text":"x"},{"type":"text"}]}]}`, llm.InvalidRequest, []string{"messages[0]", "messages[1].role", "messages[2].content", "messages[3].content[0]", "messages[3].content[1].type", "messages[3].content[2].text"}},
-		"half a token":         {`{"model":"a","max_tokens":1.5,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
-		"no tokens":            {`{"model":"a","max_tokens":0,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
-		"wishes of no kind":    {`{"model":"a","provider":{"order":"x","sort":"luck","max_price":{"prompt":-1},"Only":[]},"models":[1],` + rest + `}`, llm.InvalidRequest, []string{"provider.order", "provider.sort", "provider.max_price.prompt", "provider.Only", "models"}},
-		"a message look-alike": {`{"model":"a","max_tokens":1,"messages":[{"Role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"messages[0].Role"}},
+		"not JSON":                      {`{`, llm.InvalidJSON, []string{""}},
+		"a list":                        {`[]`, llm.InvalidRequest, []string{""}},
+		"an empty object":               {`{}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
+		"nulls":                         {`{"model":null,"messages":null,"max_tokens":null}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
+		"wrong types":                   {`{"model":1,"messages":{},"max_tokens":"5","stream":"yes","system":5,"tools":{}}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens", "stream", "system", "tools"}},
+		"an empty name":                 {`{"model":" ",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
+		"a repeated key":                {`{"model":"a","model":"b",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
+		"a misspelled key":              {`{"Model":"a",` + rest + `}`, llm.InvalidRequest, []string{"Model"}},
+		"no messages":                   {`{"model":"a","max_tokens":1,"messages":[]}`, llm.InvalidRequest, []string{"messages"}},
+		"messages of a wrong type":      {`{"model":"a","max_tokens":1,"messages":[1,{"role":"tool","content":"x"},{"role":"user"},{"role":"user","content":[1,{"text":"x"},{"type":"text"}]}]}`, llm.InvalidRequest, []string{"messages[0]", "messages[1].role", "messages[2].content", "messages[3].content[0]", "messages[3].content[1].type", "messages[3].content[2].text"}},
+		"a fractional limit":            {`{"model":"a","max_tokens":1.5,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
+		"a limit of zero":               {`{"model":"a","max_tokens":0,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
+		"preferences of a wrong type":   {`{"model":"a","provider":{"order":"x","sort":"luck","max_price":{"prompt":-1},"Only":[]},"models":[1],` + rest + `}`, llm.InvalidRequest, []string{"provider.order", "provider.sort", "provider.max_price.prompt", "provider.Only", "models"}},
+		"a misspelled key in a message": {`{"model":"a","max_tokens":1,"messages":[{"Role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"messages[0].Role"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestDecodeRefuses(t *testing.T) {
 			for _, p := range e.Details["problems"].([]map[string]string) {
 				params = append(params, p["param"])
 				if p["message"] == "" {
-					t.Error("a problem without a sentence")
+					t.Error("a problem without a message")
 				}
 			}
 			if diff := cmp.Diff(tc.params, params); diff != "" {
@@ -108,11 +108,11 @@ func TestCountingNeedsNoLimit(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Embed, body); err == nil {
-		t.Error("the format embeds nothing")
+		t.Error("embeddings were accepted")
 	}
 }
 
-// Deep and repeated nesting must not cost more than its bytes.
+// Deep nesting must not be read repeatedly.
 func TestDeepBodiesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 500) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 500)
@@ -139,7 +139,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
-				t.Fatalf("an error of another kind: %v", err)
+				t.Fatalf("an unexpected error: %v", err)
 			}
 			return
 		}
@@ -153,12 +153,12 @@ func FuzzDecodeRequest(f *testing.F) {
 				continue
 			}
 			if _, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil {
-				t.Fatalf("%s\nwas written as\n%s\nwhich is refused: %v", body, out, err)
+				t.Fatalf("%s\nwas encoded as\n%s\nwhich is rejected: %v", body, out, err)
 			}
 		}
 		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
 		if lost && rawjson.Get(out, "messages.#").Int() == 0 {
-			return // another's thinking was all that was said: the provider refuses what is left
+			return // only foreign thinking was there: the provider rejects the rest
 		}
 		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// system reads the instructions. They count as a message.
+// system decodes the instructions. They count as a message.
 func (d *decoder) system(v rawjson.Value) {
 	if d.IsKind("system", v, false, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
@@ -27,7 +27,7 @@ func (d *decoder) system(v rawjson.Value) {
 	}
 }
 
-// tools counts definitions as text, because the model reads them.
+// tools counts definitions as text, because they are part of the prompt.
 func (d *decoder) tools(v rawjson.Value) {
 	if !d.IsKind("tools", v, false, "a list", rawjson.List) {
 		return
@@ -76,7 +76,7 @@ func (d *decoder) messages(v rawjson.Value) {
 	}
 }
 
-// The members that are read of objects below the top.
+// Names of nested members that are decoded.
 var (
 	messageNames = []string{"role", "content"}
 	blockNames   = []string{
@@ -120,7 +120,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	}
 }
 
-// addContent counts what a message says and returns its first text. read counts one block and returns its text.
+// content counts the content of a message and returns its first text. read counts one block and returns its text.
 func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) string) (first string) {
 	if v.Kind == rawjson.Text {
 		d.text(v.String())
@@ -159,8 +159,8 @@ func (d *decoder) block(where string, v rawjson.Value) string {
 	return ""
 }
 
-// plainBlock counts a block that holds no others. The tokens of images are counted by their size. The tokens of documents
-// can only be counted by the provider, and so can those of a block whose type is unknown.
+// plainBlock counts a block without nested blocks. The tokens of images are estimated from their size. The tokens of
+// documents, and of blocks of unknown type, can only be counted by the provider.
 func (d *decoder) plainBlock(where string, v rawjson.Value) string {
 	switch v.Get("type").String() {
 	case "text":
@@ -212,12 +212,12 @@ func (d *decoder) attachment(v rawjson.Value) {
 	})
 }
 
-// textual reports whether all that a block of this type adds to the prompt is in its strings.
+// textual reports whether a block of this type adds only its strings to the prompt.
 func textual(kind string) bool {
 	return kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result")
 }
 
-// countExtra counts the text of a member that this gateway does not know: the provider may read it into the prompt.
+// countExtra counts the text of an unknown member, because the provider may add it to the prompt.
 func (d *decoder) countExtra(v rawjson.Value) {
 	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
 	d.counted(v)
@@ -241,7 +241,7 @@ type textCounter struct {
 	data    []byte
 }
 
-// Add counts one string.
+// add counts one string.
 func (t *textCounter) Add(start, end int) {
 	raw := t.data[start:end]
 	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))

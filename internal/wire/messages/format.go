@@ -82,7 +82,7 @@ func (Format) ErrorBody(body []byte) []byte {
 	return w.Out
 }
 
-// errorType is the word of this format for one of our codes.
+// errorType maps an error code to an error type of this format.
 func errorType(code string) string {
 	if kind, ok := errorTypes[code]; ok {
 		return kind

@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
+func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	t.Parallel()
 	for body, param := range map[string]string{
 		`{"Model":"b"}`: "Model",
@@ -31,7 +31,7 @@ func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
 	}
 }
 
-// names reports whether one of the problems is about a field.
+// names reports whether one of the problems concerns a field.
 func names(e *llm.Error, param string) bool {
 	problems, _ := e.Details["problems"].([]map[string]string)
 	for _, p := range problems {

@@ -44,7 +44,7 @@ var someAnswer = []llm.Delta{
 	{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 5, CacheRead: 2, CacheWrite: 10, CacheWriteLong: 4, Output: 9, Reasoning: 3}},
 }
 
-func TestStreamOfAnAnswer(t *testing.T) {
+func TestEncodeResponseAsStream(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Stream: true, Body: []byte("{}")}
 	var got []string
@@ -94,7 +94,7 @@ func TestStreamOfAnAnswer(t *testing.T) {
 	}
 }
 
-func TestWholeAnswer(t *testing.T) {
+func TestEncodeWholeResponse(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Body: []byte("{}")}
 	events := collect(t, Format{}.EncodeResponse(req, "claude-x", seq(someAnswer, nil)))
@@ -125,8 +125,8 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 	return list
 }
 
-// What an answer carries comes back with the next request.
-func TestSealsComeBack(t *testing.T) {
+// The client sends the signatures of a response back in its next request.
+func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	events := collect(t, Format{}.EncodeResponse(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
 	content := rawjson.Get(events[0].Data, "content").Raw
@@ -144,7 +144,7 @@ func TestSealsComeBack(t *testing.T) {
 	if diff := cmp.Diff(want, conv.Messages[1].Parts); diff != "" {
 		t.Error(diff)
 	}
-	// A provider of this format gets none of it, except from the one that signed.
+	// Only the provider that signed gets its signature back.
 	body, lost := Rewrite(req, Edit{Signer: "p"})
 	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
 		t.Errorf("sent %s", kinds)
@@ -155,7 +155,7 @@ func TestSealsComeBack(t *testing.T) {
 	}
 }
 
-func TestAnswerPassesErrorsOn(t *testing.T) {
+func TestEncodeResponseReturnsErrors(t *testing.T) {
 	t.Parallel()
 	broken := llm.Errorf(llm.StreamInterrupted, "gone")
 	for _, stream := range []bool{true, false} {
@@ -183,7 +183,7 @@ func TestAnswerPassesErrorsOn(t *testing.T) {
 	}
 }
 
-func TestAnswerRefusesMixedCalls(t *testing.T) {
+func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 	t.Parallel()
 	pieces := []llm.Delta{
 		{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "1"}},
@@ -199,7 +199,7 @@ func TestAnswerRefusesMixedCalls(t *testing.T) {
 	}
 }
 
-func TestListenersMayLeave(t *testing.T) {
+func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	all := len(collect(t, Format{}.EncodeResponse(&llm.Request{Stream: true}, "m", seq(someAnswer, nil))))
 	for n := range all {
@@ -213,7 +213,7 @@ func TestListenersMayLeave(t *testing.T) {
 	}
 }
 
-// said is an answer without the marks of how it was cut into pieces.
+// said returns the deltas of a response without boundaries between pieces.
 func said(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, p := range list {
@@ -233,15 +233,15 @@ func said(list []llm.Delta) []llm.Delta {
 	}
 	last := len(out) - 1
 	for i, p := range slices.Backward(out) {
-		if p.Kind == llm.UsageDelta && i < last { // only the last count counts
+		if p.Kind == llm.UsageDelta && i < last { // only the last count is used
 			out = slices.Delete(out, i, i+1)
 		}
 	}
 	return out
 }
 
-// An answer written as a stream, or in one piece, reads as what it was.
-func TestWrittenAnswersReadTheSame(t *testing.T) {
+// An encoded response decodes to the same deltas.
+func TestResponseRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var list []llm.Delta

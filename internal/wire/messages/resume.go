@@ -14,7 +14,7 @@ import (
 
 var _ wire.Resumer = Format{}
 
-// Prefill returns the request with text as how the assistant's answer begins.
+// Prefill implements wire.Resumer.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
 	var message rawjson.Writer
 	message.Open()

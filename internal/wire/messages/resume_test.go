@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// eventsOf collects the events of an answer with their data copied.
+// eventsOf collects the events of a response with copied data.
 func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
 	t.Helper()
 	var all []llm.Event
@@ -20,18 +20,18 @@ func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev.Data, ev.Usage = bytes.Clone(ev.Data), nil // what is used so far is counted anew
+		ev.Data, ev.Usage = bytes.Clone(ev.Data), nil // usage is counted again
 		all = append(all, ev)
 	}
 	return all
 }
 
-func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Op: llm.Chat, Stream: true, Body: []byte("{}")}
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
 		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
 		for _, text := range texts {
 			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
@@ -50,7 +50,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 		rest, ok := Format{}.Resume(req, bytes.Join(sent, []byte("\n")))
 
 		if want := strings.Join(texts[:n-2], ""); !ok || rest.Text != want {
-			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
+			t.Fatalf("%q was decoded as %q (%t)", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n-1:]...)
 		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Encode(seq(after, nil)))); diff != "" {
@@ -59,7 +59,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	})
 }
 
-func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()
 	const (
 		start = `{"type":"message_start","message":{"id":"msg_1","model":"m"}}` + "\n"
@@ -68,30 +68,30 @@ func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
 		stop  = `{"type":"content_block_stop","index":0}` + "\n"
 	)
 	if _, ok := (Format{}).Resume(nil, []byte(start+open+`{"type":"ping"}`+"\n"+text)); !ok {
-		t.Error("does not go on with a text")
+		t.Error("not resumed with a text")
 	}
 	for name, sent := range map[string]string{
-		"nothing yet":       start + open,
-		"a closed block":    start + open + text + stop,
-		"thinking":          start + `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
-		"a tool call":       start + open + text + stop + `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}`,
-		"arguments":         start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
-		"citations":         start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`,
-		"a finish":          start + open + text + `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
-		"half an event":     start + open + text + `{"type":"content_bl`,
-		"an unknown event":  start + open + text + `{"type":"news"}`,
-		"a block not begun": start + text,
+		"no content":              start + open,
+		"a closed block":          start + open + text + stop,
+		"thinking":                start + `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
+		"a tool call":             start + open + text + stop + `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}`,
+		"arguments":               start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
+		"citations":               start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`,
+		"a finish":                start + open + text + `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+		"half an event":           start + open + text + `{"type":"content_bl`,
+		"an unknown event":        start + open + text + `{"type":"news"}`,
+		"a block without a start": start + text,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(nil, []byte(sent)); ok {
-				t.Errorf("goes on after %q", rest.Text)
+				t.Errorf("resumed after %q", rest.Text)
 			}
 		})
 	}
 }
 
-func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 	t.Parallel()
 	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`))
 	if err != nil {
@@ -114,7 +114,7 @@ func FuzzResume(f *testing.F) {
 	f.Add([]byte("\n{}\n[]\nnull"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(nil, sent); ok && rest.Text == "" {
-			t.Error("goes on after nothing")
+			t.Error("resumed without content")
 		}
 	})
 }

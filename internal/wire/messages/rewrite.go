@@ -9,12 +9,12 @@ import (
 	"fairlead/internal/wire/messagesconv"
 )
 
-// Edit says what must change in a request before a provider of the same format gets it.
+// Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
-	Model  string            // the name that the provider knows; empty keeps the caller's
-	Drop   []string          // top-level members to leave out
-	Set    map[string][]byte // top-level members whose value is replaced, as JSON; one that is not there is not added
-	Signer string            // whose signatures on thinking are good there, among those that other formats' providers made
+	Model  string            // provider's model name; empty keeps the client's
+	Drop   []string          // top-level members to remove
+	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
+	Signer string            // provider whose wrapped signatures are valid
 }
 
 // Rewrite returns the bytes for a provider of the same format: the caller's body with the edits made and our own members
@@ -55,11 +55,11 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	return append(out, req.Body[fields[len(fields)-1].End:]...), lost
 }
 
-// ours reports the members that are meant for us and never travel.
+// ours reports whether a member is the gateway's own and is never forwarded.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// withoutForeignSignatures opens the seals of one signer and leaves out the blocks with those of others. A message of which nothing is
-// left goes too.
+// withoutForeignSignatures unwraps the signatures of one provider and removes blocks with those of others. A message that
+// becomes empty is removed.
 func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
@@ -87,7 +87,7 @@ func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost 
 	return list.Out, lost
 }
 
-// unwrapBlock returns a block as its provider wrote it; false for thinking that another one signed.
+// unwrapBlock returns a block with its original signature. It reports false for thinking that another provider signed.
 func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
 	if member == "" {
@@ -104,7 +104,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true
 }
 
-// splice puts other bytes into the place of some.
+// splice replaces a range of bytes.
 func splice(data []byte, at, length int, with []byte) []byte {
 	return slices.Concat(data[:at], with, data[at+length:])
 }

@@ -26,7 +26,7 @@ func TestRewriteKeepsBytes(t *testing.T) {
 			t.Errorf("%s: %t\n%s", name, lost, diff)
 		}
 		if !rawjson.Valid(got) {
-			t.Errorf("%s: no JSON", name)
+			t.Errorf("%s: not JSON", name)
 		}
 	}
 }

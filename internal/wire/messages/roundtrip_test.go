@@ -41,7 +41,7 @@ func drawMedia(t *rapid.T) llm.Part {
 	}).Draw(t, "media")
 }
 
-// drawExchange draws what the assistant says with its calls, and what the user says with their results.
+// drawExchange generates an assistant message with calls and a user message with their results.
 func drawExchange(t *rapid.T, n int) []llm.Message {
 	assistant, user := llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.User}
 	if rapid.Bool().Draw(t, "thinks") {
@@ -96,8 +96,8 @@ func drawConversation(t *rapid.T) *llm.Conversation {
 	return c
 }
 
-// What is written for a provider says everything that the conversation says.
-func TestWrittenConversationsReadTheSame(t *testing.T) {
+// An encoded conversation decodes to an equal one.
+func TestConversationRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		conv := drawConversation(t)
@@ -113,9 +113,9 @@ func TestWrittenConversationsReadTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The format's own signatures do not say who made them.
+		// The format's own signatures do not name their provider.
 		unsigned := cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Thinking.Provider") }, cmp.Ignore())
-		switch mode := conv.ToolChoice.Mode; { // two ways to say the same
+		switch mode := conv.ToolChoice.Mode; { // equivalent forms
 		case mode == llm.ChoiceUnset && conv.ParallelTools != nil:
 			conv.ToolChoice.Mode = llm.ChoiceAuto
 		case mode == llm.ChoiceNone:
@@ -127,7 +127,7 @@ func TestWrittenConversationsReadTheSame(t *testing.T) {
 	})
 }
 
-func TestEffortReadsTheSame(t *testing.T) {
+func TestEffortRoundTrip(t *testing.T) {
 	t.Parallel()
 	text := []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}}}
 	for name, tc := range map[string]struct {

@@ -9,13 +9,13 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// parts reads a text or a list of blocks.
+// parts decodes a string or a list of blocks.
 func (r *reader) parts(v rawjson.Value) []llm.Part {
 	if v.Kind == rawjson.Text {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
-	var signed WrappedSignature // on the call that comes next
+	var signed WrappedSignature // of the next call
 	v.ForEach(func(_, block rawjson.Value) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
 			if s, ours := UnwrapSignature(data); ours && s.Call {
@@ -36,7 +36,7 @@ func (r *reader) parts(v rawjson.Value) []llm.Part {
 	return parts
 }
 
-// part reads one block; false for one that has no place in our words.
+// part decodes one block. It reports false for an unsupported one.
 func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
@@ -63,8 +63,8 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	}
 }
 
-// signature returns a signature and who made it. Those that are not wrapped by us are the format's own: they came from a
-// provider of this format, and are good at none of another.
+// signature returns a signature and its provider. A signature that the gateway did not wrap is the format's own: it is only
+// valid at a provider of this format.
 func signature(text string) (value, provider string) {
 	if s, ours := UnwrapSignature(text); ours {
 		return s.Value, s.Provider
@@ -92,7 +92,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	}
 	content.ForEach(func(_, block rawjson.Value) bool {
 		switch block.Get("type").String() {
-		case "tool_use", "tool_result", "thinking", "redacted_thinking": // no place inside a result
+		case "tool_use", "tool_result", "thinking", "redacted_thinking": // unsupported inside a result
 			r.dropField("a block of type " + block.Get("type").String() + " inside a result")
 		default:
 			if part, ok := r.part(block); ok {
@@ -105,7 +105,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: result}
 }
 
-// media reads an image or a document by where its bytes are.
+// media decodes an image or a document by its source.
 func (r *reader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}

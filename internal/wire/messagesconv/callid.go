@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// The format takes only some characters in the ids of tool calls, and each id once. An id that does not fit is written
-// as fl<n>_<base64>, where n counts how often it has been used, so that it can be read back.
+// The format restricts the characters in the ids of tool calls, and ids must be unique. An invalid id is encoded as
+// fl<n>_<base64>, where n counts its uses, so that it can be decoded again.
 var (
 	plainID  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	mappedID = regexp.MustCompile(`^fl([1-9][0-9]*)_([a-zA-Z0-9_-]*)$`)
@@ -33,13 +33,13 @@ func decodeID(id string) string {
 	return string(plain)
 }
 
-// callIDs gives the ids of one conversation.
+// callIDs maps the ids of one conversation.
 type callIDs struct {
 	used map[string]int
-	open map[string][]string // calls without a result yet, by the caller's id
+	open map[string][]string // calls without a result, by the client's id
 }
 
-// call returns the id under which a call is sent. Some clients reuse call ids in every turn.
+// call returns the id of a call for the provider. Some clients reuse call ids in every turn.
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used, c.open = map[string]int{}, map[string][]string{}
@@ -50,7 +50,7 @@ func (c *callIDs) call(id string) string {
 	return encoded
 }
 
-// result is the id under which the call went out that a result belongs to: the oldest that has none yet.
+// result returns the provider's id of the call that a result belongs to: the oldest one without a result.
 func (c *callIDs) result(id string) string {
 	if waiting := c.open[id]; len(waiting) > 0 {
 		c.open[id] = waiting[1:]

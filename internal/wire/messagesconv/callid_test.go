@@ -21,7 +21,7 @@ func TestCallIDsAreReversible(t *testing.T) {
 	})
 }
 
-func TestRepeatedCallIDsStayApart(t *testing.T) {
+func TestRepeatedCallIDsStayDistinct(t *testing.T) {
 	t.Parallel()
 	var ids callIDs
 	got := []string{ids.call("a"), ids.call("a"), ids.result("a"), ids.result("a"), ids.result("a"), ids.call("a"), ids.result("a"), ids.result("never")}

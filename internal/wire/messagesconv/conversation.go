@@ -21,7 +21,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		switch {
 		case value.Kind == rawjson.Null:
 		case f.Name == "messages":
-			list = value // after the instructions, whatever the order
+			list = value // after the instructions, in any order
 		default:
 			r.member(f.Name, value)
 		}
@@ -35,14 +35,14 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 	return r.conv, llm.Cancelled(ctx)
 }
 
-// reader puts a request into our own words.
+// reader converts a request to a conversation.
 type reader struct {
 	ctx   context.Context
 	conv  *llm.Conversation
-	names map[string]string // of tools, by the id of the call as it came
+	names map[string]string // of tools, by the original call id
 }
 
-// silent are members that concern the call and not the conversation.
+// silent are members that do not affect the conversation.
 var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
 func (r *reader) member(name string, v rawjson.Value) {
@@ -115,7 +115,7 @@ func (r *reader) output(v rawjson.Value) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
-	yes := true // the format knows no other way
+	yes := true // the format's only kind
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 
@@ -137,7 +137,7 @@ func (r *reader) toolChoice(v rawjson.Value) {
 	}
 }
 
-// readTool reads a definition. Tools that the provider runs itself have a type of their own.
+// readTool decodes a tool definition. Tools that the provider runs have a type.
 func readTool(v rawjson.Value) llm.Tool {
 	tool := llm.Tool{Name: v.Get("name").String(), Description: v.Get("description").String(), Cache: readCache(v)}
 	if kind := v.Get("type").String(); kind != "" && kind != "custom" {

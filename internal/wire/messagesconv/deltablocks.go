@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// open begins a block with the content that it already has. In a whole response that is everything.
+// open begins a block with its initial content. In a whole response that is all content.
 func (p *deltaReader) open(index int64, v rawjson.Value) {
 	b := &block{kind: v.Get("type").String()}
 	p.blocks[index] = b
@@ -52,18 +52,18 @@ func (p *deltaReader) text(kind llm.DeltaKind, text string) {
 	}
 }
 
-// warnDropped warns, once, of a part of the answer that has no place in our words.
+// warnDropped warns once about a part of the response that cannot be expressed.
 func (p *deltaReader) warnDropped(what string) {
 	if !p.lost {
 		p.lost = true
-		p.Warn("left out a part of the answer: %s", what)
+		p.Warn("dropped a part of the response: %s", what)
 	}
 }
 
 func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	b := p.blocks[index]
 	if b == nil {
-		b = &block{kind: "text"} // some imitations of the format begin no blocks
+		b = &block{kind: "text"} // some compatible servers send no content_block_start
 		p.blocks[index] = b
 	}
 	switch v.Get("type").String() {
@@ -83,7 +83,7 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	}
 }
 
-// input adds to the input of a call. It is sent as text if the call carries the answer, and held back if it is free text in
+// input adds to the input of a call. It is sent as text if the call carries the response, and held if it is free text in
 // JSON.
 func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
@@ -100,7 +100,7 @@ func (p *deltaReader) input(b *block, text string) {
 	}
 }
 
-// Close ends a block. Thinking gets its seal; a call without arguments gets an empty object.
+// Close ends a block. Thinking gets its signature; a call without arguments gets an empty object.
 func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)

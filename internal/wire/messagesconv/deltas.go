@@ -14,16 +14,16 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// DeltaOptions says how an answer is read into our own words.
+// DeltaOptions holds the settings for decoding a response into deltas.
 type DeltaOptions struct {
 	messagesstream.Reading
-	Signer      string   // who signs thinking, so that it goes back there
-	SchemaTool  string   // the tool whose input is the answer's text; see SchemaTool
+	Signer      string   // owner of thinking signatures
+	SchemaTool  string   // the tool whose input is the response; see SchemaTool
 	CustomTools []string // tools that take free text
 }
 
-// Deltas reads a provider's 2xx answer, whole or streamed as it comes. The last pair may hold an *llm.Error, or an error
-// that wraps the end of the request's context.
+// Deltas decodes a provider's 2xx response, whole or streamed. The last pair may hold an *llm.Error, or an error that wraps
+// the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		p := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
@@ -44,7 +44,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// deltaReader is the state of reading one answer.
+// deltaReader is the state of decoding one response.
 type deltaReader struct {
 	*messagesstream.Source
 	o      DeltaOptions
@@ -52,24 +52,24 @@ type deltaReader struct {
 	gone   bool // the consumer has stopped
 	counts messagesstream.Counts
 
-	ascii, other int // bytes of text so far
+	ascii, other int // bytes of text
 	began, ended bool
-	blocks       map[int64]*block // those that are open
-	calls        int              // tool calls so far
+	blocks       map[int64]*block // open blocks
+	calls        int              // number of tool calls
 	finish       string
 	stop         string
 	lost         bool
 }
 
-// block is a block of content on its way.
+// block is an open content block.
 type block struct {
 	kind      string
 	index     int    // of the tool call
-	call      string // the name of the tool
+	call      string // tool name
 	id        string
-	initial   string // input that came with the beginning
+	initial   string // input in the start event
 	held      []byte // input of a custom tool
-	spoke     bool   // some of its input has gone out
+	spoke     bool   // input was sent
 	signature strings.Builder
 	sealed    string
 }
@@ -86,7 +86,7 @@ func (p *deltaReader) read(r io.Reader) error {
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return messagesstream.Malformed("The provider sent an empty answer.")
+		return messagesstream.Malformed("The provider sent an empty response.")
 	case err != nil:
 		return messagesstream.Failure(err)
 	case first == '{' || first == '[' || !p.o.Stream:
@@ -99,7 +99,7 @@ func (p *deltaReader) read(r io.Reader) error {
 	case p.gone || p.ended:
 		return nil
 	case !p.began:
-		return messagesstream.Malformed("The provider's answer holds no message.")
+		return messagesstream.Malformed("The provider's response has no message.")
 	case p.finish == "":
 		return messagesstream.Interrupted()
 	}
@@ -107,14 +107,14 @@ func (p *deltaReader) read(r io.Reader) error {
 	return nil
 }
 
-// message reads a whole answer as the stream it stands for.
+// message decodes a whole response as the equivalent stream.
 func (p *deltaReader) message(r io.Reader) error {
 	message, _, err := p.Whole(r)
 	if err != nil {
 		return err
 	}
 	if p.o.Stream {
-		p.Warn("the provider answered a streaming request in one piece")
+		p.Warn("the provider sent a whole response to a streaming request")
 	}
 	p.counts.End(message.Get("usage"))
 	p.begin(message)
@@ -136,7 +136,7 @@ func (p *deltaReader) message(r io.Reader) error {
 	return nil
 }
 
-// add reads one event of a stream; false ends it.
+// add decodes one event of a stream. It reports false at the end.
 func (p *deltaReader) take(f messagesstream.Frame) (bool, error) {
 	index := f.Value.Get("index").Int()
 	switch f.Name {
@@ -182,7 +182,7 @@ func (p *deltaReader) addUsage(v rawjson.Value) {
 	}
 }
 
-// end sends the finish reason. A response whose only call carries the answer has no calls.
+// end yields the finish reason. A response whose only call carries the response has no calls.
 func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {

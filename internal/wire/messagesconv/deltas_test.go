@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// stream frames events in one of the ways in which providers do.
+// stream frames events in one of the variants that providers use.
 func stream(events ...string) string {
 	var b strings.Builder
 	for _, data := range events {
@@ -52,19 +52,19 @@ func pieceList(r io.Reader, o DeltaOptions) (list []llm.Delta, failed error) {
 	return list, failed
 }
 
-func TestPiecesOfAStream(t *testing.T) {
+func TestDeltasOfAStream(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		in       string
 		o        DeltaOptions
 		want     []llm.Delta
-		kind     llm.Kind // of the error; empty for none
+		kind     llm.Kind // kind of the error; empty for none
 		warnings int
 	}{
-		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
-		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"no last event":                 {stream(start, ahoy, endTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"text":                             {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"events after the end are ignored": {stream(start, endTurn, stop, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
+		"blocks without a start event":     {stream(start, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"no last event":                    {stream(start, ahoy, endTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
 		"calls": {
 			stream(start,
 				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
@@ -89,7 +89,7 @@ func TestPiecesOfAStream(t *testing.T) {
 			},
 			"", 0,
 		},
-		"the answer by a tool": {
+		"the response in a tool call": {
 			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"j","input":{}}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, textStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
@@ -123,45 +123,45 @@ func TestPiecesOfAStream(t *testing.T) {
 			},
 			"", 0,
 		},
-		"blocks and citations without a place": {
+		"unsupported blocks and citations": {
 			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, textStop,
 				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, endTurn, stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, ended, read4},
 			"", 1,
 		},
-		"a stop text": {
+		"a stop sequence": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop", StopSequence: "END"}, read1},
 			"", 0,
 		},
-		"a reason that nobody knows": {
+		"an unknown stop reason": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop"}, read1},
 			"", 0,
 		},
-		"usage without sense": {
+		"implausible usage": {
 			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, ended},
 			"", 0,
 		},
-		"malformed first":      {stream(start, `{"type":`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
-		"malformed in text":    {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"not a JSON number":    {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"malformed at the end": {stream(start, ahoy, endTurn, `{"type":`, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"the end of chat":      {stream(start, ahoy, endTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"cut":                  {stream(start, textStart, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"cut inside an event":  {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"stopped without why":  {stream(start, ahoy, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"an error":             {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
-		"an error at once":     {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
-		"nothing":              {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a page":               {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a long line":          {stream(start, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long answer":        {stream(start, ahoy, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed first":                  {stream(start, `{"type":`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed in text":                {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"not a JSON number":                {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"malformed at the end":             {stream(start, ahoy, endTurn, `{"type":`, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"the end event of the chat format": {stream(start, ahoy, endTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"cut":                              {stream(start, textStart, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"interrupted inside an event":      {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"stopped without a reason":         {stream(start, ahoy, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"an error":                         {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
+		"an immediate error":               {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
+		"nothing":                          {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
+		"an HTML page":                     {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
+		"a long line":                      {stream(start, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
+		"a long response":                  {stream(start, ahoy, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,14 +185,14 @@ func TestPiecesOfAStream(t *testing.T) {
 	}
 }
 
-// estimated is usage as it stands when an answer breaks off after so many tokens of output.
+// estimated is the usage of a response that is interrupted after the given number of output tokens.
 func estimated(output int64) llm.Delta {
 	u := *read1.Usage
 	u.Estimated, u.Output = true, output
 	return llm.Delta{Kind: llm.UsageDelta, Usage: &u}
 }
 
-func TestPiecesOfAWholeAnswer(t *testing.T) {
+func TestDeltasOfAWholeResponse(t *testing.T) {
 	t.Parallel()
 	const whole = ` {"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Ahoy"},{"type":"tool_use","id":"a","name":"t","input":{"b": 1.0}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
 	used := llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, Output: 2}}
@@ -241,7 +241,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-func TestPiecesMayStopAnywhere(t *testing.T) {
+func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	in := stream(start, textStart, ahoy, textStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, endTurn, stop)
@@ -260,7 +260,7 @@ func TestPiecesMayStopAnywhere(t *testing.T) {
 	}
 }
 
-func FuzzPieces(f *testing.F) {
+func FuzzDeltas(f *testing.F) {
 	f.Add([]byte(stream(start, textStart, ahoy, textStop, endTurn, stop)), true)
 	f.Add([]byte(`{"id":"msg_1","content":[{"type":"tool_use","name":"j","input":{"a":1}},{"type":"thinking"}],"stop_reason":"tool_use"}`), false)
 	f.Add([]byte(stream(start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
@@ -286,11 +286,11 @@ func FuzzPieces(f *testing.F) {
 			failed = err != nil
 			finished = finished || ev.Name == "message_stop" || !streamed && ev.Content
 			if err == nil && !ev.Bare && strings.ContainsAny(string(ev.Data), "\r\n") && streamed {
-				t.Fatalf("%q is more than a line", ev.Data)
+				t.Fatalf("%q has several lines", ev.Data)
 			}
 		}
 		if finished == failed {
-			t.Fatalf("passed on: finished %t, failed %t", finished, failed)
+			t.Fatalf("same format: finished %t, failed %t", finished, failed)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// media writes an image or a document, without its end.
+// media encodes an image or a document, without the closing brace.
 func (r *renderer) media(w *rawjson.Writer, p llm.Part) error {
 	m := withoutDataURL(*p.Media)
 	if m.Detail != "" && m.Detail != "auto" {
@@ -37,7 +37,7 @@ func (r *renderer) media(w *rawjson.Writer, p llm.Part) error {
 	return nil
 }
 
-// withoutDataURL takes the bytes out of a URL that holds them.
+// withoutDataURL converts a data URL to bytes.
 func withoutDataURL(m llm.Media) llm.Media {
 	rest, ok := strings.CutPrefix(m.URL, "data:")
 	if !ok {
@@ -62,13 +62,13 @@ func imageSource(w *rawjson.Writer, m llm.Media) error {
 		w.Str("type", "url")
 		w.Str("url", m.URL)
 	default:
-		return untranslatable("An image is kept at another provider. Send its bytes or its URL.")
+		return untranslatable("An image is stored at another provider. Send its bytes or its URL.")
 	}
 	w.Close()
 	return nil
 }
 
-// imageType returns the declared type of an image, or the type that its first bytes show.
+// imageType returns the declared type of an image, or the type detected from its first bytes.
 func imageType(m llm.Media) string {
 	switch m.Type {
 	case "":
@@ -84,13 +84,13 @@ func imageType(m llm.Media) string {
 	return m.Type
 }
 
-// documentSource writes a PDF or a text: the provider takes no other documents.
+// documentSource encodes a PDF or a text: the provider supports no other documents.
 func documentSource(w *rawjson.Writer, m llm.Media) error {
 	kind, _, _ := strings.Cut(m.Type, ";")
 	w.Open()
 	switch {
 	case m.Data == "" && m.URL == "":
-		return untranslatable("A file is kept at another provider. Send its bytes.")
+		return untranslatable("A file is stored at another provider. Send its bytes.")
 	case m.Data == "":
 		w.Str("type", "url")
 		w.Str("url", m.URL)
@@ -107,7 +107,7 @@ func documentSource(w *rawjson.Writer, m llm.Media) error {
 		w.Str("media_type", "text/plain")
 		w.Str("data", string(text))
 	default:
-		return untranslatable("The provider takes files that are PDF or text, and no others.")
+		return untranslatable("The provider supports only PDF and text files.")
 	}
 	w.Close()
 	return nil

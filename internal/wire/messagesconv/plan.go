@@ -13,7 +13,7 @@ type plan struct {
 	maxTokens   int64
 	tools       []llm.Tool
 	choice      llm.ToolChoice
-	schemaTool  string // its input is the answer
+	schemaTool  string // its input is the response
 	schema      []byte // of output_config.format
 	instruction string // requirements that are sent as an instruction
 
@@ -22,7 +22,7 @@ type plan struct {
 	effort   string
 }
 
-// thinkingMode is the type of thinking that is asked for: one of these, or the model's word for none.
+// thinkingMode is the requested thinking type: one of these, or the model's value that disables thinking.
 type thinkingMode string
 
 const (
@@ -49,14 +49,14 @@ func (r *renderer) planLength() {
 		}
 	}
 	if most := r.o.ModelMax; most > 0 && asked > most {
-		r.warn("max_tokens was set to %d: the model writes no more", most)
+		r.warn("max_tokens was set to %d, the maximum of the model", most)
 		asked = most
 	}
 	r.plan.maxTokens = asked
 }
 
-// planTools picks the tools to send. A choice among some of them leaves out the others; a history with calls needs a list
-// even where the caller sent none.
+// planTools selects the tools to send. A choice among some tools drops the others; a history with calls needs a list even if
+// the client sent none.
 func (r *renderer) planTools() {
 	p := &r.plan
 	p.choice = r.conv.ToolChoice
@@ -66,7 +66,7 @@ func (r *renderer) planTools() {
 			continue
 		}
 		if tool.Hosted != "" && !IsHosted(tool.Hosted) {
-			r.warn("the tool %s was left out: the provider has no such tool", tool.Hosted)
+			r.warn("the tool %s was dropped: the provider does not support it", tool.Hosted)
 			continue
 		}
 		p.tools = append(p.tools, tool)
@@ -80,13 +80,13 @@ func (r *renderer) planTools() {
 	}
 }
 
-// IsHosted reports tools that providers of this format run: their types end in a date.
+// IsHosted reports whether providers of this format run the tool: the type of such a tool ends in a date.
 func IsHosted(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
 }
 
-// calledTools makes a definition for every tool that the history has calls of.
+// calledTools returns a definition for every tool that the history calls.
 func calledTools(conv *llm.Conversation) (tools []llm.Tool) {
 	for _, name := range conv.CalledTools() {
 		tools = append(tools, llm.Tool{Name: name})
@@ -99,7 +99,7 @@ const (
 	askForSchema = "Answer with JSON that matches this JSON schema, and nothing else: no text around it and no code fence.\n"
 )
 
-// planOutput decides how the shape of the answer is asked for.
+// planOutput decides how the output format is requested.
 func (r *renderer) planOutput() {
 	p, out := &r.plan, r.conv.Output
 	switch {
@@ -107,24 +107,24 @@ func (r *renderer) planOutput() {
 	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
 		p.instruction = askForJSON
 	case r.o.Traits.Schemas:
-		p.schema = r.narrowSchema(out.Schema, "the answer's schema")
+		p.schema = r.narrowSchema(out.Schema, "the response schema")
 		if out.Description != "" {
-			r.warn("the description of the answer's schema was left out")
+			r.warn("the description of the response schema was dropped")
 		}
 	default:
 		p.schemaTool = SchemaTool(r.conv, r.o.Traits)
 		if p.schemaTool == "" && p.choice.Mode != llm.ChoiceMust {
 			p.instruction = askForSchema + string(out.Schema)
-			r.warn("the answer's schema was sent as an instruction: the model cannot be held to it")
+			r.warn("the response schema was sent as an instruction: the model cannot enforce it")
 		}
 	}
 }
 
-// SchemaTool names the tool whose input becomes the answer, for models that cannot be given the answer's schema in
-// another way; empty where none is needed. Deltas must be told of it.
+// SchemaTool returns the tool whose input is the response, for models without another way to enforce a schema; empty when
+// none is needed. Deltas needs this name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
-	// A caller who forces a tool of its own gets a call for an answer, to which the schema does not apply.
+	// If the client forces one of its tools, the response is a call and the schema does not apply.
 	forced := conv.ToolChoice.Mode == llm.ChoiceMust && len(conv.Tools) > 0
 	if !wanted || forced || !isObjectSchema(conv.Output.Schema) {
 		return ""
@@ -146,14 +146,14 @@ func isObjectSchema(schema json.RawMessage) bool {
 	return root.IsObject() && (!kind.Exists() || kind.String() == "object")
 }
 
-// planForce decides what forces the model to call a tool.
+// planForce decides how a tool call is forced.
 func (r *renderer) planForce() {
 	p := &r.plan
 	switch {
 	case p.schemaTool != "" && (len(r.conv.Tools) == 0 || p.choice.Mode == llm.ChoiceNone):
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{p.schemaTool}}
 	case p.schemaTool != "":
-		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // one of the caller's tools, or the answer
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // one of the client's tools, or the response
 	case p.choice.Mode == llm.ChoiceMust && r.o.Traits.NoForcedTools:
 		r.warn("tool_choice was sent as an instruction: the model cannot be forced to call a tool")
 		p.instruction = joinWords(p.instruction, mustCall(p.choice.Names))

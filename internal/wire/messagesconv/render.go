@@ -13,48 +13,48 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Traits are what models of this format do unlike each other.
+// Traits describes how a model differs from other models of the format.
 type Traits struct {
 	Thinking        Thinking
-	Efforts         []string // values of output_config.effort, the least first; for adaptive thinking
+	Efforts         []string // values of output_config.effort, lowest first; for adaptive thinking
 	ThinksByDefault bool     // unless disabled
 	Off             string   // thinking.type that disables thinking; empty for a model that always thinks
-	Schemas         bool     // takes output_config.format and strict tools
-	NoForcedTools   bool     // refuses a tool_choice that forces a call
-	FixedSampling   bool     // refuses temperature, top_p and top_k that are not the usual ones
-	OneSampler      bool     // refuses temperature and top_p together
+	Schemas         bool     // supports output_config.format and strict tools
+	NoForcedTools   bool     // rejects a tool_choice that forces a call
+	FixedSampling   bool     // rejects temperature, top_p and top_k unless they have the default value
+	OneSampler      bool     // rejects temperature and top_p together
 }
 
-// Thinking is the way in which a model is asked to think.
+// Thinking is how a model is asked to think.
 type Thinking string
 
-// The ways to ask for thinking.
+// Values of Thinking.
 const (
 	NoThinking       Thinking = ""
-	BudgetThinking   Thinking = "budget"   // so many tokens
-	AdaptiveThinking Thinking = "adaptive" // as much as it sees fit, with an effort
+	BudgetThinking   Thinking = "budget"   // a token budget
+	AdaptiveThinking Thinking = "adaptive" // adaptive, with an effort
 )
 
-// RenderOptions says for whom a conversation is written.
+// RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
-	Model     string // the name that the provider knows
+	Model     string // provider's model name
 	Stream    bool
-	MaxOutput int64  // bounds the answer of a caller who set no bound; 0 for ModelMax
-	ModelMax  int64  // the most tokens that the model writes; 0 when unknown
-	Signer    string // whose signatures on thinking are good here
+	MaxOutput int64  // limit for a request without one; 0 for ModelMax
+	ModelMax  int64  // the model's output limit; 0 when unknown
+	Signer    string // providers whose thinking signatures are valid here
 	Traits    Traits
 }
 
-// Bounds of the format.
+// Limits of the format.
 const (
 	maxMarks       = 4    // cache_control marks
-	maxStrict      = 8    // strict tools: their schemas are compiled into one grammar of bounded size
-	minBudget      = 1024 // tokens of thinking
+	maxStrict      = 8    // strict tools: their schemas are compiled into one grammar of limited size
+	minBudget      = 1024 // minimum tokens of thinking
 	usualMaxOutput = 4096 // used when the model's limit is unknown
 	maxUser        = 256  // bytes of metadata.user_id
 )
 
-// Render writes a conversation in the messages format. The warnings report changes and dropped content. The error is an
+// Render encodes a conversation in the messages format. The warnings report changes and dropped content. The error is an
 // *llm.Error for content that cannot be expressed.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := renderer{ctx: ctx, conv: conv, o: o}
@@ -66,12 +66,12 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 		if err := r.body(); err != nil {
 			return nil, nil, err
 		}
-		r.warn("%d cache marks were left out: the provider takes %d", extra, maxMarks)
+		r.warn("%d cache marks were dropped: the provider supports %d", extra, maxMarks)
 	}
 	return r.w.Out, r.warnings, nil
 }
 
-// renderer writes one conversation.
+// renderer encodes one conversation.
 type renderer struct {
 	ctx  context.Context
 	conv *llm.Conversation
@@ -80,8 +80,8 @@ type renderer struct {
 	ids  callIDs
 
 	plan     plan
-	marks    int // cache marks met
-	unmarked int // how many of them to leave out, the first ones
+	marks    int // cache marks seen
+	unmarked int // number of cache marks to drop, from the first
 	warnings []string
 }
 
@@ -107,7 +107,7 @@ func (r *renderer) body() error {
 	r.tools()
 	r.toolChoice()
 	if len(turns) == 0 {
-		r.warn("the instructions were sent as the user's message: the provider needs one")
+		r.warn("the instructions were sent as a user message: the provider requires one")
 		turns, system = []llm.Message{{Role: llm.User, Parts: system}}, nil
 	}
 	if err := r.system(system); err != nil {
@@ -126,7 +126,7 @@ func (r *renderer) body() error {
 	return nil
 }
 
-// system writes the instructions, and behind them what the format can only be asked for in words.
+// system encodes the instructions, followed by requirements that the format cannot express.
 func (r *renderer) system(parts []llm.Part) error {
 	if r.plan.instruction != "" {
 		parts = append(slices.Clip(parts), llm.Part{Kind: llm.TextPart, Text: r.plan.instruction})
@@ -137,7 +137,7 @@ func (r *renderer) system(parts []llm.Part) error {
 	list := rawjson.Writer{}
 	for _, part := range parts {
 		if part.Kind != llm.TextPart {
-			r.warn("a part of the instructions that is no text was left out")
+			r.warn("an instruction part that is not text was dropped")
 			continue
 		}
 		if err := r.part(&list, part); err != nil {
@@ -156,7 +156,7 @@ func (r *renderer) stops() {
 	var stops []string
 	for _, stop := range r.conv.Stop {
 		if strings.TrimSpace(stop) == "" {
-			r.warn("a stop text of white space was left out: the provider refuses it")
+			r.warn("a stop sequence of white space was dropped: the provider rejects it")
 			continue
 		}
 		stops = append(stops, stop)
@@ -174,7 +174,7 @@ func (r *renderer) stops() {
 func (r *renderer) account() {
 	if user := r.conv.EndUser; user != "" {
 		if len(user) > maxUser {
-			r.warn("the end user's name was cut to %d bytes", maxUser)
+			r.warn("the end user's name was truncated to %d bytes", maxUser)
 		}
 		r.w.Key("metadata")
 		r.w.Open()
@@ -188,16 +188,16 @@ func (r *renderer) account() {
 	case "default":
 		r.w.Str("service_tier", "standard_only")
 	default:
-		r.warn("service_tier %s was left out: the provider has no such tier", show.Quote(tier))
+		r.warn("service_tier %s was dropped: the provider does not support it", show.Quote(tier))
 	}
 }
 
-// sampling writes the settings of chance that the model takes in its state.
+// sampling encodes the sampling settings that the model supports.
 func (r *renderer) sampling() {
 	s, t := r.conv.Sampling, r.o.Traits
 	temperature, topP, topK := s.Temperature, s.TopP, s.TopK
 	if value, ok := parseNumber(temperature); ok && value > 1 {
-		r.warn("temperature was set to 1: the provider takes no more")
+		r.warn("temperature was set to 1, the maximum of the provider")
 		temperature = "1"
 	}
 	thinks := r.plan.thinks()
@@ -209,16 +209,16 @@ func (r *renderer) sampling() {
 		lowest = 0.95
 	}
 	if lowest > 0 {
-		why := "takes no sampling settings"
+		why := "does not support sampling settings"
 		if !t.FixedSampling {
-			why = "takes none while it thinks"
+			why = "does not support it while thinking"
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // no value is the usual one
+		r.drop(&topK, "top_k", 2, why) // no value equals the default
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
-		r.warn("top_p was left out: the model takes no top_p beside temperature")
+		r.warn("top_p was dropped: the model does not support it together with temperature")
 		topP = ""
 	}
 	for _, setting := range []struct {
@@ -231,11 +231,11 @@ func (r *renderer) sampling() {
 	}
 }
 
-// drop empties a setting that lies below what the model takes; at most 1 counts.
+// drop clears a setting that the model does not support. Values below minimum are dropped; at most 1 is allowed.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
 	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""
-		r.warn("%s was left out: the model %s", name, why)
+		r.warn("%s was dropped: the model %s", name, why)
 	}
 }
 
@@ -244,7 +244,7 @@ func parseNumber(n json.Number) (float64, bool) {
 	return f, err == nil && json.Valid([]byte(n))
 }
 
-// warnDroppedFields warns of what the format has no place for.
+// warnDroppedFields warns about fields that the format cannot express.
 func (r *renderer) warnDroppedFields() {
 	s := r.conv.Sampling
 	for _, setting := range []struct {
@@ -268,5 +268,5 @@ func (r *renderer) warnDroppedFields() {
 }
 
 func (r *renderer) warnDropped(name string) {
-	r.warn("%s was left out: the messages format has no place for it", name)
+	r.warn("%s was dropped: the messages format does not support it", name)
 }

@@ -32,7 +32,7 @@ func thought(signer string) llm.Part {
 	return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: signer}}
 }
 
-// rendered writes a conversation and returns the members at the paths, and the warnings.
+// rendered encodes a conversation and returns the members at the paths, and the warnings.
 func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, paths ...string) ([]string, []string) {
 	t.Helper()
 	o.Model = "m"
@@ -47,18 +47,18 @@ func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, paths ...str
 	return got, warnings
 }
 
-func TestTurnsAsTheProviderWantsThem(t *testing.T) {
+func TestTurnsMatchTheProvidersRules(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		messages []llm.Message
-		want     string // what is in messages
+		want     string // value of messages
 		warned   int
 	}{
 		"results come first": {
 			[]llm.Message{user(text("a")), assistant(call("1", "t", "{}"), call("2", "t", "")), user(text("b"), result("2", "r2")), user(result("1", "r1"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}},{"type":"tool_use","id":"2","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"r2"},{"type":"tool_result","tool_use_id":"1","content":"r1"},{"type":"text","text":"b"}]}]`, 0,
 		},
-		"thinking comes first, and only our own": {
+		"thinking comes first, and only signed thinking": {
 			[]llm.Message{user(text("a")), assistant(text("b"), thought("p"), thought("q"), call("1", "t", "{}")), user(result("1", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"}]}]`, 0,
 		},
@@ -66,15 +66,15 @@ func TestTurnsAsTheProviderWantsThem(t *testing.T) {
 			[]llm.Message{user(text("a")), assistant(thought("p"), call("1", "t", "{}"), thought("p"), call("2", "t", "{}")), user(result("1", "r"), result("2", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"1","name":"t","input":{}},{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"2","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2","content":"r"}]}]`, 0,
 		},
-		"blank text is none, and its neighbours are joined": {
+		"blank text is dropped, and adjacent turns are joined": {
 			[]llm.Message{user(text("a")), assistant(text(" \n")), user(text("b"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`, 0,
 		},
-		"the assistant begins": {
+		"the assistant is first": {
 			[]llm.Message{assistant(text("a")), user(text("b"))},
 			`[{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]},{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":[{"type":"text","text":"b"}]}]`, 1,
 		},
-		"the assistant is to go on": {
+		"a prefill": {
 			[]llm.Message{user(text("a")), assistant(text("b \n"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"b"}]}]`, 1,
 		},
@@ -82,7 +82,7 @@ func TestTurnsAsTheProviderWantsThem(t *testing.T) {
 			[]llm.Message{{Role: llm.System, Parts: []llm.Part{text("a")}}},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]}]`, 1,
 		},
-		"arguments that are no object": {
+		"arguments that are not an object": {
 			[]llm.Message{user(text("a")), assistant(call("1", "t", `[1]`), call("2", "t", `{"a":`)), user(result("1", ""), result("2", ""))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{"arguments":"[1]"}},{"type":"tool_use","id":"2","name":"t","input":{"arguments":"{\"a\":"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":""},{"type":"tool_result","tool_use_id":"2","content":""}]}]`, 1,
 		},
@@ -127,26 +127,26 @@ func TestThinking(t *testing.T) {
 		config   string
 		warned   int
 	}{
-		"nothing asked":                     {budget, llm.Conversation{}, "", "", 0},
-		"a level as a budget":               {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}}, `{"type":"enabled","budget_tokens":4096}`, "", 0},
-		"a budget leaves room":              {budget, llm.Conversation{Effort: llm.Effort{Level: "high"}, MaxOutput: 2000}, `{"type":"enabled","budget_tokens":1600}`, "", 0},
-		"no room":                           {budget, llm.Conversation{Effort: llm.Effort{Level: "high"}, MaxOutput: 1000}, "", "", 1},
-		"a budget above the limit":          {budget, llm.Conversation{Effort: llm.Effort{Budget: 9000}, MaxOutput: 5000}, `{"type":"enabled","budget_tokens":4999}`, "", 1},
-		"as the model likes, by budget":     {budget, llm.Conversation{Effort: llm.Effort{Adaptive: true}}, `{"type":"enabled","budget_tokens":12288}`, "", 0},
-		"a model that cannot":               {Traits{}, llm.Conversation{Effort: llm.Effort{Level: "low"}}, "", "", 1},
-		"a forced call goes before":         {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Tools: tool, ToolChoice: must}, "", "", 1},
-		"a prefill goes before":             {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: []llm.Message{user(text("a")), assistant(text("b"))}}, "", "", 1},
-		"a tool loop with its thinking":     {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("p"), Tools: tool}, `{"type":"enabled","budget_tokens":4096}`, "", 0},
-		"a tool loop without":               {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("q"), Tools: tool}, "", "", 1},
-		"adaptive needs no thinking before": {adaptive, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("q"), Tools: tool}, `{"type":"adaptive","display":"summarized"}`, `{"effort":"low"}`, 0},
-		"the nearest level":                 {adaptive, llm.Conversation{Effort: llm.Effort{Level: "max", Hide: true}}, `{"type":"adaptive","display":"omitted"}`, `{"effort":"high"}`, 1},
-		"a level nobody knows":              {adaptive, llm.Conversation{Effort: llm.Effort{Level: "very"}}, `{"type":"adaptive","display":"summarized"}`, `{"effort":"low"}`, 1},
-		"a budget for an adaptive model":    {adaptive, llm.Conversation{Effort: llm.Effort{Budget: 2000}}, `{"type":"adaptive","display":"summarized"}`, "", 1},
-		"adaptive and forced":               {adaptive, llm.Conversation{Effort: llm.Effort{Level: "low"}, Tools: tool, ToolChoice: must}, "", "", 1},
-		"off is the usual":                  {adaptive, llm.Conversation{Effort: llm.Effort{Level: "none"}}, "", "", 0},
-		"on is the usual":                   {byDefault, llm.Conversation{Effort: llm.Effort{Level: "none"}}, `{"type":"disabled"}`, "", 0},
-		"on is the usual, and forced":       {byDefault, llm.Conversation{Tools: tool, ToolChoice: must}, `{"type":"disabled"}`, "", 0},
-		"off is not to be had":              {always, llm.Conversation{Effort: llm.Effort{Level: "none"}}, "", `{"effort":"low"}`, 1},
+		"not requested":                      {budget, llm.Conversation{}, "", "", 0},
+		"a level as a budget":                {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}}, `{"type":"enabled","budget_tokens":4096}`, "", 0},
+		"a budget below the limit":           {budget, llm.Conversation{Effort: llm.Effort{Level: "high"}, MaxOutput: 2000}, `{"type":"enabled","budget_tokens":1600}`, "", 0},
+		"limit too small":                    {budget, llm.Conversation{Effort: llm.Effort{Level: "high"}, MaxOutput: 1000}, "", "", 1},
+		"a budget above the limit":           {budget, llm.Conversation{Effort: llm.Effort{Budget: 9000}, MaxOutput: 5000}, `{"type":"enabled","budget_tokens":4999}`, "", 1},
+		"adaptive, by budget":                {budget, llm.Conversation{Effort: llm.Effort{Adaptive: true}}, `{"type":"enabled","budget_tokens":12288}`, "", 0},
+		"an unsupported model":               {Traits{}, llm.Conversation{Effort: llm.Effort{Level: "low"}}, "", "", 1},
+		"a forced call takes precedence":     {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Tools: tool, ToolChoice: must}, "", "", 1},
+		"a prefill takes precedence":         {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: []llm.Message{user(text("a")), assistant(text("b"))}}, "", "", 1},
+		"a tool loop with its thinking":      {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("p"), Tools: tool}, `{"type":"enabled","budget_tokens":4096}`, "", 0},
+		"a tool loop without":                {budget, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("q"), Tools: tool}, "", "", 1},
+		"adaptive needs no earlier thinking": {adaptive, llm.Conversation{Effort: llm.Effort{Level: "low"}, Messages: loop("q"), Tools: tool}, `{"type":"adaptive","display":"summarized"}`, `{"effort":"low"}`, 0},
+		"the nearest level":                  {adaptive, llm.Conversation{Effort: llm.Effort{Level: "max", Hide: true}}, `{"type":"adaptive","display":"omitted"}`, `{"effort":"high"}`, 1},
+		"an unknown level":                   {adaptive, llm.Conversation{Effort: llm.Effort{Level: "very"}}, `{"type":"adaptive","display":"summarized"}`, `{"effort":"low"}`, 1},
+		"a budget for an adaptive model":     {adaptive, llm.Conversation{Effort: llm.Effort{Budget: 2000}}, `{"type":"adaptive","display":"summarized"}`, "", 1},
+		"adaptive and forced":                {adaptive, llm.Conversation{Effort: llm.Effort{Level: "low"}, Tools: tool, ToolChoice: must}, "", "", 1},
+		"disabled by default":                {adaptive, llm.Conversation{Effort: llm.Effort{Level: "none"}}, "", "", 0},
+		"enabled by default":                 {byDefault, llm.Conversation{Effort: llm.Effort{Level: "none"}}, `{"type":"disabled"}`, "", 0},
+		"enabled by default, and forced":     {byDefault, llm.Conversation{Tools: tool, ToolChoice: must}, `{"type":"disabled"}`, "", 0},
+		"cannot be disabled":                 {always, llm.Conversation{Effort: llm.Effort{Level: "none"}}, "", `{"effort":"low"}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,14 +174,14 @@ func TestSampling(t *testing.T) {
 		want   []string
 		warned int
 	}{
-		"as given":           {Traits{}, "", llm.Sampling{Temperature: "0.70", TopP: "0.5", TopK: "3"}, []string{"0.70", "0.5", "3"}, 0},
-		"too hot":            {Traits{}, "", llm.Sampling{Temperature: "1.5"}, []string{"1", "", ""}, 1},
-		"one of two":         {Traits{OneSampler: true}, "", llm.Sampling{Temperature: "0.7", TopP: "1"}, []string{"0.7", "", ""}, 1},
-		"fixed":              {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "0.7", TopP: "0.5", TopK: "3"}, []string{"", "", ""}, 3},
-		"fixed, as usual":    {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "1.0", TopP: "1"}, []string{"1.0", "1", ""}, 0},
-		"thinking":           {Traits{Thinking: BudgetThinking}, "low", llm.Sampling{Temperature: "0.7", TopP: "0.96", TopK: "3"}, []string{"", "0.96", ""}, 2},
-		"what is no number":  {Traits{}, "", llm.Sampling{Temperature: "NaN", TopP: "0x1"}, []string{"", "", ""}, 0},
-		"no place for these": {Traits{}, "", llm.Sampling{Seed: "1", FrequencyPenalty: "1", PresencePenalty: "1", Logprobs: true}, []string{"", "", ""}, 4},
+		"unchanged":                     {Traits{}, "", llm.Sampling{Temperature: "0.70", TopP: "0.5", TopK: "3"}, []string{"0.70", "0.5", "3"}, 0},
+		"temperature above the maximum": {Traits{}, "", llm.Sampling{Temperature: "1.5"}, []string{"1", "", ""}, 1},
+		"temperature without top_p":     {Traits{OneSampler: true}, "", llm.Sampling{Temperature: "0.7", TopP: "1"}, []string{"0.7", "", ""}, 1},
+		"fixed":                         {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "0.7", TopP: "0.5", TopK: "3"}, []string{"", "", ""}, 3},
+		"fixed, default values":         {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "1.0", TopP: "1"}, []string{"1.0", "1", ""}, 0},
+		"thinking":                      {Traits{Thinking: BudgetThinking}, "low", llm.Sampling{Temperature: "0.7", TopP: "0.96", TopK: "3"}, []string{"", "0.96", ""}, 2},
+		"not a number":                  {Traits{}, "", llm.Sampling{Temperature: "NaN", TopP: "0x1"}, []string{"", "", ""}, 0},
+		"unsupported fields":            {Traits{}, "", llm.Sampling{Seed: "1", FrequencyPenalty: "1", PresencePenalty: "1", Logprobs: true}, []string{"", "", ""}, 4},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, Effort: llm.Effort{Level: tc.effort}, Sampling: tc.given}
 		got, warnings := rendered(t, conv, RenderOptions{ModelMax: 64000, Traits: tc.traits}, "temperature", "top_p", "top_k")
@@ -202,17 +202,17 @@ func TestToolsAndChoices(t *testing.T) {
 		choice string
 		warned int
 	}{
-		"nothing said":      {llm.Conversation{Tools: tools}, `["a","b","c"]`, "", 0},
-		"one at a time":     {llm.Conversation{Tools: tools, ParallelTools: &no}, `["a","b","c"]`, `{"type":"auto","disable_parallel_tool_use":true}`, 0},
-		"several at a time": {llm.Conversation{Tools: tools, ParallelTools: &yes, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, `["a","b","c"]`, `{"type":"any","disable_parallel_tool_use":false}`, 0},
-		"one of them":       {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"b"}}}, `["a","b","c"]`, `{"type":"tool","name":"b"}`, 0},
-		"two of them":       {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"a", "c"}}}, `["a","c"]`, `{"type":"any"}`, 0},
-		"some allowed":      {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"c"}}}, `["c"]`, `{"type":"auto"}`, 0},
-		"none":              {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}, `["a","b","c"]`, `{"type":"none"}`, 0},
-		"somebody else's":   {llm.Conversation{Tools: append([]llm.Tool{{Hosted: "web_search_preview", Raw: []byte(`{}`)}}, tools...)}, `["a","b","c"]`, "", 1},
-		"the provider's":    {llm.Conversation{Tools: []llm.Tool{{Hosted: "web_search_20250305", Raw: []byte(`{"type":"web_search_20250305","name":"w"}`)}}}, `["w"]`, "", 0},
-		"strict":            {llm.Conversation{Tools: []llm.Tool{{Name: "a", Strict: &yes}}}, `["a"]`, "", 1},
-		"no tools":          {llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto}}, ``, "", 0},
+		"no choice":               {llm.Conversation{Tools: tools}, `["a","b","c"]`, "", 0},
+		"one at a time":           {llm.Conversation{Tools: tools, ParallelTools: &no}, `["a","b","c"]`, `{"type":"auto","disable_parallel_tool_use":true}`, 0},
+		"several at a time":       {llm.Conversation{Tools: tools, ParallelTools: &yes, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, `["a","b","c"]`, `{"type":"any","disable_parallel_tool_use":false}`, 0},
+		"one of them":             {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"b"}}}, `["a","b","c"]`, `{"type":"tool","name":"b"}`, 0},
+		"two of them":             {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"a", "c"}}}, `["a","c"]`, `{"type":"any"}`, 0},
+		"some allowed":            {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"c"}}}, `["c"]`, `{"type":"auto"}`, 0},
+		"none":                    {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}, `["a","b","c"]`, `{"type":"none"}`, 0},
+		"another provider's tool": {llm.Conversation{Tools: append([]llm.Tool{{Hosted: "web_search_preview", Raw: []byte(`{}`)}}, tools...)}, `["a","b","c"]`, "", 1},
+		"the provider's tool":     {llm.Conversation{Tools: []llm.Tool{{Hosted: "web_search_20250305", Raw: []byte(`{"type":"web_search_20250305","name":"w"}`)}}}, `["w"]`, "", 0},
+		"strict":                  {llm.Conversation{Tools: []llm.Tool{{Name: "a", Strict: &yes}}}, `["a"]`, "", 1},
+		"no tools":                {llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto}}, ``, "", 0},
 	} {
 		tc.conv.Messages = []llm.Message{user(text("x"))}
 		got, warnings := rendered(t, tc.conv, RenderOptions{}, names, "tool_choice")
@@ -222,7 +222,7 @@ func TestToolsAndChoices(t *testing.T) {
 	}
 }
 
-func TestSchemaOfTheAnswer(t *testing.T) {
+func TestResponseSchema(t *testing.T) {
 	t.Parallel()
 	shape := llm.Output{Kind: llm.OutputSchema, Schema: schema}
 	list := llm.Output{Kind: llm.OutputSchema, Schema: []byte(`{"type":"array","items":{}}`)}
@@ -234,13 +234,13 @@ func TestSchemaOfTheAnswer(t *testing.T) {
 		want   []string
 		warned int
 	}{
-		"natively":                  {llm.Conversation{Output: shape}, Traits{Schemas: true}, []string{"", "", "", `"json_schema"`}, 0},
-		"by a forced tool":          {llm.Conversation{Output: shape}, Traits{}, []string{`["answer_in_json"]`, `{"type":"tool","name":"answer_in_json"}`, "", ""}, 0},
-		"beside the caller's tools": {llm.Conversation{Output: shape, Tools: own}, Traits{}, []string{`["answer_in_json","answer_in_json_"]`, `{"type":"any"}`, "", ""}, 0},
-		"where no tool may be used": {llm.Conversation{Output: shape, Tools: own, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}, Traits{}, []string{`["answer_in_json","answer_in_json_"]`, `{"type":"tool","name":"answer_in_json_"}`, "", ""}, 0},
-		"where a tool must be used": {llm.Conversation{Output: shape, Tools: own, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, []string{`["answer_in_json"]`, `{"type":"any"}`, "", ""}, 0},
-		"in words":                  {llm.Conversation{Output: list}, Traits{}, []string{"", "", `["` + strings.ReplaceAll(askForSchema, "\n", `\n`) + `{\"type\":\"array\",\"items\":{}}"]`, ""}, 1},
-		"any object":                {llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}, Traits{}, []string{"", "", `["` + askForJSON + `"]`, ""}, 0},
+		"natively":                           {llm.Conversation{Output: shape}, Traits{Schemas: true}, []string{"", "", "", `"json_schema"`}, 0},
+		"as a forced tool":                   {llm.Conversation{Output: shape}, Traits{}, []string{`["answer_in_json"]`, `{"type":"tool","name":"answer_in_json"}`, "", ""}, 0},
+		"with the client's tools":            {llm.Conversation{Output: shape, Tools: own}, Traits{}, []string{`["answer_in_json","answer_in_json_"]`, `{"type":"any"}`, "", ""}, 0},
+		"with tools that must not be called": {llm.Conversation{Output: shape, Tools: own, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}, Traits{}, []string{`["answer_in_json","answer_in_json_"]`, `{"type":"tool","name":"answer_in_json_"}`, "", ""}, 0},
+		"with a required tool":               {llm.Conversation{Output: shape, Tools: own, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, []string{`["answer_in_json"]`, `{"type":"any"}`, "", ""}, 0},
+		"as an instruction":                  {llm.Conversation{Output: list}, Traits{}, []string{"", "", `["` + strings.ReplaceAll(askForSchema, "\n", `\n`) + `{\"type\":\"array\",\"items\":{}}"]`, ""}, 1},
+		"any object":                         {llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}, Traits{}, []string{"", "", `["` + askForJSON + `"]`, ""}, 0},
 	} {
 		tc.conv.Messages = []llm.Message{user(text("x"))}
 		got, warnings := rendered(t, tc.conv, RenderOptions{Traits: tc.traits}, paths...)
@@ -250,7 +250,7 @@ func TestSchemaOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAtMostFourMarks(t *testing.T) {
+func TestAtMostFourCacheMarks(t *testing.T) {
 	t.Parallel()
 	mark := func(s string) llm.Part {
 		return llm.Part{Kind: llm.TextPart, Text: s, Cache: &llm.CacheMark{TTL: "1h"}}
@@ -265,19 +265,19 @@ func TestAtMostFourMarks(t *testing.T) {
 	}
 }
 
-func TestLengthOfTheAnswer(t *testing.T) {
+func TestOutputLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		asked, bound, most, want int64
 		warned                   int
 	}{
-		"as asked":           {100, 50, 1000, 100, 0},
-		"the budget's":       {0, 50, 1000, 50, 0},
-		"the model's":        {0, 0, 1000, 1000, 0},
-		"more than it can":   {5000, 0, 1000, 1000, 1},
-		"nobody knows":       {0, 0, 0, 4096, 0},
-		"nobody can refuse":  {5000, 0, 0, 5000, 0},
-		"a budget too large": {0, 5000, 1000, 1000, 1},
+		"the client's":           {100, 50, 1000, 100, 0},
+		"the budget's":           {0, 50, 1000, 50, 0},
+		"the model's":            {0, 0, 1000, 1000, 0},
+		"above the model's":      {5000, 0, 1000, 1000, 1},
+		"unknown":                {0, 0, 0, 4096, 0},
+		"unknown, with a policy": {5000, 0, 0, 5000, 0},
+		"a budget too large":     {0, 5000, 1000, 1000, 1},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, MaxOutput: tc.asked}
 		body, warnings, err := Render(t.Context(), &conv, RenderOptions{MaxOutput: tc.bound, ModelMax: tc.most})
@@ -287,14 +287,14 @@ func TestLengthOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSaid(t *testing.T) {
+func TestUnsupportedContent(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]llm.Part{
-		"sound":                    {Kind: llm.AudioPart, Media: &llm.Media{Data: "x"}},
-		"a picture kept elsewhere": {Kind: llm.ImagePart, Media: &llm.Media{FileID: "file-1"}},
-		"a file kept elsewhere":    {Kind: llm.FilePart, Media: &llm.Media{FileID: "file-1"}},
-		"a file of another kind":   {Kind: llm.FilePart, Media: &llm.Media{Data: "AAAA", Type: "application/zip"}},
-		"nothing at all":           text(" "),
+		"sound":                     {Kind: llm.AudioPart, Media: &llm.Media{Data: "x"}},
+		"an image stored elsewhere": {Kind: llm.ImagePart, Media: &llm.Media{FileID: "file-1"}},
+		"a file stored elsewhere":   {Kind: llm.FilePart, Media: &llm.Media{FileID: "file-1"}},
+		"a file of another kind":    {Kind: llm.FilePart, Media: &llm.Media{Data: "AAAA", Type: "application/zip"}},
+		"empty":                     text(" "),
 	} {
 		_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(part)}}, RenderOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "messages" {
@@ -310,16 +310,16 @@ func TestWhatCannotBeSaid(t *testing.T) {
 	}
 }
 
-func TestMediaAsTheProviderWantsIt(t *testing.T) {
+func TestMediaSources(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		part llm.Part
 		want string
 	}{
 		"a data URL":            {llm.Part{Kind: llm.ImagePart, Media: &llm.Media{URL: "data:image/webp;base64,UklGRg=="}}, `{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"UklGRg=="}}`},
-		"a type by its bytes":   {llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Data: "/9j/4AAQ"}}, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"/9j/4AAQ"}}`},
-		"a type misspelled":     {llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Data: "x", Type: "image/jpg"}}, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"x"}}`},
-		"a picture as a file":   {llm.Part{Kind: llm.FilePart, Media: &llm.Media{Data: "x", Type: "image/png"}}, `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"x"}}`},
+		"a type from the bytes": {llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Data: "/9j/4AAQ"}}, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"/9j/4AAQ"}}`},
+		"a misspelled type":     {llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Data: "x", Type: "image/jpg"}}, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"x"}}`},
+		"an image as a file":    {llm.Part{Kind: llm.FilePart, Media: &llm.Media{Data: "x", Type: "image/png"}}, `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"x"}}`},
 		"a PDF of unknown type": {llm.Part{Kind: llm.FilePart, Media: &llm.Media{Data: "JVBERi0x"}}, `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0x"}}`},
 		"a text":                {llm.Part{Kind: llm.FilePart, Media: &llm.Media{Data: "YQ==", Type: "text/markdown", Name: "a.md"}}, `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a"},"title":"a.md"}`},
 	} {

@@ -10,14 +10,14 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// Encode writes a response in the messages format: many events for a stream, one otherwise. An error among the deltas ends
+// Encode encodes a response in the messages format: many events for a stream, one otherwise. An error among the deltas ends
 // the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	a := &responseWriter{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(deltas)
 }
 
-// write writes the deltas as they come.
+// write encodes the deltas.
 func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if a.stream {
@@ -54,13 +54,13 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// idOf makes an id for answers whose provider gives none.
+// idOf returns the id, or a generated one if the provider sends none.
 func idOf(req *llm.Request) string {
 	sum := sha256.Sum256(req.Body)
 	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
-// responseWriter is an answer on its way to a caller of this format.
+// responseWriter is the state of encoding one response.
 type responseWriter struct {
 	model, fallbackID string
 	emit              func(llm.Event) bool
@@ -70,25 +70,25 @@ type responseWriter struct {
 	id, reported string
 	started      bool
 	blocks       []*content
-	current      int         // the block that is open; -1 for none
-	calls        map[int]int // blocks of tool calls by their index
+	current      int         // open block; -1 for none
+	calls        map[int]int // blocks of tool calls by index
 	finish, stop string
 	usage        *llm.Usage
 
 	ascii, other int
 }
 
-// addContent is one block of the answer.
+// content is one block of the response.
 type content struct {
 	kind      string
-	text      strings.Builder // or arguments, or sealed data; what a stream has said is not kept
+	text      strings.Builder // or arguments, or redacted data; not kept in a stream
 	id, name  string
 	signature string
 }
 
 func (a *responseWriter) add(p llm.Delta) error {
 	if p.Choice != 0 {
-		return nil // the format has one answer
+		return nil // the format has one choice
 	}
 	switch p.Kind {
 	case llm.BeginDelta:
@@ -107,7 +107,7 @@ func (a *responseWriter) add(p llm.Delta) error {
 	return nil
 }
 
-// addContent takes a delta of what the answer says.
+// addContent handles a content delta.
 func (a *responseWriter) addContent(p llm.Delta) error {
 	switch p.Kind {
 	case llm.TextDelta, llm.RefusalDelta:
@@ -125,7 +125,7 @@ func (a *responseWriter) addContent(p llm.Delta) error {
 	return nil
 }
 
-// addText adds to a block of text or thinking, and begins one where the last one is of another kind.
+// addText adds to a block of text or thinking, and begins one if the open block has another kind.
 func (a *responseWriter) addText(kind, text string) {
 	if text == "" {
 		return
@@ -136,8 +136,8 @@ func (a *responseWriter) addText(kind, text string) {
 	a.appendText(text)
 }
 
-// addSignature ends a block of thinking with its signature. Who signed is kept inside it: the caller sends it back to us, and it
-// must not reach anybody else. Thinking without a signature is marked too, because providers of this format refuse it.
+// addSignature ends a thinking block with its signature. The signature names its provider, because the client sends it back
+// and it must not reach another one. Thinking without a signature is marked too, because providers of this format reject it.
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}
@@ -150,7 +150,7 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 		if t.Signature == "" {
 			return
 		}
-		a.open(&content{kind: "thinking"}) // thought without showing it
+		a.open(&content{kind: "thinking"}) // thinking without text
 	}
 	a.blocks[a.current].signature = WrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
 	a.close()

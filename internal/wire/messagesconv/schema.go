@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// maxSchemaDepth bounds how deep a schema is looked through; what lies deeper goes out as it is.
+// maxSchemaDepth limits how deep a schema is converted; deeper parts are sent unchanged.
 const maxSchemaDepth = 32
 
-// refused are the keywords that the provider does not hold an answer to.
+// refused are keywords that the provider does not support.
 var refused = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
 	"maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "unevaluatedItems",
@@ -20,16 +20,16 @@ var refused = []string{
 	"dependentRequired", "dependentSchemas", "dependencies", "if", "then", "else", "not",
 }
 
-// formats are those that the provider knows.
+// formats are the supported values of format.
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 
-// narrowSchema returns a schema as the provider takes it, members in the caller's order. What it refuses becomes a word in the
-// description, so that the model still reads it. what names the schema in warnings.
+// narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords move
+// into the description, so that the model still sees them. what names the schema in warnings.
 func (r *renderer) narrowSchema(schema json.RawMessage, what string) []byte {
 	n := narrower{}
 	out := n.schema(rawjson.Parse(schema), 0)
 	if len(n.removed) > 0 {
-		r.warn("%s was narrowed to what the provider takes: %s", what, show.Cut(strings.Join(n.removed, ", "), 200))
+		r.warn("%s was reduced to what the provider supports: %s", what, show.Cut(strings.Join(n.removed, ", "), 200))
 	}
 	return out
 }
@@ -76,13 +76,13 @@ func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 	return w.Out
 }
 
-// unknown reports what the provider refuses.
+// unknown returns the unsupported keywords.
 func unknown(name string, value rawjson.Value) bool {
 	return slices.Contains(refused, name) || name == "minItems" && value.Float() > 1 ||
 		name == "format" && !slices.Contains(formats, value.String())
 }
 
-// hints describes the removed keywords in words.
+// hints formats the removed keywords for the description.
 func (n *narrower) hints(v rawjson.Value) string {
 	var hints []string
 	v.ForEach(func(key, value rawjson.Value) bool {
@@ -98,7 +98,7 @@ func (n *narrower) hints(v rawjson.Value) string {
 	return "(" + strings.Join(hints, ", ") + ")"
 }
 
-// keyword renames what the provider knows by another name.
+// keyword returns the provider's name of a keyword.
 func (n *narrower) keyword(name string) string {
 	if name == "oneOf" {
 		n.note(name)
@@ -107,7 +107,7 @@ func (n *narrower) keyword(name string) string {
 	return name
 }
 
-// member looks through the values that are schemas, or hold some.
+// member converts values that are schemas or contain schemas.
 func (n *narrower) member(name string, v rawjson.Value, depth int) []byte {
 	switch name {
 	case "properties", "$defs", "definitions":

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// WrappedSignature is the signature of a provider of another format, in place of one of this format. It names the provider,
-// so that it is returned to no other.
+// WrappedSignature is the signature of a provider of another format, encoded as one of this format. It names the provider,
+// so that it is sent to no other.
 type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`
-	Call     bool   `json:"c,omitempty"` // signs the tool call that follows, not a block of thinking
+	Call     bool   `json:"c,omitempty"` // signs the next tool call, not a thinking block
 }
 
-// SignaturePrefix starts signatures that the gateway made for thinking of another provider.
+// SignaturePrefix is the prefix of signatures that the gateway wrapped.
 const SignaturePrefix = "fairlead."
 
 func (s WrappedSignature) String() string {
@@ -25,7 +25,7 @@ func (s WrappedSignature) String() string {
 	return SignaturePrefix + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// UnwrapSignature reads a signature that one of our answers carried; it reports false for one of the format's own.
+// UnwrapSignature decodes a wrapped signature. It reports false for one of the format's own.
 func UnwrapSignature(signature string) (WrappedSignature, bool) {
 	rest, ours := strings.CutPrefix(signature, SignaturePrefix)
 	if !ours {

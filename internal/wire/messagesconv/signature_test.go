@@ -2,7 +2,7 @@ package messagesconv
 
 import "testing"
 
-func TestWrappedSignaturesAreRecognised(t *testing.T) {
+func TestWrappedSignaturesAreRecognized(t *testing.T) {
 	t.Parallel()
 	s := WrappedSignature{Provider: "p", Value: "v", Call: true}
 	if got, ours := UnwrapSignature(s.String()); !ours || got != s {

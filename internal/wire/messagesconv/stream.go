@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// event hands out one event of the stream: its type, and what write adds.
+// event yields one event of the stream: its type, and the members that write adds.
 func (a *responseWriter) event(name string, ev llm.Event, write func(w *rawjson.Writer)) {
 	if a.disconnected {
 		return
@@ -47,7 +47,7 @@ func (a *responseWriter) usageSoFar() llm.Usage {
 	return *a.usage
 }
 
-// head writes what every message begins with.
+// head writes the first members of a message.
 func (a *responseWriter) head(w *rawjson.Writer) {
 	id := a.id
 	switch {
@@ -62,7 +62,7 @@ func (a *responseWriter) head(w *rawjson.Writer) {
 	w.Str("model", a.model)
 }
 
-// Open begins a block, and ends the one before it.
+// open begins a block, and ends the open one.
 func (a *responseWriter) open(b *content) {
 	a.close()
 	a.current = len(a.blocks)
@@ -136,7 +136,7 @@ func (a *responseWriter) counted(ev *llm.Event, text string) {
 	a.other += other
 }
 
-// Close ends the block that is open. Thinking always ends with a signature, its provider's or a mark that it has none.
+// closeBlock ends the open block. Thinking always ends with a signature: the provider's, or a mark that it has none.
 func (a *responseWriter) close() {
 	if a.current < 0 {
 		return

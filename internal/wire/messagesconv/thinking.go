@@ -7,17 +7,17 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// planThinking decides whether and how the model is asked to think. What the caller must have goes before what it would
-// like: a forced call or a turn whose thinking is lost switches thinking off.
+// planThinking decides whether and how thinking is requested. Requirements take precedence over preferences: a forced call,
+// or a turn whose thinking is missing, disables thinking.
 func (r *renderer) planThinking(turns []llm.Message) {
 	e, t, p := r.conv.Effort, r.o.Traits, &r.plan
 	wanted := e.Adaptive || e.Budget > 0 || e.Level != "" && e.Level != "none"
 	forced := p.choice.Mode == llm.ChoiceMust
 	always := t.ThinksByDefault && t.Off == ""
-	const off = "thinking was switched off: the provider does not force a call on a model that thinks"
+	const off = "thinking was disabled: the provider cannot force a call on a thinking model"
 	switch {
 	case e.Level == "none" && always:
-		r.warn("thinking was not switched off: the model always thinks")
+		r.warn("thinking was not disabled: the model always thinks")
 		p.effort = first(t.Efforts)
 	case t.ThinksByDefault && !always && (forced || e.Level == "none"):
 		p.thinking = thinkingMode(t.Off)
@@ -26,7 +26,7 @@ func (r *renderer) planThinking(turns []llm.Message) {
 		}
 	case !wanted:
 	case t.Thinking == NoThinking:
-		r.warn("the model does not think: what was asked about reasoning was left out")
+		r.warn("reasoning settings were dropped: the model does not think")
 	case forced && !always:
 		r.warn(off)
 	case t.Thinking == AdaptiveThinking:
@@ -44,13 +44,13 @@ func first(list []string) string {
 	return list[0]
 }
 
-// levels are the words for effort, the least first.
+// levels are the effort levels, lowest first.
 var levels = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 
-// level finds the model's word for the caller's: the same, else the next below, else the least.
+// level returns the requested level, otherwise the next lower one, otherwise the lowest.
 func (r *renderer) level(e llm.Effort) string {
 	if e.Budget > 0 {
-		r.warn("the budget of thinking was left out: the model decides how much it thinks")
+		r.warn("the thinking budget was dropped: the model decides how much it thinks")
 	}
 	if e.Level == "" || len(r.o.Traits.Efforts) == 0 {
 		return ""
@@ -58,31 +58,31 @@ func (r *renderer) level(e llm.Effort) string {
 	for at := slices.Index(levels, e.Level); at >= 0; at-- {
 		if slices.Contains(r.o.Traits.Efforts, levels[at]) {
 			if levels[at] != e.Level {
-				r.warn("effort %s was sent as %s: the model does not know it", show.Quote(e.Level), levels[at])
+				r.warn("effort %s was sent as %s: the model does not support it", show.Quote(e.Level), levels[at])
 			}
 			return levels[at]
 		}
 	}
 	least := r.o.Traits.Efforts[0]
-	r.warn("effort %s was sent as %s: the model does not know it", show.Quote(e.Level), least)
+	r.warn("effort %s was sent as %s: the model does not support it", show.Quote(e.Level), least)
 	return least
 }
 
-// budgets are the tokens that stand for levels of effort.
+// budgets are the token budgets of the effort levels.
 var budgets = map[string]int64{"minimal": minBudget, "low": 4 << 10, "medium": 12 << 10, "high": 24 << 10, "xhigh": 32 << 10, "max": 48 << 10}
 
-// planBudget asks for thinking by its budget, which is a part of max_tokens.
+// planBudget requests thinking with a budget, which is part of max_tokens.
 func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	last := len(turns) - 1
 	switch {
 	case r.plan.maxTokens <= minBudget:
-		r.warn("thinking was switched off: it needs more than %d tokens of output", minBudget)
+		r.warn("thinking was disabled: it needs more than %d output tokens", minBudget)
 		return
 	case last >= 0 && turns[last].Role == llm.Assistant:
-		r.warn("thinking was switched off: the conversation ends with the assistant, and the provider lets it go on only without")
+		r.warn("thinking was disabled: the provider does not support it when the conversation ends with an assistant message")
 		return
 	case r.lostThinking(turns):
-		r.warn("thinking was switched off: the thinking before the last tool call is not there, or was signed by another provider")
+		r.warn("thinking was disabled: the thinking before the last tool call is missing or was signed by another provider")
 		return
 	}
 	budget := e.Budget
@@ -92,18 +92,18 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	if budget == 0 {
 		budget = budgets["medium"]
 	}
-	room := max(r.plan.maxTokens*4/5, minBudget) // the text needs some of the output
+	room := max(r.plan.maxTokens*4/5, minBudget) // the text needs output tokens too
 	if e.Budget > 0 {
 		room = r.plan.maxTokens - 1
 	}
 	r.plan.thinking, r.plan.budget = enabled, min(max(budget, minBudget), room)
 	if e.Budget > 0 && r.plan.budget != e.Budget {
-		r.warn("the budget of thinking was set to %d: it must be at least %d and less than max_tokens", r.plan.budget, minBudget)
+		r.warn("the thinking budget was set to %d: it must be at least %d and less than max_tokens", r.plan.budget, minBudget)
 	}
 }
 
-// lostThinking reports whether the conversation stands between a tool's results and the next answer without the thinking
-// that led to the call. The provider refuses such a turn while it is to think.
+// lostThinking reports whether the last turn has tool results but not the thinking that led to the call. The provider
+// rejects such a turn when thinking is enabled.
 func (r *renderer) lostThinking(turns []llm.Message) bool {
 	last := len(turns) - 1
 	if last < 1 || !slices.ContainsFunc(turns[last].Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart }) {
@@ -112,7 +112,7 @@ func (r *renderer) lostThinking(turns []llm.Message) bool {
 	return !slices.ContainsFunc(turns[last-1].Parts, r.goodThinking)
 }
 
-// goodThinking reports thinking that the provider signed itself.
+// goodThinking reports whether the provider signed the thinking.
 func (r *renderer) goodThinking(p llm.Part) bool {
 	return p.Kind == llm.ThinkingPart && p.Thinking.Provider == r.o.Signer && (p.Thinking.Signature != "" || p.Thinking.Redacted != "")
 }
@@ -133,7 +133,7 @@ func (r *renderer) thinking() {
 		if r.conv.Effort.Hide {
 			display = "omitted"
 		}
-		r.w.Str("display", display) // newer models show nothing unless asked
+		r.w.Str("display", display) // newer models return no thinking unless asked
 	}
 	r.w.Close()
 }

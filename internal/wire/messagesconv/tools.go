@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// freeText is the schema of a tool that takes any text; the text is its one member.
+// freeText is the schema of a tool that takes free text, in its only member.
 const freeText = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
 func (r *renderer) tools() {
@@ -22,7 +22,7 @@ func (r *renderer) tools() {
 		}
 	}
 	if strict > 0 && (!r.o.Traits.Schemas || strict > maxStrict) {
-		r.warn("strict was left out of the tools: the model cannot be held to their schemas")
+		r.warn("strict was dropped from the tools: the model cannot enforce schemas")
 		strict = 0
 	}
 	r.w.OpenList("tools")
@@ -57,7 +57,7 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 	case tool.Custom:
 		w.Raw("input_schema", []byte(freeText))
 		if len(tool.Format) > 0 {
-			r.warn("the format of the tool %s was left out: the provider cannot be held to it", tool.Name)
+			r.warn("the format of the tool %s was dropped: the provider cannot enforce it", tool.Name)
 		}
 	case strict:
 		w.Raw("input_schema", objectSchema(r.narrowSchema(tool.Schema, "the schema of the tool "+tool.Name)))
@@ -69,7 +69,7 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 	w.Close()
 }
 
-// objectSchema returns a schema that says that it is of an object, as the provider demands of tools.
+// objectSchema returns a schema with type object, as the provider requires for tools.
 func objectSchema(schema json.RawMessage) []byte {
 	root := rawjson.Parse(schema)
 	if !root.IsObject() {
@@ -91,7 +91,7 @@ func objectSchema(schema json.RawMessage) []byte {
 	return w.Out
 }
 
-// cache writes a mark, unless it is one of those that are too many.
+// cache writes a cache mark, unless there are too many.
 func (r *renderer) cache(w *rawjson.Writer, mark *llm.CacheMark) {
 	if mark == nil {
 		return

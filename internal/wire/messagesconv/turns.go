@@ -9,18 +9,18 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// turn is a message in the making: its blocks, written one behind the other.
+// turn is a message with its encoded blocks.
 type turn struct {
 	role   llm.Role
 	blocks rawjson.Writer
 }
 
-// messages writes the turns. Empty turns are dropped and their neighbours joined.
+// messages encodes the turns. Empty turns are dropped and their neighbours joined.
 func (r *renderer) messages(turns []llm.Message) error {
 	var written []turn
 	for i, m := range turns {
 		if m.Name != "" {
-			r.warn("the name of a message was left out: the messages format has no place for it")
+			r.warn("the name of a message was dropped: the messages format does not support it")
 		}
 		next := turn{role: m.Role}
 		if n := len(written); n > 0 && written[n-1].role == m.Role {
@@ -41,11 +41,11 @@ func (r *renderer) messages(turns []llm.Message) error {
 		}
 	}
 	if len(written) == 0 {
-		return untranslatable("The conversation says nothing: every message is empty.")
+		return untranslatable("The conversation is empty: every message is empty.")
 	}
 	r.w.OpenList("messages")
 	if written[0].role == llm.Assistant {
-		r.warn("the conversation begins with the assistant: a turn of the user was put before it")
+		r.warn("the conversation begins with the assistant: a user turn was added before it")
 		r.w.Element([]byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`))
 	}
 	for _, t := range written {
@@ -60,9 +60,8 @@ func (r *renderer) messages(turns []llm.Message) error {
 	return nil
 }
 
-// ordered puts parts where the provider wants them: results of tools before everything else that the user says, thinking
-// before everything else that the assistant says. Thinking that stands first already stays as it is: it may take turns
-// with calls.
+// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant messages.
+// Thinking that is first already keeps its order, because it may alternate with calls.
 func (r *renderer) ordered(m llm.Message) []llm.Part {
 	kind := llm.ResultPart
 	if m.Role == llm.Assistant {
@@ -92,7 +91,7 @@ func (r *renderer) prefill(parts []llm.Part) []llm.Part {
 	}
 	trimmed := strings.TrimRight(parts[last].Text, " \t\r\n")
 	if trimmed != parts[last].Text {
-		r.warn("white space at the end of the assistant's last message was left out: the provider refuses it")
+		r.warn("white space at the end of the last assistant message was dropped: the provider rejects it")
 		parts = slices.Clone(parts)
 		parts[last].Text = trimmed
 	}
@@ -103,7 +102,7 @@ func untranslatable(message string) *llm.Error {
 	return &llm.Error{Kind: llm.Untranslatable, Message: message, Param: "messages"}
 }
 
-// part writes one block. Blank text is none: the provider refuses it.
+// part encodes one block. Blank text is dropped, because the provider rejects it.
 func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 	if err := llm.Cancelled(r.ctx); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 		if r.goodThinking(p) {
 			writeThinking(w, *p.Thinking)
 		}
-		return nil // it takes no mark
+		return nil // cannot have a cache mark
 	case llm.CallPart:
 		w.Open()
 		w.Str("type", "tool_use")
@@ -136,7 +135,7 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 			return err
 		}
 	default:
-		return untranslatable("The provider takes no " + string(p.Kind) + ".")
+		return untranslatable("The provider does not support " + string(p.Kind) + ".")
 	}
 	r.cache(w, p.Cache)
 	w.Close()
@@ -156,7 +155,7 @@ func writeThinking(w *rawjson.Writer, t llm.Thinking) {
 	w.Close()
 }
 
-// input is the arguments of a call as the object that the provider wants.
+// input returns the arguments of a call as an object, as the provider requires.
 func (r *renderer) input(call llm.ToolCall) []byte {
 	arguments := strings.TrimSpace(call.Arguments)
 	var w rawjson.Writer
@@ -169,7 +168,7 @@ func (r *renderer) input(call llm.ToolCall) []byte {
 	case arguments[0] == '{' && json.Valid([]byte(arguments)):
 		return []byte(arguments)
 	default:
-		r.warn("the arguments of a call of %s are no JSON object: they were sent as a text inside one", call.Name)
+		r.warn("the arguments of a call of %s are not a JSON object: they were wrapped in one", call.Name)
 		w.Open()
 		w.Str("arguments", call.Arguments)
 	}
@@ -200,7 +199,7 @@ func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
 	return nil
 }
 
-// freeTextOf is the text that a call of a custom tool was given.
+// freeTextOf returns the text argument of a call of a custom tool.
 func freeTextOf(input string) string {
 	if text := rawjson.ParseString(input).Get("input"); text.Kind == rawjson.Text {
 		return text.String()

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// integer is the answer as one message.
+// whole returns the response as one message.
 func (a *responseWriter) whole() llm.Event {
 	a.close()
 	var w rawjson.Writer
@@ -50,7 +50,7 @@ func (b *content) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// inputOf is the arguments of a call as an object; a model's broken JSON is kept as a text inside one.
+// inputOf returns the arguments of a call as an object; invalid JSON is wrapped as text.
 func inputOf(arguments string) []byte {
 	trimmed := strings.TrimSpace(arguments)
 	if trimmed == "" {

@@ -10,36 +10,36 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// EventOptions says how an answer is passed on to a caller of the same format.
+// EventOptions holds the settings for forwarding a response to a client of the same format.
 type EventOptions struct {
 	Reading
 	Model string // name that the client sees; empty keeps the provider's
 }
 
-// Read reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
-// model's name replaced. A whole answer to a streaming request becomes the equivalent stream.
+// Read decodes a provider's 2xx response for a client of the same format: the provider's events unchanged except for the
+// model name. A whole response to a streaming request becomes the equivalent stream.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{Source: NewSource(o.Reading), from: r, model: o.Model}
 }
 
-// Events is what Read reads, as a sequence.
+// Events returns the events of Read as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// responseStream is the state of passing one answer on.
+// responseStream is the state of forwarding one response.
 type responseStream struct {
 	*Source
 	from   io.Reader
 	model  string
 	counts Counts
 
-	events *sse.Reader // of an answer that is a stream
-	pieces []llm.Event // not yet handed out, of a whole answer that is to be one
-	split  bool        // it is such an answer
+	events *sse.Reader // of a streamed response
+	pieces []llm.Event // remaining events of a whole response that is split
+	split  bool        // a whole response is split
 
-	ascii, other int    // bytes of text so far
+	ascii, other int    // bytes of text
 	reported     string // model name that the provider reports
 	began, over  bool
-	err          error // why the answer is not complete, once it is over
+	err          error // why the response is incomplete, at its end
 }
 
 // Next returns the next event. Before an error it returns the usage so far, if known.
@@ -70,7 +70,7 @@ func (p *responseStream) Wait() {
 // Close does nothing: the stream holds no resources.
 func (p *responseStream) Close() {}
 
-// step reads on. It reports false where that makes no event.
+// step reads the next frame. It reports false if the frame yields no event.
 func (p *responseStream) step() (llm.Event, bool, error) {
 	switch {
 	case p.events != nil:
@@ -83,13 +83,13 @@ func (p *responseStream) step() (llm.Event, bool, error) {
 	return p.single()
 }
 
-// begin finds out what answers a request that wanted a stream.
+// begin detects whether the response is a stream.
 func (p *responseStream) begin() error {
 	events := sse.NewReader(p.from, p.o.MaxLine)
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return Malformed("The provider sent an empty answer.")
+		return Malformed("The provider sent an empty response.")
 	case err != nil:
 		return Failure(err)
 	case first == '{' || first == '[':
@@ -99,7 +99,8 @@ func (p *responseStream) begin() error {
 	return nil
 }
 
-// streamed passes on one event of the stream. One that the provider closes without saying so ends as if it had.
+// streamed forwards one event of the stream. A stream that the provider closes without message_stop, after its stop reason,
+// is completed.
 func (p *responseStream) streamed() (llm.Event, bool, error) {
 	f, more, err := p.next(p.events)
 	if err != nil {
@@ -110,7 +111,7 @@ func (p *responseStream) streamed() (llm.Event, bool, error) {
 	}
 	switch {
 	case !p.began:
-		return llm.Event{}, false, Malformed("The provider's answer holds no message.")
+		return llm.Event{}, false, Malformed("The provider's response has no message.")
 	case !p.Finished:
 		return llm.Event{}, false, Interrupted()
 	}
@@ -118,7 +119,7 @@ func (p *responseStream) streamed() (llm.Event, bool, error) {
 	return llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported}, true, nil
 }
 
-// add passes one event on.
+// add forwards one event.
 func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 	ev := llm.Event{Name: f.Name, Data: f.Data}
 	switch f.Name {
@@ -154,7 +155,7 @@ func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// renamed returns data with our model name in the place of the provider's.
+// renamed returns data with the model name replaced.
 func (p *responseStream) renamed(data []byte, model rawjson.Value) []byte {
 	if p.model == "" || model.Kind != rawjson.Text || model.Index <= 0 {
 		return data
@@ -165,7 +166,7 @@ func (p *responseStream) renamed(data []byte, model rawjson.Value) []byte {
 	return append(out, data[model.Index+len(model.Raw):]...)
 }
 
-// count notes the text of a block or delta, and whether the client could show something of it.
+// count records the text of a block or delta, and whether it is visible content.
 func count(ev *llm.Event, v rawjson.Value) {
 	before := ev.ASCIIBytes + ev.NonASCIIBytes
 	for _, name := range []string{"text", "thinking", "partial_json", "name"} {
@@ -184,11 +185,11 @@ func count(ev *llm.Event, v rawjson.Value) {
 	case "text", "thinking", "text_delta", "thinking_delta", "input_json_delta", "signature_delta":
 		ev.Content = ev.Content || ev.ASCIIBytes+ev.NonASCIIBytes > before
 	default:
-		ev.Content = true // a call, sealed thinking, or something that only the caller knows
+		ev.Content = true // a call, redacted thinking, or a block of unknown type
 	}
 }
 
-// single passes on the answer to a request that wanted no stream.
+// single forwards the response to a request without streaming.
 func (p *responseStream) single() (llm.Event, bool, error) {
 	message, data, err := p.Whole(p.from)
 	if err != nil {
@@ -212,7 +213,7 @@ func (p *responseStream) describe(message rawjson.Value) llm.Event {
 	return llm.Event{Model: p.reported, Finish: FinishReason(message.Get("stop_reason").String())}
 }
 
-// total is what the answer has used at its end: where the provider does not tell the output, our own count of it.
+// total returns the final usage. Output that the provider does not report is estimated.
 func (p *responseStream) total() *llm.Usage {
 	if p.counts.Final {
 		return p.counts.Usage()
@@ -220,13 +221,13 @@ func (p *responseStream) total() *llm.Usage {
 	return RunningUsage(p.counts.Usage(), p.ascii, p.other)
 }
 
-// divide makes the stream that a whole answer stands for.
+// divide splits a whole response into the equivalent stream.
 func (p *responseStream) divide(r io.Reader) error {
 	message, data, err := p.Whole(r)
 	if err != nil {
 		return err
 	}
-	p.Warn("the provider answered a streaming request in one piece")
+	p.Warn("the provider sent a whole response to a streaming request")
 	end := p.describe(message)
 	for _, f := range splitMessage(rawjson.Parse(p.renamed(data, message.Get("model")))) {
 		ev := llm.Event{Name: f.Name, Data: f.Data, Model: p.reported}
@@ -246,7 +247,7 @@ func (p *responseStream) divide(r io.Reader) error {
 	return nil
 }
 
-// nextEvent passes on the next event of a whole answer.
+// nextEvent forwards the next event of a whole response.
 func (p *responseStream) nextEvent() (llm.Event, bool, error) {
 	if len(p.pieces) == 0 {
 		p.over = true

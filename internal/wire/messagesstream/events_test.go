@@ -24,7 +24,7 @@ func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
 	return list, failed
 }
 
-func TestEventsPassAsTheyCame(t *testing.T) {
+func TestEventsAreForwardedUnchanged(t *testing.T) {
 	t.Parallel()
 	in := stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new","x":1.0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`,
@@ -55,17 +55,17 @@ func TestEventsPassAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestEventsThatBreakOff(t *testing.T) {
+func TestInterruptedStreams(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		in   string
 		kind llm.Kind
 	}{
-		"nothing":             {"", llm.UpstreamMalformed},
-		"no message":          {stream(`{"type":"ping"}`), llm.UpstreamMalformed},
-		"cut":                 {stream(start, ahoy), llm.StreamInterrupted},
-		"stopped without why": {stream(start, ahoy, stop), llm.StreamInterrupted},
-		"an error":            {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
+		"nothing":                  {"", llm.UpstreamMalformed},
+		"no message":               {stream(`{"type":"ping"}`), llm.UpstreamMalformed},
+		"cut":                      {stream(start, ahoy), llm.StreamInterrupted},
+		"stopped without a reason": {stream(start, ahoy, stop), llm.StreamInterrupted},
+		"an error":                 {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
 	} {
 		got, err := eventList(strings.NewReader(tc.in), EventOptions{Reading: Reading{Stream: true}})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind {
@@ -79,7 +79,7 @@ func TestEventsThatBreakOff(t *testing.T) {
 	}
 	got, err := eventList(strings.NewReader(stream(start, ahoy, endTurn)), EventOptions{Reading: Reading{Stream: true}})
 	if err != nil || got[len(got)-1].Name != "message_stop" {
-		t.Errorf("without its last event: %v", err)
+		t.Errorf("without the last event: %v", err)
 	}
 }
 
@@ -87,7 +87,7 @@ const wholeMessage = `{
   "id":"msg_1", "type":"message", "model":"claude-1", "content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Ahoy","citations":null},{"type":"tool_use","id":"a","name":"t","input":{"b": 1.0}},{"type":"brand_new","x":1}],
   "stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2},"container":null}`
 
-func TestWholeAnswersPassAsTheyCame(t *testing.T) {
+func TestWholeResponsesAreForwardedUnchanged(t *testing.T) {
 	t.Parallel()
 	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: `o"urs`})
 	if err != nil || len(got) != 1 {
@@ -100,8 +100,8 @@ func TestWholeAnswersPassAsTheyCame(t *testing.T) {
 	}
 }
 
-// A whole answer where a stream was asked for reads the same as before, block by block.
-func TestWholeAnswersAreSplit(t *testing.T) {
+// A whole response to a streaming request decodes to the same blocks.
+func TestWholeResponsesAreSplit(t *testing.T) {
 	t.Parallel()
 	warned := 0
 	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: "ours", Reading: Reading{Stream: true, Warn: func(string) { warned++ }}})
