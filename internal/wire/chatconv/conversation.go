@@ -120,10 +120,10 @@ func (r *reader) readSampling(name string) bool {
 	return true
 }
 
-// dropField notes a member, or a place, that has no words of ours.
+// dropField records an unsupported member or part.
 func (r *reader) dropField(name string) { r.conv.DropField(name) }
 
-// numberText reads a number as it is written.
+// numberText returns a number as it is written.
 func (r *reader) numberText(param string) json.Number {
 	if !r.Is('0', param, "a number") {
 		return ""
@@ -147,7 +147,7 @@ func (r *reader) readStop() {
 	}
 }
 
-// readReasoning reads the object with which clients of other gateways ask for thinking.
+// readReasoning decodes the object that clients of other gateways use to request thinking.
 func (r *reader) readReasoning() {
 	e := &r.conv.Effort
 	m, ok := r.object("reasoning")
@@ -166,7 +166,7 @@ func (r *reader) readReasoning() {
 	}
 }
 
-// readThinking reads the object with which Anthropic's clients ask for thinking, which several vendors took over.
+// readThinking decodes the thinking object of Anthropic's API, which several vendors adopted.
 func (r *reader) readThinking() {
 	e := &r.conv.Effort
 	m, ok := r.object("thinking")
@@ -185,7 +185,7 @@ func (r *reader) readThinking() {
 	e.Hide = e.Hide || r.textOf(m, "display", "thinking.") == "omitted"
 }
 
-// setThinking turns thinking on without saying how much, or off.
+// setThinking enables thinking without a level, or disables it.
 func (r *reader) setThinking(on bool) {
 	e := &r.conv.Effort
 	switch {
@@ -196,8 +196,7 @@ func (r *reader) setThinking(on bool) {
 	}
 }
 
-// object reads an object and returns where the values of its members begin. A null is absent. Anything else is a
-// problem.
+// object decodes an object and returns the positions of its members' values. A null is absent. Anything else is a problem.
 func (r *reader) object(param string) (map[string]int, bool) {
 	if !r.Is('{', param, "an object") {
 		return nil, false
@@ -213,7 +212,7 @@ func (r *reader) object(param string) (map[string]int, bool) {
 	return at, r.Err == nil
 }
 
-// KeyStart reads what stands elsewhere and comes back.
+// at calls read at another position and returns to the current one.
 func (r *reader) at(pos int, read func()) {
 	back := r.Pos
 	r.Pos = pos
@@ -221,7 +220,7 @@ func (r *reader) at(pos int, read func()) {
 	r.Pos = back
 }
 
-// objectOf reads an object that is a member of another.
+// objectOf decodes an object that is a member of another.
 func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { inner, ok = r.object(where + name) })
@@ -250,7 +249,7 @@ func (r *reader) flagOf(m map[string]int, name, where string) (flag *bool) {
 	return flag
 }
 
-// rawOf returns the bytes of a member as the caller wrote them.
+// rawOf returns the bytes of a member unchanged.
 func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { raw = r.Raw() })
@@ -258,7 +257,7 @@ func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	return raw
 }
 
-// cacheOf reads a mark for prompt caches: the one that Anthropic's clients send, or OpenAI's own.
+// cacheOf decodes a cache mark: Anthropic's or OpenAI's.
 func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
 	if inner, ok := r.objectOf(m, "cache_control", where); ok {
 		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}

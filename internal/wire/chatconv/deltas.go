@@ -8,8 +8,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// Deltas puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
-// speaks another format.
+// Deltas converts the events of a chat response, whole or in chunks, for a client of another format.
 func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		var t deltaReader
@@ -31,23 +30,23 @@ func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// deltaReader is the state of taking an answer apart.
+// deltaReader is the state of converting one response.
 type deltaReader struct {
 	begun   bool
 	choices map[int]*choiceState
-	deltas  []llm.Delta // of the event at hand
+	deltas  []llm.Delta // of the current event
 }
 
-// choiceState is what later events of a choice depend on.
+// choiceState is the state of one choice.
 type choiceState struct {
-	calls []string // ids in the order in which they began; the place is the index that we give
+	calls []string // ids in order of their start; the position is the index of the delta
 	at    map[int]int
 	last  int
-	old   bool // a call in the old way has begun
-	think bool // thinking was sent whose block has not ended
+	old   bool // a legacy function call has begun
+	think bool // an open thinking block
 }
 
-// audioOut is an event as Deltas reads it. delta and message hold the same members.
+// message is an event as Deltas decodes it. delta and message have the same members.
 type chunkJSON struct {
 	ID      string       `json:"id"`
 	Choices []choiceJSON `json:"choices"`
@@ -98,10 +97,10 @@ type functionJSON struct {
 	Input     string          `json:"input"`
 }
 
-// lenientText is a text where providers may put something else, which is nothing to us.
+// lenientText is a string. Any other type that providers send is ignored.
 type lenientText string
 
-// UnmarshalJSON reads a text.
+// UnmarshalJSON implements json.Unmarshaler.
 func (l *lenientText) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
@@ -116,7 +115,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 	}
 	var s chunkJSON
 	if err := json.Unmarshal(ev.Data, &s); err != nil {
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has members of the wrong kind.", Err: err}
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has members of the wrong type.", Err: err}
 	}
 	if !t.begun {
 		t.begun = true
@@ -133,7 +132,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 		}
 		finish := c.Finish
 		if finish == "" && c.Message != nil {
-			finish = "stop" // a whole answer is complete, whatever it says
+			finish = "stop" // a whole response is always complete
 			if len(state.calls) > 0 {
 				finish = "tool_calls"
 			}
@@ -170,7 +169,7 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 		thought = *parts.ReasoningContent
 	}
 	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
-		thought = "" // the blocks tell it all, and where each of them ends
+		thought = "" // the blocks contain the same text with its boundaries
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
@@ -236,7 +235,7 @@ func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	}})
 }
 
-// argumentText is the text of arguments; some providers send the object itself.
+// argumentText returns arguments as a string; some providers send an object.
 func argumentText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
@@ -245,8 +244,8 @@ func argumentText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// place finds the call that a delta belongs to. Some providers reuse an index for another call, which then has another id,
-// and some send no index.
+// place returns the call that a delta belongs to. Some providers reuse an index for another call with another id, and some
+// send no index.
 func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
 	key := len(s.calls)
 	if c.Index != nil {

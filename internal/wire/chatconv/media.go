@@ -15,7 +15,7 @@ func isWebURL(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
-// splitDataURL takes a data URL apart: data:image/png;base64,AAAA. One whose data is not base64 becomes so.
+// splitDataURL parses a data URL such as data:image/png;base64,AAAA. Other data is converted to base64.
 func splitDataURL(s string) (llm.Media, bool) {
 	head, data, found := strings.Cut(s[len("data:"):], ",")
 	if !found {
@@ -36,11 +36,10 @@ func splitDataURL(s string) (llm.Media, bool) {
 	return media, true
 }
 
-// dataURL is the other way round.
+// dataURL is the inverse of splitDataURL.
 func dataURL(m *llm.Media) string { return "data:" + m.Type + ";base64," + m.Data }
 
-// standardBase64 returns the same bytes in the standard alphabet with padding. Most of what comes is so already, and stays
-// the same string.
+// standardBase64 returns the same bytes in the standard alphabet with padding. Standard input is returned unchanged.
 func standardBase64(s string) (string, bool) {
 	odd := len(s)%4 != 0
 	for i := 0; i < len(s) && !odd; i++ {
@@ -63,7 +62,7 @@ func standardBase64(s string) (string, bool) {
 	return base64.StdEncoding.EncodeToString(bytes), true
 }
 
-// audioType is the MIME type of what the format calls wav or mp3.
+// audioType returns the media type of the formats wav and mp3.
 func audioType(format string) string {
 	switch format {
 	case "":
@@ -74,7 +73,7 @@ func audioType(format string) string {
 	return "audio/" + format
 }
 
-// audioFormat is the other way round.
+// audioFormat is the inverse of audioType.
 func audioFormat(kind string) string {
 	switch kind {
 	case "audio/mpeg", "audio/mp3":

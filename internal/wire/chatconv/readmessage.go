@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// messageFields are the members of messages that have a place in our words, or that answers have and requests do not need.
+// messageFields are the members of messages that are supported, or that only responses have.
 var messageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
 	"reasoning_content", "reasoning", "thinking_blocks", "annotations",
@@ -54,17 +54,17 @@ func (r *reader) readMessage(m map[string]int, where string) {
 	r.conv.Messages = append(r.conv.Messages, message)
 }
 
-// sortedNames lists the members in a fixed order.
+// sortedNames returns the members in a fixed order.
 func sortedNames(m map[string]int) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // as they stand
+	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // in their order
 	return names
 }
 
-// assistantParts reads what the model said: thinking goes first, as every provider wants it, and calls last.
+// assistantParts decodes a message of the model: thinking is first, as every provider requires, and calls are last.
 func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	parts := r.thinkingParts(m, where)
 	content := r.contentOf(m, where)
@@ -95,7 +95,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	return parts
 }
 
-// thinkingParts reads what the model thought. Blocks hold the text again, with the provider's seal.
+// thinkingParts decodes thinking. Blocks contain the text again, with the provider's signature.
 func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
 	text := r.textOf(m, "reasoning_content", where)
 	if pos, has := m["reasoning"]; has && text == "" && r.Data[pos] == '"' {
@@ -163,7 +163,7 @@ func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
 	return call
 }
 
-// argumentsOf reads arguments, which are a text; some clients send the object itself.
+// argumentsOf decodes arguments, which are a string; some clients send an object.
 func (r *reader) argumentsOf(m map[string]int, name, where string) string {
 	if pos, has := m[name]; has && r.Data[pos] == '{' {
 		return string(r.rawOf(m, name))
@@ -180,7 +180,7 @@ func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
 	return result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
 }
 
-// functionMessage reads a result in the old way, which names the function and no call: it belongs to the last call of that
+// functionMessage decodes a legacy result, which names the function and not the call: it belongs to the last call of that
 // name.
 func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
 	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
@@ -195,7 +195,7 @@ func result(res llm.ToolResult) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &res}}}
 }
 
-// contentOf reads the content of a message. An empty text has no part.
+// contentOf decodes the content of a message. An empty text becomes no part.
 func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 	pos, has := m["content"]
 	if !has {

@@ -11,7 +11,7 @@ import (
 func (r *reader) readParts(param string) (parts []llm.Part) {
 	for n := range r.Elements {
 		where := param + "[" + strconv.Itoa(n) + "]"
-		if r.Kind() == '"' { // a bare text, which several providers take
+		if r.Kind() == '"' { // a bare string, which several providers accept
 			text, _ := r.ReadText(where)
 			parts = append(parts, llm.Part{Kind: llm.TextPart, Text: text})
 			continue
@@ -44,7 +44,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.AudioPart, Media: r.audio(m, where)}, true
 	case "file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
-	case "thinking": // reasoning models of Mistral put it here
+	case "thinking": // reasoning models of Mistral
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
 	default:
 		r.Problem(where+"type", "A part of type %s cannot be sent to a provider that uses another format. Send text, image_url, input_audio or file.", show.Quote(kind))
@@ -52,7 +52,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	}
 }
 
-// image reads a picture: an object, or the bare address that some vendors take.
+// image decodes an image: an object, or a bare URL, which some vendors accept.
 func (r *reader) image(m map[string]int, where string) *llm.Media {
 	param := where + "image_url"
 	if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
@@ -92,7 +92,7 @@ func (r *reader) file(m map[string]int, where string) *llm.Media {
 	return media
 }
 
-// media reads an address, which may hold the bytes themselves.
+// media decodes a URL, which may be a data URL.
 func (r *reader) media(url, param string) *llm.Media {
 	if url == "" {
 		r.Problem(param, "%s is missing or empty.", param)
@@ -102,7 +102,7 @@ func (r *reader) media(url, param string) *llm.Media {
 	}
 	media, ok := splitDataURL(url)
 	if !ok {
-		r.Problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
+		r.Problem(param, "%s is an invalid data URL. Send data:TYPE;base64,DATA.", param)
 	}
 	return &media
 }
@@ -115,7 +115,7 @@ func (r *reader) base64(data, param string) string {
 	return clean
 }
 
-// thinkingOf reads a thinking part: a text, or again a list of parts.
+// thinkingOf decodes a thinking part: a string, or a list of parts.
 func (r *reader) thinkingOf(m map[string]int, where string) string {
 	pos, has := m["thinking"]
 	if !has || r.Data[pos] != '[' {

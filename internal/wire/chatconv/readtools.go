@@ -52,7 +52,7 @@ func (r *reader) function(m map[string]int, where string) llm.Tool {
 	}
 }
 
-// nameOf reads the name of a tool, which is required.
+// nameOf decodes the name of a tool, which is required.
 func (r *reader) nameOf(m map[string]int, where string) string {
 	name := r.textOf(m, "name", where)
 	if name == "" {
@@ -61,7 +61,7 @@ func (r *reader) nameOf(m map[string]int, where string) string {
 	return name
 }
 
-// readFunctions reads tools in the old way.
+// readFunctions decodes legacy tools.
 func (r *reader) readFunctions() {
 	if !r.Is('[', "functions", "a list") {
 		return
@@ -101,7 +101,7 @@ func (r *reader) readToolChoice() {
 	}
 }
 
-// allowedTools reads which of the tools the model may or must choose from.
+// allowedTools decodes the tools that the model may choose from, and whether it must.
 func (r *reader) allowedTools(m map[string]int, where string) {
 	choice := &r.conv.ToolChoice
 	choice.Mode = choiceMode(r.textOf(m, "mode", where))
@@ -140,7 +140,7 @@ func choiceMode(word string) llm.ChoiceMode {
 	return llm.ChoiceUnset
 }
 
-// readFunctionChoice reads tool_choice in the old way.
+// readFunctionChoice decodes a legacy tool choice.
 func (r *reader) readFunctionChoice() {
 	choice := &r.conv.ToolChoice
 	if r.Kind() == '"' {

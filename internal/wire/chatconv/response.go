@@ -20,7 +20,7 @@ import (
 // maxChoices is the maximum number of choices that the format allows.
 const maxChoices = 128
 
-// Encode writes a response in the chat format: chunks for a stream, one event otherwise. Usage comes once, at the end. now
+// Encode encodes a response in the chat format: chunks for a stream, one event otherwise. Usage comes once, at the end. now
 // dates the response and may be nil. A response that ends before the finish of a choice is llm.StreamInterrupted.
 func Encode(req *llm.Request, model string, now func() time.Time, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newResponseWriter(req, model, now).write(deltas)
@@ -30,7 +30,7 @@ func malformed(message string) *llm.Error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// write writes the deltas as they come.
+// write encodes the deltas.
 func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range deltas {
@@ -51,11 +51,11 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// responseWriter is the state of writing one answer.
+// responseWriter is the state of encoding one response.
 type responseWriter struct {
 	req             *llm.Request
 	model           string
-	legacyFunctions bool // the caller knows function_call, not tool_calls
+	legacyFunctions bool // the client uses function_call, not tool_calls
 	nanos           int64
 	stream          bool
 
@@ -65,25 +65,25 @@ type responseWriter struct {
 	reported string
 	usage    *llm.Usage
 	choices  []*choiceWriter
-	ready    []llm.Event // what the delta at hand became
+	ready    []llm.Event // events of the current delta
 }
 
-// present is what one choice has said so far. A stream keeps of it only what later chunks need.
+// choice is the content of one choice so far. A stream keeps only what later chunks need.
 type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
-	block                       strings.Builder // the thinking that has no seal yet
+	block                       strings.Builder // thinking without a signature
 	blocks                      [][]byte
 	calls                       []*callWriter
-	byIndex                     map[int]*callWriter // of calls
+	byIndex                     map[int]*callWriter // number of calls
 	finish                      string
 }
 
 type callWriter struct {
 	index     int
-	call      llm.ToolCall // without its arguments
+	call      llm.ToolCall // without arguments
 	arguments strings.Builder
-	written   bool // some arguments have gone out
+	written   bool // arguments were sent
 }
 
 func newResponseWriter(req *llm.Request, model string, now func() time.Time) *responseWriter {
@@ -99,7 +99,7 @@ func has(req *llm.Request, name string) bool {
 	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
 }
 
-// convert adds one delta to the answer.
+// convert adds one delta to the response.
 func (w *responseWriter) add(p *llm.Delta) error {
 	switch p.Kind {
 	case llm.BeginDelta:
@@ -114,11 +114,11 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	default:
 	}
 	if p.Choice < 0 || p.Choice >= maxChoices {
-		return malformed("The provider's answer has a choice that was not requested.")
+		return malformed("The provider's response has a choice that was not requested.")
 	}
 	c := w.choice(p.Choice)
 	if c.finish != "" {
-		return nil // what follows the end would not be read
+		return nil // content after the finish is ignored
 	}
 	return w.addContent(c, p)
 }
@@ -156,8 +156,8 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// answerID is the provider's id in the form that clients of this format expect; where there is none, one is made of the
-// request and the time.
+// answerID returns the provider's id with the prefix of this format. Without an id, one is derived from the request and the
+// time.
 func answerID(id string, body []byte, nanos int64) string {
 	const prefix = "chatcmpl-"
 	id = show.Cut(show.OneLine(id), validate.MaxName)
@@ -168,7 +168,7 @@ func answerID(id string, body []byte, nanos int64) string {
 	return prefix + strings.TrimPrefix(id, prefix)
 }
 
-// choice finds a choice; a new one begins with its role.
+// choice returns a choice; a new one begins with its role.
 func (w *responseWriter) choice(index int) *choiceWriter {
 	for _, c := range w.choices {
 		if c.index == index {
@@ -186,7 +186,7 @@ func (w *responseWriter) choice(index int) *choiceWriter {
 	return c
 }
 
-// text adds a text to a member of the message.
+// text adds to a text member of the message.
 func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
 	if text == "" {
 		return
@@ -218,7 +218,8 @@ func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
 	w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
 }
 
-// thinkingBlock writes thinking with its seal, as several gateways do: Anthropic's block, and who sealed it.
+// thinkingBlock encodes thinking with its signature, as several gateways do: Anthropic's block and the provider that signed
+// it.
 func thinkingBlock(t *llm.Thinking) []byte {
 	var b rawjson.Writer
 	b.Open()
@@ -235,7 +236,7 @@ func thinkingBlock(t *llm.Thinking) []byte {
 	return b.Out
 }
 
-// End closes a choice. A provider may say stop although it calls a tool.
+// end ends a choice. A provider may report stop although it calls a tool.
 func (w *responseWriter) end(c *choiceWriter, finish string) {
 	w.fillArguments(c)
 	c.finish = finish
@@ -253,19 +254,19 @@ func (w *responseWriter) end(c *choiceWriter, finish string) {
 	}
 }
 
-// complete is nil when every choice has ended.
+// complete returns nil when every choice has ended.
 func (w *responseWriter) complete() error {
 	ended := len(w.choices) > 0
 	for _, c := range w.choices {
 		ended = ended && c.finish != ""
 	}
 	if !ended {
-		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."}
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."}
 	}
 	return nil
 }
 
-// Close ends the events: the answer itself when it is whole, usage if any came, and then the error if there is one.
+// close ends the events: the response if it is whole, the usage if known, and then the error if there is one.
 func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	switch {
 	case !w.stream && err == nil:
@@ -282,7 +283,7 @@ func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	}
 }
 
-// SkipCounted is the description of an event with this text.
+// textEvent describes an event with this text.
 func counted(text string) llm.Event {
 	ev := llm.Event{Content: text != ""}
 	for i := range len(text) {

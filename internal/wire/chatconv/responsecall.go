@@ -13,7 +13,7 @@ import (
 // call begins a tool call. Another delta for the same call adds to its arguments.
 func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	if p.Call == nil {
-		return malformed("The provider's answer has a tool call without a name.")
+		return malformed("The provider's response has a tool call without a name.")
 	}
 	if c.call(p.Index) != nil {
 		return w.arguments(c, p.Index, p.Call.Arguments)
@@ -38,7 +38,7 @@ func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// callID makes an id for a call of a provider that gives none.
+// callID generates an id for a call without one.
 func (w *responseWriter) callID(choice, index int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.id, choice, index))
 	return "call_" + hex.EncodeToString(sum[:12])
@@ -48,7 +48,7 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 	call := c.call(index)
 	switch {
 	case call == nil:
-		return malformed("The provider's answer continues a tool call that never began.")
+		return malformed("The provider's response continues a tool call that never began.")
 	case text == "":
 		return nil
 	}
@@ -65,7 +65,7 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 func (w *responseWriter) fillArguments(c *choiceWriter) {
 	for _, call := range c.calls {
 		if !call.written && !call.call.Custom {
-			// A call that has begun always takes arguments.
+			// A call that has begun always has arguments.
 			_ = w.arguments(c, call.index, "{}")
 		}
 	}
@@ -75,7 +75,7 @@ func (c *choiceWriter) call(index int) *callWriter {
 	return c.byIndex[index]
 }
 
-// callDelta writes a delta of one call. What identifies the call comes in its first delta only.
+// callDelta encodes a delta of one call. Only the first delta identifies the call.
 func (w *responseWriter) callDelta(call *callWriter, arguments string, first bool) []byte {
 	var d rawjson.Writer
 	d.Open()
@@ -128,7 +128,7 @@ func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool
 	d.Close()
 }
 
-// extra carries the provider's seal on the call where Google's own clients of this format look for it, and who made it.
+// extra encodes the signature of the call where Google's clients of this format expect it, and its provider.
 func (call *callWriter) extra(d *rawjson.Writer) { writeExtra(d, &call.call) }
 
 func writeExtra(d *rawjson.Writer, call *llm.ToolCall) {

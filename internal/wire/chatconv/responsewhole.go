@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// emit readies a chunk with what one choice says. ev describes it.
+// emit prepares a chunk with the content of one choice. ev describes it.
 func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	var d rawjson.Writer
 	d.Out = append(d.Out, '[')
@@ -29,7 +29,7 @@ func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	w.ready = append(w.ready, ev)
 }
 
-// chunk writes a chunk: every one has the same id, date and model.
+// chunk encodes a chunk. All chunks have the same id, date and model.
 func (w *responseWriter) chunk(choices, usage []byte) []byte {
 	var d rawjson.Writer
 	w.head(&d, "chat.completion.chunk")
@@ -50,7 +50,7 @@ func (w *responseWriter) head(d *rawjson.Writer, object string) {
 	d.Str("model", w.model)
 }
 
-// integer writes the answer in one delta.
+// whole encodes the response as one event.
 func (w *responseWriter) whole() llm.Event {
 	slices.SortFunc(w.choices, func(a, b *choiceWriter) int { return cmp.Compare(a.index, b.index) })
 	ev := llm.Event{Content: true, Usage: w.usage, Model: w.reported, Finish: w.choices[0].finish}
@@ -133,7 +133,7 @@ func (w *responseWriter) callsJSON(d *rawjson.Writer, c *choiceWriter) {
 	d.Out = append(d.Out, ']')
 }
 
-// estimateUsage adds the choice's text to the event's own count.
+// count adds the choice's text to the event's count.
 func (c *choiceWriter) count(ev *llm.Event) {
 	texts := []string{c.content.String(), c.refusal.String(), c.reasoning.String()}
 	for _, call := range c.calls {

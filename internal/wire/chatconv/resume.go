@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Resume reads the chunks of an interrupted stream. It reports false for a response with log probabilities or audio, which
+// Resume decodes the chunks of an interrupted stream. It reports false for a response with log probabilities or audio, which
 // cannot be continued.
 func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuation, bool) {
 	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
@@ -27,7 +27,7 @@ func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuat
 	return wire.Continuation{Text: text, Encode: w.write}, true
 }
 
-// textOnly is what a stream has said so far; false when that is not all of it.
+// textOnly returns the text of a stream; false if there is other content.
 func textOnly(sent []byte) (string, bool) {
 	var said strings.Builder
 	for p, err := range Deltas(lines(sent)) {
@@ -54,7 +54,7 @@ func lines(sent []byte) iter.Seq2[llm.Event, error] {
 	}
 }
 
-// readHead takes over what all chunks have in common.
+// readHead copies the members that all chunks share.
 func (w *responseWriter) readHead(sent []byte) {
 	w.begun = true
 	for ev := range lines(sent) {
@@ -65,7 +65,7 @@ func (w *responseWriter) readHead(sent []byte) {
 		}
 		if json.Unmarshal(ev.Data, &head) == nil && head.ID != "" {
 			w.id, w.model = head.ID, head.Model
-			w.created, _ = head.Created.Int64() // 0 when it is not a number
+			w.created, _ = head.Created.Int64() // 0 if it is not a number
 			return
 		}
 	}

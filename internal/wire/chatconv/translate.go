@@ -9,28 +9,28 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Accepts says what a provider of the format understands beyond what all of them do.
+// Accepts lists extensions of the format that a provider supports.
 type Accepts struct {
-	Thinking     bool // reasoning_content in messages of the assistant
+	Thinking     bool // reasoning_content in assistant messages
 	Reasoning    bool // the object reasoning, with a budget
 	CacheMarks   bool // cache_control in messages, parts and tools
 	AllowedTools bool // tool_choice of the type allowed_tools
 	TopK         bool // top_k
 }
 
-// RenderOptions says for whom a conversation is rendered.
+// RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Model   string
 	Stream  bool
 	Accepts Accepts
-	// Signers reports whether the provider wants back what one of this name has sealed. nil means none.
+	// Signers reports whether the provider accepts signatures of the named provider. nil means none.
 	Signers func(provider string) bool
-	// NameSigners writes who made each seal, as our answers do. Providers do not know that.
+	// NameSigners adds the provider of each signature, as in our responses. Providers do not accept that.
 	NameSigners bool
 }
 
-// Render writes a chat request out of a conversation that came in another format. DecodeRequest takes it, and
-// Render edits it like any other. The second result names what the format has no place for.
+// Render encodes a conversation of another format as a chat request, which chat.Render can edit. The second result lists
+// unsupported content.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
 	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
 	for i := range conv.Tools {
@@ -67,11 +67,11 @@ type translator struct {
 	w       rawjson.Writer
 	waiting []llm.Part // user content that follows the results
 	leftOut []string
-	chosen  func(name string) bool // among the tools that the choice names
+	chosen  func(name string) bool // one of the tools in the choice
 	custom  map[string]bool        // names of the tools that take free text
 }
 
-// dropField notes what the format has no place for.
+// dropField records unsupported content.
 func (t *translator) dropField(what string) {
 	if len(t.leftOut) < llm.MaxDropped && !slices.Contains(t.leftOut, what) {
 		t.leftOut = append(t.leftOut, what)
@@ -95,7 +95,7 @@ func (t *translator) cache(mark *llm.CacheMark) {
 	t.w.Close()
 }
 
-// tools lists the tools and reports whether there are any.
+// tools encodes the tools and reports whether there are any.
 func (t *translator) tools() bool {
 	w, listed := &t.w, 0
 	for i := range t.conv.Tools {
@@ -127,7 +127,7 @@ func (t *translator) isOffered(name string) bool {
 	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)
 }
 
-// oneTool reports whether the choice is one tool that must be called.
+// oneTool reports whether the choice is one required tool.
 func (t *translator) oneTool() bool {
 	return t.conv.ToolChoice.Mode == llm.ChoiceMust && len(t.conv.ToolChoice.Names) == 1
 }
@@ -189,7 +189,7 @@ func (t *translator) toolChoice() {
 	}
 }
 
-// toolName names one tool, with its type.
+// toolName encodes the name and type of one tool.
 func (t *translator) toolName(name string) {
 	kind := toolKind(t.custom[name])
 	t.w.Open()
@@ -214,7 +214,7 @@ func (t *translator) output() {
 		w.Open()
 		name := out.Name
 		if name == "" {
-			name = "answer" // the format asks for one
+			name = "answer" // required by the format
 		}
 		w.Str("name", name)
 		w.OptionalStr("description", out.Description)
@@ -243,7 +243,7 @@ func (t *translator) limits() {
 	}
 }
 
-// The budgets up to which an effort is called low and medium, where the provider knows efforts only.
+// Largest budgets of the efforts low and medium, for providers that support only efforts.
 const (
 	lowBudget    = 2 << 10
 	mediumBudget = 8 << 10
@@ -317,7 +317,7 @@ func (t *translator) sampling() {
 	}
 }
 
-// tier names the service tier if the format knows it: other formats have others.
+// tier returns the service tier if the format supports it.
 func (t *translator) tier() {
 	switch tier := t.conv.ServiceTier; tier {
 	case "", "auto", "default", "flex", "scale", "priority", "fast":

@@ -32,7 +32,7 @@ func (t *translator) messages() {
 	t.w.Out = append(t.w.Out, ']')
 }
 
-// flush writes the user content that was held back until the last result.
+// flush writes the user content that was held until the last result.
 func (t *translator) flush() {
 	if len(t.waiting) > 0 {
 		t.plain("", "user", t.waiting)
@@ -50,7 +50,7 @@ func (t *translator) begin(role, name string) {
 	t.w.OptionalStr("name", name)
 }
 
-// plain writes a message that has nothing but content.
+// plain writes a message that has only content.
 func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.begin(role, name)
 	t.content(parts)
@@ -107,11 +107,11 @@ func (t *translator) assistant(m *llm.Message) {
 		case llm.AudioPart:
 			audio = p.Media
 		default:
-			t.dropField("what the assistant showed as " + string(p.Kind))
+			t.dropField("assistant content of kind " + string(p.Kind))
 		}
 	}
 	if len(thoughts) > 0 && !t.o.Accepts.Thinking && len(said) == 0 && len(calls) == 0 && audio == nil {
-		return // nothing is left of it, and many providers refuse a message without anything
+		return // many providers reject an empty message
 	}
 	t.begin("assistant", m.Name)
 	t.thinking(thoughts)
@@ -129,7 +129,7 @@ func (t *translator) assistant(m *llm.Message) {
 	t.w.Close()
 }
 
-// hasOwnMark reports whether a part of the assistant's is written as an element of content, and so carries its own mark.
+// hasOwnMark reports whether an assistant part is written as an element of content, and so has its own cache mark.
 func hasOwnMark(kind llm.PartKind, said []llm.Part) bool {
 	_, _, simple := simply(said)
 	return (kind == llm.TextPart || kind == llm.RefusalPart) && !simple
@@ -223,7 +223,7 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 	w.Out = append(w.Out, ']')
 }
 
-// content writes parts: one text as a string, which every provider takes, and else a list.
+// content writes parts: a single text as a string, which every provider accepts, otherwise a list.
 func (t *translator) content(parts []llm.Part) {
 	w := &t.w
 	w.Key("content")
@@ -278,7 +278,7 @@ func (t *translator) media(kind llm.PartKind, m *llm.Media) {
 	switch kind {
 	case llm.ImagePart:
 		if address == "" {
-			t.dropField("a picture that another provider keeps")
+			t.dropField("an image that is stored at another provider")
 		}
 		w.Str("url", address)
 		w.OptionalStr("detail", m.Detail)

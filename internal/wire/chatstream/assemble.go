@@ -10,14 +10,14 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// ErrNoChunks means that there is nothing to assemble.
-var ErrNoChunks = errors.New("no chunks of an answer")
+// ErrNoChunks is returned when there are no chunks to assemble.
+var ErrNoChunks = errors.New("no chunks of a response")
 
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed is a chunk as Assemble reads it. Values stay raw: text is joined without decoding it, so that an escaped pair
-// that was split between two chunks is whole again.
+// streamed is a chunk as Assemble decodes it. Values stay raw: text is joined without decoding it, so that a surrogate pair
+// that was split between two chunks is complete again.
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 
@@ -29,7 +29,7 @@ type streamedChoice struct {
 	Index   int
 	Finish  json.RawMessage
 	Message json.RawMessage
-	Text    json.RawMessage // of an answer to a bare prompt
+	Text    json.RawMessage // of a legacy completion
 	Delta   *streamedDelta
 }
 
@@ -53,7 +53,7 @@ type streamedCall struct {
 // rawList is a list of JSON values. Any other value is an empty list.
 type rawList [][]byte
 
-// UnmarshalJSON reads the list.
+// UnmarshalJSON implements json.Unmarshaler.
 func (l *rawList) UnmarshalJSON(data []byte) error {
 	s := rawjson.Scanner{Data: data}
 	if s.Kind() != '[' {
@@ -71,7 +71,7 @@ type streamedFunc struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// joined is text in the making: the inside of a JSON string, or nil when none came.
+// joined is concatenated text: the inside of a JSON string, or nil when none came.
 type joined []byte
 
 func (j *joined) add(raw json.RawMessage) {
@@ -84,7 +84,7 @@ func (j *joined) add(raw json.RawMessage) {
 	*j = append(*j, raw[1:len(raw)-1]...)
 }
 
-// json is the text as a JSON string, or null.
+// json returns the text as a JSON string, or null.
 func (j joined) json() []byte {
 	if j == nil {
 		return []byte("null")
@@ -110,15 +110,14 @@ type joinedChoice struct {
 }
 
 type joinedAnswer struct {
-	head    streamed // the latest value of each common member
-	bare    bool     // it answers a bare prompt
+	head    streamed // latest value of each common member
+	bare    bool     // a legacy completion
 	choices []*joinedChoice
 	chunks  int
 }
 
-// Assemble joins the chunks of one stream, one JSON document a line, into the answer that would have come in one piece. Of
-// a stream that was cut it makes what there is: a choice that did not end has a null finish_reason. A whole answer
-// comes back as it is.
+// Assemble joins the chunks of one stream, one JSON document per line, into the equivalent whole response. The finish_reason
+// of an interrupted choice is null. A whole response is returned unchanged.
 func Assemble(events []byte) ([]byte, error) {
 	var one streamed
 	if err := one.read(events); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
@@ -128,7 +127,7 @@ func Assemble(events []byte) ([]byte, error) {
 	for line := range bytes.Lines(events) {
 		var chunk streamed
 		if err := chunk.read(line); err != nil || chunk.Choices == nil {
-			continue // what a cut left, or the error that ended the stream
+			continue // a truncated line, or the error that ended the stream
 		}
 		a.add(&chunk)
 	}
@@ -204,7 +203,7 @@ func (a *joinedAnswer) choice(index int) *joinedChoice {
 	return c
 }
 
-// call finds the tool call that a piece belongs to. Without an index an id begins a new one.
+// call returns the tool call that a delta belongs to. Without an index, an id begins a new call.
 func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 	index := len(c.calls) - 1
 	switch {
@@ -238,7 +237,7 @@ func (j *joinedCall) add(piece streamedCall) {
 	}
 }
 
-// json writes the answer in the usual order.
+// json encodes the response in the usual order.
 func (a *joinedAnswer) json() []byte {
 	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
 	var w rawjson.Writer

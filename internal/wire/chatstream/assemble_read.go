@@ -48,7 +48,7 @@ func name(raw []byte) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-var errKind = errors.New("a value of another kind is expected")
+var errKind = errors.New("value of unexpected type")
 
 func (c *streamed) readChoices(s *rawjson.Scanner) error {
 	if s.SkipNull() {
@@ -95,7 +95,7 @@ func (c *streamedChoice) read(s *rawjson.Scanner) (failed error) {
 	return failed
 }
 
-// read leaves calls to encoding/json: they are few beside the words.
+// read decodes calls with encoding/json, because they are rare.
 func (d *streamedDelta) read(s *rawjson.Scanner) (failed error) {
 	for key := range s.Members {
 		switch string(key) {

@@ -28,7 +28,7 @@ func TestAssemble(t *testing.T) {
 			},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"h\u00e9y <&>\ud83d\ude42"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2},"service_tier":"flex","system_fingerprint":"fp"}`,
 		},
-		"answers to bare prompts": {
+		"legacy completions": {
 			[]string{
 				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":1,"text":"b","finish_reason":null}]}`,
 				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":0,"text":"a","finish_reason":"stop"}]}`,
@@ -37,7 +37,7 @@ func TestAssemble(t *testing.T) {
 			},
 			`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":0,"text":"a","finish_reason":"stop"},{"index":1,"text":"bB","finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`,
 		},
-		"choices that interleave": {
+		"interleaved choices": {
 			[]string{
 				head + `"choices":[{"index":1,"delta":{"content":"b"}}]}`, head + `"choices":[{"index":0,"delta":{"content":"a"}}]}`,
 				head + `"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`, head + `"choices":[{"index":0,"delta":{"content":"A"},"finish_reason":"stop"}]}`,
@@ -57,7 +57,7 @@ func TestAssemble(t *testing.T) {
 			[]string{head + `"choices":[{"delta":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}},{"id":"c2","function":{"name":"g"}}]}}]}`},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":null}]}`,
 		},
-		"reasoning, refusal and the old function call": {
+		"reasoning, refusal and a legacy function call": {
 			[]string{
 				head + `"choices":[{"index":0,"delta":{"reasoning":"h"}}]}`, head + `"choices":[{"index":0,"delta":{"reasoning_content":"m","reasoning":"m"}}]}`,
 				head + `"choices":[{"index":0,"delta":{"refusal":"no"}}]}`, head + `"choices":[{"index":0,"delta":{"function_call":{"name":"f","arguments":"{"}}}]}`,
@@ -65,11 +65,11 @@ func TestAssemble(t *testing.T) {
 			},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"reasoning_content":"hm","refusal":"no","function_call":{"name":"f","arguments":"{}"}},"finish_reason":null}]}`,
 		},
-		"a cut stream": {
+		"an interrupted stream": {
 			[]string{head + `"choices":[{"index":0,"delta":{"content":"par"}}]}`, `{"error":"cut","code":"PROVIDER_UPSTREAM_ERROR"}`, `{"id":"c","choi`},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"par"},"finish_reason":null}]}`,
 		},
-		"a whole answer": {
+		"a whole response": {
 			[]string{"{\"id\":\"w\",", "\"choices\":[{\"message\":{\"content\":\"a\"}}]}"},
 			"{\"id\":\"w\",\n\"choices\":[{\"message\":{\"content\":\"a\"}}]}",
 		},
@@ -93,8 +93,8 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// What was split into a stream is joined again to the same answer.
-func TestAssembleUndoesTheSplit(t *testing.T) {
+// A response that was split into a stream is assembled to the same response.
+func TestAssembleInvertsSplit(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"whole_for_stream.txt", "whole_tools_for_stream.txt"} {
 		x := readExchange(t, filepath.Join("testdata/events", name))
@@ -125,7 +125,7 @@ func TestAssembleUndoesTheSplit(t *testing.T) {
 	}
 }
 
-// prune takes out what a stream does not carry: nulls, empty text, log probabilities; a finish that was null is stop.
+// prune removes what a stream does not contain: nulls, empty text, log probabilities; a null finish becomes stop.
 func prune(v any) {
 	switch v := v.(type) {
 	case []any:

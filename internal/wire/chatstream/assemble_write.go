@@ -37,7 +37,7 @@ func (c *joinedChoice) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// writeBare writes the choice of an answer to a bare prompt.
+// writeBare encodes the choice of a legacy completion.
 func (c *joinedChoice) writeBare(w *rawjson.Writer) {
 	w.Open()
 	w.Raw("index", strconv.AppendInt(nil, int64(c.index), 10))

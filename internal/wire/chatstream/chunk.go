@@ -5,31 +5,31 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// chunk is what one pass over a chunk, or over a whole answer, has found. It is used again for every chunk, of whichever answer.
+// chunk is the result of scanning a chunk or a whole response. It is reused.
 type chunk struct {
-	whole  bool   // read message instead of delta
-	bare   bool   // a choice says its text itself: the answer to a bare prompt
-	outer  string // where else usage may be: the member, and the one inside it
+	whole  bool   // decode message instead of delta
+	bare   bool   // text is a member of the choice: a legacy completion
+	outer  string // other location of usage: the member, and the one inside it
 	inner  string
-	fields []llm.Field // of the object, in order; names only where they matter here
+	fields []llm.Field // members of the object, in order; only relevant names are kept
 
 	id, created, tier []byte // raw values; nil when absent or null
 	model             rawjson.String
 	hasModel          bool
 	usage             []byte // raw; nil when absent or null
-	usageOnTop        bool   // it is the top-level member usage
-	fault             []byte // the raw error member; nil when absent or null
-	choices           int    // how many there are; -1 when the member is absent or no list
+	usageOnTop        bool   // from the top-level member usage
+	fault             []byte // raw error member; nil when absent or null
+	choices           int    // number of choices; -1 when the member is absent or not a list
 
-	hasMessage   bool // there is a delta or message
+	hasMessage   bool // has a delta or message
 	content      bool
 	finish       string
 	ascii, other int
 	seen, ended  choiceSet
-	corrections  []correction // what the provider writes in a way of its own
-	droppedPart  bool         // a part of the content has no place in the format
+	corrections  []correction // vendor-specific values
+	droppedPart  bool         // has content that the format cannot express
 
-	out []byte // the event that was made of it
+	out []byte // the resulting event
 }
 
 // maxChoices is the maximum number of choices that the format allows.
@@ -63,13 +63,13 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects: text may be in them
-// that cannot be found.
+// scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects, which may
+// hold text.
 func (c *chunk) scan(data []byte) error {
 	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
 	s := rawjson.Scanner{Data: data}
 	if s.Peek() != '{' {
-		s.Fail("an object is expected")
+		s.Fail("data must be an object")
 		return s.Err
 	}
 	for key := range s.Members {
@@ -166,7 +166,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 				c.delta(s)
 			}
 		case "text":
-			if c.bare { // some vendors repeat the delta of a chat chunk here
+			if c.bare { // some vendors repeat the delta of a chat chunk
 				c.hasMessage = true
 				c.text(s)
 			}
@@ -193,7 +193,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 	}
 }
 
-// finishReason names the reason as the chat format does; providers that speak it nearly have words of their own.
+// finishReason maps vendor-specific finish reasons to those of the chat format.
 func finishReason(reason []byte) string {
 	switch string(reason) {
 	case "stop", "eos", "end_turn", "stop_sequence":
@@ -209,13 +209,13 @@ func finishReason(reason []byte) string {
 	}
 }
 
-// delta reads what a choice says. Text is counted; anything that the client could show is content.
+// delta reads the content of a choice. Text is counted; anything visible is content.
 func (c *chunk) delta(s *rawjson.Scanner) {
 	if s.SkipNull() {
 		return
 	}
 	if s.Kind() != '{' {
-		s.Fail("what a choice says must be an object")
+		s.Fail("a delta or message must be an object")
 		return
 	}
 	c.hasMessage = true
@@ -253,14 +253,14 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 	c.droppedPart = c.droppedPart || list.lost
 }
 
-// reasoning reads reasoning, which some providers send under both names.
+// reasoning reads reasoning, which some providers send in two members.
 func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
 	if !list.reasoned {
 		list.reasoned = c.text(s)
 	}
 }
 
-// text reads a text and reports whether there is any.
+// text reads a string and reports whether it has text.
 func (c *chunk) text(s *rawjson.Scanner) bool {
 	before := s.ASCII + s.NonASCII
 	if s.Kind() == '"' {

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/wire/fault"
 )
 
-// Document is a response that is one JSON object but no chat completion, such as embeddings.
+// Document is a response that is one JSON object other than a chat completion, such as embeddings.
 type Document struct {
 	Data   []byte
 	Model  string     // as reported by the provider; may be empty
@@ -15,7 +15,7 @@ type Document struct {
 	reader *responseReader
 }
 
-// ReadDocument reads such a response. It returns the error that a provider reports inside of a 2xx response.
+// ReadDocument decodes such a response. It returns the error that a provider reports inside a 2xx response.
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
 	data, err := reader.readAll(r, nil)
@@ -41,7 +41,7 @@ func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 func (d Document) WithModel(data []byte) ([]byte, error) {
 	if &data[0] != &d.Data[0] {
 		if err := d.reader.c.scan(data); err != nil {
-			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response cannot be read.", Err: err}
+			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response cannot be decoded.", Err: err}
 		}
 	}
 	return d.reader.rewrite(data, false), nil

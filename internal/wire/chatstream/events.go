@@ -19,57 +19,57 @@ import (
 // DefaultMaxAnswer is the default of EventOptions.MaxAnswer.
 const DefaultMaxAnswer = 64 << 20
 
-// EventOptions says how a provider's answer is to be read.
+// EventOptions holds the settings for decoding a provider's response.
 type EventOptions struct {
 	Stream         bool   // the request asked for a stream
-	Bare           bool   // it was a bare prompt (legacy completions), not a conversation
-	ContentType    string // of the answer, as received
-	Model          string // written into every event; empty keeps the provider's
-	MaxLine        int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer      int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
-	SizeHint       int64  // the answer's Content-Length, where there is one
-	UsagePath      string // where else usage may be, such as "x_groq.usage"
-	ReasoningOnTop bool   // completion_tokens leaves reasoning tokens out
+	Bare           bool   // a legacy completion
+	ContentType    string // content type of the response
+	Model          string // model name of every event; empty keeps the provider's
+	MaxLine        int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer      int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	SizeHint       int64  // Content-Length of the response, if known
+	UsagePath      string // other location of usage, such as "x_groq.usage"
+	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
 
-	// Counter counts an answer that comes without usage. It may be nil: then there is none.
+	// Counter estimates usage that the provider does not report. It may be nil.
 	Counter llm.Counter
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Read reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
-// an equivalent stream. Usage comes once, at the end, in an event of its own.
+// Read decodes a provider's 2xx response, depending on its content: a whole response to a streaming request becomes an
+// equivalent stream. Usage comes once, at the end, in an event of its own.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{responseReader: newResponseReader(r, o)}
 }
 
-// Events is what Read reads, as a sequence.
+// Events returns the events of Read as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// responseReader is the state of reading one answer.
+// responseReader is the state of decoding one response.
 type responseReader struct {
 	from       io.Reader
 	o          EventOptions
 	model      []byte // quoted; empty to keep the provider's
-	c          *chunk // the one at hand; nil while there is none
+	c          *chunk // current chunk; nil while waiting
 	size       int64
 	warnedLost bool // warned about dropped content
 
 	reported    string // model name that the provider reports
 	tier        string // service tier that the provider reports
-	id, created []byte // of the stream's first chunk
+	id, created []byte // of the first chunk
 	seen, ended choiceSet
-	usage       *llm.Usage // the latest; its event waits in held for the end
+	usage       *llm.Usage // latest usage; its event is held for the end
 	held        []byte
 
-	ascii, other int64 // bytes of text so far
+	ascii, other int64 // bytes of text
 
-	events sse.Reader // of an answer that is a stream
-	framed bool       // it is such an answer
-	chunks [][]byte   // not yet handed out, of a whole answer that is to be one
-	whole  bool       // it is such an answer
+	events sse.Reader // of a streamed response
+	framed bool       // the response is streamed
+	chunks [][]byte   // remaining chunks of a whole response that is split
+	whole  bool       // a whole response is split
 	over   bool
-	err    error // why the answer is not complete, once it is over
+	err    error // why the response is incomplete, at its end
 }
 
 func newResponseReader(r io.Reader, o EventOptions) *responseReader {
@@ -89,16 +89,16 @@ func malformed(message string) *llm.Error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// readError passes on the end of our own context and what the caller has classified; everything else is a cut.
+// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
 func (a *responseReader) readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
 func (a *responseReader) warn(format string, args ...any) {
@@ -128,7 +128,7 @@ func (a *responseReader) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, a.err
 }
 
-// step reads on. It reports false where that makes no event.
+// step reads the next frame. It reports false if the frame yields no event.
 func (a *responseReader) step() (llm.Event, bool, error) {
 	switch {
 	case a.framed:
@@ -141,13 +141,13 @@ func (a *responseReader) step() (llm.Event, bool, error) {
 	return a.single()
 }
 
-// begin finds out what answers a request that wanted a stream.
+// begin detects whether the response is a stream.
 func (a *responseReader) begin() error {
 	a.events.Reset(a.from, a.o.MaxLine)
 	first, err := a.events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return malformed("The provider sent an empty answer.")
+		return malformed("The provider sent an empty response.")
 	case err != nil:
 		return a.readError(err)
 	case first == '{' || first == '[':
@@ -157,7 +157,7 @@ func (a *responseReader) begin() error {
 	return nil
 }
 
-// streamed reads one event of the stream, until the provider ends or breaks it.
+// streamed decodes one event of the stream.
 func (a *responseReader) streamed() (llm.Event, bool, error) {
 	in, err := a.events.Next()
 	switch {
@@ -165,7 +165,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 		a.over = true
 		return llm.Event{}, false, a.complete(err == nil)
 	case err != nil && a.finished():
-		a.over = true // a break after the last word takes nothing from the answer
+		a.over = true // an error after the finish is ignored
 		return llm.Event{}, false, nil
 	case err != nil:
 		return llm.Event{}, false, a.readError(err)
@@ -174,7 +174,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	if in.Unterminated && a.c.scan(in.Data) != nil {
-		in.Data = nil // half a chunk: the end of the stream comes next
+		in.Data = nil // half a chunk: the end of the stream follows
 	}
 	return a.convert(in)
 }
@@ -182,12 +182,12 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 func (a *responseReader) addSize(n int) error {
 	a.size += int64(n)
 	if a.size > a.o.MaxAnswer {
-		return malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+		return malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
 	}
 	return nil
 }
 
-// convert makes an event of one that came. It reports false where there is nothing to pass on.
+// convert converts one event. It reports false if there is nothing to forward.
 func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	if len(in.Data) == 0 {
 		return llm.Event{}, false, nil
@@ -200,7 +200,7 @@ func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	return ev, ok, err
 }
 
-// oneLineJSON turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
+// oneLineJSON replaces line ends between JSON tokens by spaces, because many clients parse a stream line by line.
 func oneLineJSON(data []byte) {
 	for _, end := range []byte("\r\n") {
 		rest := data
@@ -211,28 +211,28 @@ func oneLineJSON(data []byte) {
 	}
 }
 
-// event makes an event of one chunk; false when there is nothing to pass on.
+// event converts one chunk. It reports false if there is nothing to forward.
 func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	c := a.c
 	data, err := c.read(data)
 	switch {
 	case err != nil && a.finished():
-		a.over = true // the text is complete: like a connection that breaks after the finish
-		a.warn("ignored the rest of the stream after its finish, from an event that cannot be read: %v", err)
+		a.over = true // the text is complete, as with a connection that breaks after the finish
+		a.warn("ignored the rest of the stream after its finish, from an event that cannot be decoded: %v", err)
 		return llm.Event{}, false, nil
 	case err != nil: // never skipped: it may hold text
-		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err}
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
 	if c.fault != nil {
 		return llm.Event{}, false, fault.Inside(c.fault)
 	}
 	if c.finish == "error" {
-		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped responding because of an internal error."}
 	}
 	a.recordHead(data)
 	usage := a.holdUsage(data)
 	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
-		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0].delta
+		return llm.Event{}, false, nil // usage is held for the end; annotations crash clients that read choices[0].delta
 	}
 	a.seen.merge(c.seen)
 	a.ended.merge(c.ended)
@@ -241,7 +241,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// estimateUsage makes up for usage that a stream did not tell.
+// estimateUsage adds usage that a stream did not report.
 func (a *responseReader) estimateUsage() {
 	if a.usage = a.usageOrEstimate(a.usage); a.usage != nil && len(a.held) == 0 {
 		a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
@@ -257,7 +257,7 @@ func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
 	return &usage
 }
 
-// describe makes an event with these bytes out of what the scan found.
+// describe returns an event with these bytes and the results of the scan.
 func (a *responseReader) describe(data []byte) llm.Event {
 	a.ascii += int64(a.c.ascii)
 	a.other += int64(a.c.other)
@@ -267,7 +267,7 @@ func (a *responseReader) describe(data []byte) llm.Event {
 	}
 }
 
-// recordHead remembers what chunks have in common.
+// recordHead stores the members that chunks share.
 func (a *responseReader) recordHead(data []byte) {
 	if a.c.droppedPart && !a.warnedLost {
 		a.warnedLost = true
@@ -289,16 +289,16 @@ func (a *responseReader) recordHead(data []byte) {
 	}
 }
 
-// finished reports whether every choice has said why it ended.
+// finished reports whether every choice has a finish reason.
 func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
 
 // complete returns nil when the stream may end here. said reports whether the provider sent the end marker.
 func (a *responseReader) complete(said bool) error {
 	switch {
 	case a.seen.empty() && !said:
-		return malformed("The provider's answer holds no choices.")
+		return malformed("The provider's response has no choices.")
 	case !a.finished():
-		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete."}
 	}
 	return nil
 }

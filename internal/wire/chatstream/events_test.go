@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden events")
 
-// exchange is one golden file: how an answer is read, the answer, and the events that come of it. In the answer every
-// line end is written out (\n, \r\n), so that its framing can be seen.
+// exchange is one golden file: the options, the response, and the resulting events. Line ends of the response are escaped
+// (\n, \r\n) to show its framing.
 type exchange struct {
 	options EventOptions
 	answer  string
@@ -61,7 +61,7 @@ func readExchange(t testing.TB, path string) exchange {
 	return x
 }
 
-// show writes events one a line: what they carry, and then their data.
+// show formats events, one per line: their properties, then their data.
 func shown(r io.Reader, o EventOptions) string {
 	var out strings.Builder
 	o.Warn = func(s string) { fmt.Fprintf(&out, "warning: %s\n", s) }
@@ -121,14 +121,14 @@ func TestEventsGolden(t *testing.T) {
 			}
 			for ev, err := range Events(strings.NewReader(x.answer), x.options) {
 				if err == nil && !json.Valid(ev.Data) {
-					t.Errorf("an event is no JSON: %s", ev.Data)
+					t.Errorf("an event is not JSON: %s", ev.Data)
 				}
 			}
 		})
 	}
 }
 
-// outcome reads to the end and returns how it ended and how many events came.
+// outcome reads to the end and returns the error and the number of events.
 func outcome(r io.Reader, o EventOptions) (int, error) {
 	n := 0
 	for _, err := range Events(r, o) {
@@ -142,13 +142,13 @@ func outcome(r io.Reader, o EventOptions) (int, error) {
 
 const oneChunk = `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}` + "\n\n"
 
-func TestEventsTellCutsFromCancellation(t *testing.T) {
+func TestEventsDistinguishInterruptionsFromCancellation(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection reset")
 	timeout := &llm.Error{Kind: llm.UpstreamTimeout, Message: "silent"}
 	tests := map[string]struct {
 		err  error
-		want llm.Kind // Empty: the error itself passes
+		want llm.Kind // empty: the error itself is returned
 	}{
 		"reset":          {broken, llm.StreamInterrupted},
 		"short body":     {io.ErrUnexpectedEOF, llm.StreamInterrupted},
@@ -169,7 +169,7 @@ func TestEventsTellCutsFromCancellation(t *testing.T) {
 	}
 }
 
-func TestEventsAreBounded(t *testing.T) {
+func TestEventsAreLimited(t *testing.T) {
 	t.Parallel()
 	endless := strings.Repeat(oneChunk, 1000)
 	for name, tc := range map[string]struct {
@@ -192,7 +192,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-func TestEventsStopWhenTheReaderLeaves(t *testing.T) {
+func TestEventsStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{strings.Repeat(oneChunk, 5), `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":1}}`} {
 		n := 0
@@ -201,7 +201,7 @@ func TestEventsStopWhenTheReaderLeaves(t *testing.T) {
 			break
 		}
 		if n != 1 {
-			t.Errorf("%d events after leaving", n)
+			t.Errorf("%d events after the consumer stopped", n)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func FuzzEvents(f *testing.F) {
 			if err != nil {
 				ended = true
 				if _, ok := errors.AsType[*llm.Error](err); !ok {
-					t.Fatalf("%v is no *llm.Error", err)
+					t.Fatalf("%v is not an *llm.Error", err)
 				}
 				continue
 			}
@@ -256,7 +256,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// paced is a source of one piece for each read that can be waited for.
+// paced is a source with one piece per read that supports waiting.
 type paced struct {
 	pieces []string
 	wait   func()
@@ -273,8 +273,8 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Whatever an answer gives away while it waits, the answers that are read in between use.
-func TestAnswersThatWaitShareWhatTheyAreReadWith(t *testing.T) {
+// A waiting response returns its buffers, which other responses use in between.
+func TestWaitingResponsesShareBuffers(t *testing.T) {
 	t.Parallel()
 	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"
 	const want = `{"model":"ours","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}`
@@ -289,7 +289,7 @@ func TestAnswersThatWaitShareWhatTheyAreReadWith(t *testing.T) {
 		defer stream.Close()
 		src.wait = func() {
 			if stream.c != nil {
-				t.Error("an answer has a chunk at hand while it waits")
+				t.Error("a waiting response has a chunk")
 			}
 		}
 		streams = append(streams, stream)

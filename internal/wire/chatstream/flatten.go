@@ -8,13 +8,13 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// correction is a place of a chunk that must be written in the format's own way.
+// correction is a range of a chunk that is replaced.
 type correction struct {
 	from, to int
 	with     []byte
 }
 
-// corrected returns data with every correction made.
+// corrected returns data with every correction applied.
 func corrected(data []byte, places []correction) []byte {
 	slices.SortFunc(places, func(x, y correction) int { return cmp.Compare(x.from, y.from) })
 	out, at := make([]byte, 0, len(data)), 0
@@ -27,12 +27,12 @@ func corrected(data []byte, places []correction) []byte {
 
 // parts is content that came as a list of text and thinking, as reasoning models of Mistral send it.
 type parts struct {
-	from, to      int // the member that holds the list; to is 0 when there is none
+	from, to      int // position of the member with the list; to is 0 when absent
 	text, thought joined
-	lost          bool // there is a part of another kind
+	lost          bool // has a part of another kind
 
-	reasoned           bool // the thought has a member of its own
-	emptyFrom, emptyTo int  // a null or an empty text where the thought belongs; emptyTo is 0 when there is none
+	reasoned           bool // the thinking has its own member
+	emptyFrom, emptyTo int  // position of a null or empty thinking member; emptyTo is 0 when absent
 }
 
 func (p *parts) read(s *rawjson.Scanner) {
@@ -64,7 +64,7 @@ func (p *parts) part(s *rawjson.Scanner) {
 	}
 }
 
-// think reads thinking: a string or a list of parts.
+// think decodes thinking: a string or a list of parts.
 func (p *parts) think(s *rawjson.Scanner) {
 	if s.Kind() != '[' {
 		p.thought.add(s.Raw())
@@ -83,8 +83,8 @@ func (p *parts) think(s *rawjson.Scanner) {
 	}
 }
 
-// flat says what stands in the list's place: the text in content, the thought in reasoning_content. A piece of a stream
-// that only thinks has no content.
+// flat returns the replacement of the list: the text as content, the thinking as reasoning_content. A delta with only
+// thinking has no content.
 func (p *parts) flat(whole bool) []correction {
 	if p.to == 0 {
 		return nil

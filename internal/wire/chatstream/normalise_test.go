@@ -13,12 +13,12 @@ import (
 	"fairlead/internal/llm"
 )
 
-// unsound says what is wrong with the data of an event: it must be one JSON object that names the canonical model and has no
-// error member. It is empty when nothing is wrong.
+// unsound validates the data of an event: one JSON object with the canonical model and without an error member. It returns
+// an empty string if the data is valid.
 func unsound(data []byte, model string) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
-		return fmt.Sprintf("%q is no JSON object: %v", data, err)
+		return fmt.Sprintf("%q is not a JSON object: %v", data, err)
 	}
 	var name string
 	if err := json.Unmarshal(members["model"], &name); err != nil || name != model {
@@ -30,7 +30,7 @@ func unsound(data []byte, model string) string {
 	return ""
 }
 
-// drawMessage makes a delta or message with members in any order and in all the shapes that providers send.
+// drawMessage generates a delta or message with members in any order and in every shape that providers send.
 func drawMessage(t *rapid.T) string {
 	text := rapid.SampledFrom([]string{`""`, `"Ahoy"`, `"grüße \" \u2028 \\"`, `"\ud83d"`, `null`, `7`})
 	part := rapid.SampledFrom([]string{
@@ -56,7 +56,7 @@ func drawMessage(t *rapid.T) string {
 	return `{` + strings.Join(rapid.Permutation(members).Draw(t, "order"), `,`) + `}`
 }
 
-// drawAnswer makes a chunk or a whole answer around such messages, the model's name and the rest where providers put it.
+// drawAnswer generates a chunk or a whole response with such messages.
 func drawAnswer(t *rapid.T, says string) string {
 	finish := rapid.SampledFrom([]string{`null`, `"stop"`, `"eos"`, `"end_turn"`, `"model_length"`, `"max_tokens"`, `"tool_calls"`, `"odd \"word"`})
 	var choices []string
@@ -83,13 +83,13 @@ func drawAnswer(t *rapid.T, says string) string {
 	return `{ ` + strings.Join(rapid.Permutation(members).Draw(t, "order"), ` ,`) + ` }`
 }
 
-func TestEveryEventIsSound(t *testing.T) {
+func TestEveryEventIsValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o := EventOptions{Stream: rapid.Bool().Draw(t, "stream"), Model: rapid.SampledFrom([]string{"canon", `q"uote\\ü`}).Draw(t, "canon")}
 		o.Warn = func(what string) {
 			if strings.Contains(what, "not a JSON object") {
-				t.Fatalf("what was sent is JSON, yet: %s", what)
+				t.Fatalf("the response is JSON, but: %s", what)
 			}
 		}
 		var body string
@@ -109,7 +109,7 @@ func TestEveryEventIsSound(t *testing.T) {
 				break
 			}
 			if problem := unsound(ev.Data, o.Model); problem != "" {
-				t.Fatalf("%s\nbecame an event that is unsound: %s", body, problem)
+				t.Fatalf("%s\nbecame an invalid event: %s", body, problem)
 			}
 			if bytes.Contains(ev.Data, []byte(`"content": [`)) {
 				t.Fatalf("%s\nstill has a list: %s", body, ev.Data)

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// rewrite returns data with our model name, without a null error, and without usage if cutUsage.
+// rewrite returns data with the client's model name, without a null error, and without usage if cutUsage.
 func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	fields := a.c.fields
 	if len(fields) == 0 {
@@ -43,7 +43,7 @@ func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	return out
 }
 
-// parseUsage sorts the usage that the scan found; nil when there is none that makes sense.
+// parseUsage returns the usage that the scan found; nil when missing or implausible.
 func (a *responseReader) parseUsage() *llm.Usage {
 	if a.c.usage == nil {
 		return nil
@@ -57,7 +57,7 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	return &usage
 }
 
-// holdUsage keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
+// holdUsage keeps the chunk's usage for the end of the stream, because clients add usage that comes twice.
 func (a *responseReader) holdUsage(data []byte) *llm.Usage {
 	c, usage := a.c, a.parseUsage()
 	if usage == nil {

@@ -8,13 +8,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// responseStream is an answer until it is closed.
+// responseStream is an open response.
 type responseStream struct {
 	*responseReader
 	err error // returned after Close
 }
 
-var errClosed = errors.New("the answer was closed before its end")
+var errClosed = errors.New("response closed before its end")
 
 // Next returns the next event. The last one has the usage.
 func (r *responseStream) Next() (llm.Event, bool, error) {
@@ -24,7 +24,7 @@ func (r *responseStream) Next() (llm.Event, bool, error) {
 	return r.responseReader.Next()
 }
 
-// Wait returns when there may be another event. Meanwhile the stream holds no chunk buffer.
+// Wait returns when there may be another event. The stream holds no chunk buffer while it waits.
 func (r *responseStream) Wait() {
 	if r.responseReader != nil && r.framed && !r.over && r.events.Drained() {
 		r.leaveChunk()
@@ -32,7 +32,7 @@ func (r *responseStream) Wait() {
 	}
 }
 
-// Close ends the reading. What the answer was read with serves another one from here on.
+// Close ends the response and returns its buffers to the pool.
 func (r *responseStream) Close() {
 	if r.responseReader == nil {
 		return
@@ -49,27 +49,27 @@ func (r *responseStream) Close() {
 // readerPool holds readers with their buffers.
 var readerPool = sync.Pool{New: func() any { return &responseReader{} }}
 
-// chunkPool are those that no answer has at hand. Very many streams may be open, and few of them have one at a time.
+// chunkPool holds unused chunks. Very many streams may be open, but few of them use a chunk at the same time.
 var chunkPool = sync.Pool{New: func() any { return &chunk{fields: make([]llm.Field, 0, 12)} }}
 
-// largestKept is the most room that an answer leaves to the next: very many streams may be open, and most events are short.
+// largestKept is the maximum capacity of pooled buffers: very many streams may be open, and most events are short.
 const largestKept = 4 << 10
 
-// reset forgets everything but the room.
+// reset clears everything but the capacity of buffers.
 func (a *responseReader) reset() {
 	a.leaveChunk()
 	a.events.Reset(nil, 0)
 	*a = responseReader{model: a.model[:0], held: emptied(a.held), events: a.events}
 }
 
-// takeChunk gives the answer a chunk to read into.
+// takeChunk gets a chunk from the pool.
 func (a *responseReader) takeChunk() {
 	a.c = chunkPool.Get().(*chunk)
 	a.c.bare = a.o.Bare
 	a.c.outer, a.c.inner, _ = strings.Cut(a.o.UsagePath, ".")
 }
 
-// leaveChunk lets another answer have the chunk, and the room that its event was written to.
+// leaveChunk returns the chunk and the buffer of its event to the pool.
 func (a *responseReader) leaveChunk() {
 	if c := a.c; c != nil {
 		a.c = nil
@@ -80,7 +80,7 @@ func (a *responseReader) leaveChunk() {
 	}
 }
 
-// emptied is the room of a buffer that is not too large to be kept.
+// emptied returns the empty buffer, or nil if it is too large to keep.
 func emptied(b []byte) []byte {
 	if cap(b) > largestKept {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatWasReadStaysWhenAnotherAnswerIs(t *testing.T) {
+func TestEventsStayValidAfterTheReaderIsReused(t *testing.T) {
 	t.Parallel()
 	const answer = `{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"%s"},"finish_reason":"stop"}]}`
 	read := func(says string) []byte {
@@ -24,11 +24,11 @@ func TestWhatWasReadStaysWhenAnotherAnswerIs(t *testing.T) {
 		read("Nay, nay.")
 	}
 	if string(first) != want || !strings.Contains(want, `"ours"`) {
-		t.Errorf("the first answer became %s", first)
+		t.Errorf("the first response became %s", first)
 	}
 }
 
-func TestAClosedReadingSaysThatItIs(t *testing.T) {
+func TestClosedStreamReturnsAnError(t *testing.T) {
 	t.Parallel()
 	const stream = `data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	for name, events := range map[string]int{"before its end": 1, "at its end": 2} {

@@ -7,19 +7,19 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// counts are the figures of a usage object as providers write them.
+// counts holds the counts of a usage object.
 type counts struct {
 	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
 
-	present     bool // there is a figure at all
+	present     bool // has any count
 	separate    bool // input and output are reported separately, not only as a total
-	hasOutput   bool // output is reported, by itself or through the total
-	implausible bool // one of them is negative, no whole number or beyond all reason
+	hasOutput   bool // output is reported, directly or through the total
+	implausible bool // a count is negative, fractional or implausible
 }
 
-// parseUsage sorts the usage object of a conversation into classes that exclude each other. It reports false when the
-// object says nothing of use or something absurd: then our own count stands. onTop is for providers that do not count
-// reasoning tokens among the completion tokens.
+// parseUsage converts the usage object of a conversation into disjoint classes. It reports false for a missing or
+// implausible object, which is replaced by an estimate. onTop is for providers that exclude reasoning tokens from completion
+// tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok || !c.separate || !c.hasOutput {
@@ -28,7 +28,7 @@ func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	return c.usage(onTop), true
 }
 
-// parseEmbedUsage does so for embeddings, which have no output: some vendors tell the total alone.
+// parseEmbedUsage converts the usage of embeddings, which have no output: some vendors report only the total.
 func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok {
@@ -67,13 +67,13 @@ func readCounts(raw []byte) (counts, bool) {
 			c.read(&s, &c.reasoning)
 		}
 	}
-	if !c.hasOutput && c.total > 0 { // some tell the prompt and the total
+	if !c.hasOutput && c.total > 0 { // some report only the prompt and the total
 		c.completion, c.hasOutput = max(c.total-c.prompt, 0), true
 	}
 	return c, s.Err == nil && c.present && !c.implausible
 }
 
-// details reads the parts of the prompt or of the completion; audio is where its sound is counted.
+// details decodes the details of the prompt or of the completion; audio receives its audio tokens.
 func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	if s.Kind() != '{' {
 		return
@@ -112,7 +112,7 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// If the total only adds up with reasoning outside the completion, the provider counts it so.
+	// If the total only adds up with reasoning outside of the completion, the provider counts it so.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		u.Output += c.reasoningOutsideOutput()
 	}
@@ -128,7 +128,7 @@ func (c *counts) reasoningOutsideOutput() int64 {
 	switch {
 	case c.reasoning == 0:
 		return max(rest, 0)
-	case rest == 0 && c.reasoning <= c.completion: // more than that cannot be inside: Perplexity's total leaves it out
+	case rest == 0 && c.reasoning <= c.completion: // a larger count cannot be included: Perplexity's total excludes it
 		return 0
 	}
 	return c.reasoning

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestUsageJSONIsReadBack(t *testing.T) {
+func TestUsageJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 9, Reasoning: 5}
 	raw := UsageJSON(want)
@@ -26,29 +26,29 @@ func TestParseUsage(t *testing.T) {
 		onTop bool
 		want  *llm.Usage
 	}{
-		"plain":                       {`{"prompt_tokens":3,"completion_tokens":4}`, false, &llm.Usage{Input: 3, Output: 4}},
-		"numbers with a point":        {`{"prompt_tokens":3.0,"completion_tokens":4e0}`, false, &llm.Usage{Input: 3, Output: 4}},
-		"more cached than read":       {`{"prompt_tokens":3,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, false, &llm.Usage{CacheRead: 3}},
-		"reasoning beyond the output": {`{"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":9}}`, false, &llm.Usage{Output: 3, Reasoning: 3}},
-		"reasoning on top":            {`{"prompt_tokens":1,"completion_tokens":3,"reasoning_tokens":9}`, true, &llm.Usage{Input: 1, Output: 12, Reasoning: 9}},
-		"on top, but the total says it is inside": {
+		"plain":                             {`{"prompt_tokens":3,"completion_tokens":4}`, false, &llm.Usage{Input: 3, Output: 4}},
+		"numbers with a decimal point":      {`{"prompt_tokens":3.0,"completion_tokens":4e0}`, false, &llm.Usage{Input: 3, Output: 4}},
+		"more cached than input tokens":     {`{"prompt_tokens":3,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, false, &llm.Usage{CacheRead: 3}},
+		"more reasoning than output tokens": {`{"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":9}}`, false, &llm.Usage{Output: 3, Reasoning: 3}},
+		"reasoning on top":                  {`{"prompt_tokens":1,"completion_tokens":3,"reasoning_tokens":9}`, true, &llm.Usage{Input: 1, Output: 12, Reasoning: 9}},
+		"on top, but the total includes it": {
 			`{"prompt_tokens":1,"completion_tokens":12,"total_tokens":13,"completion_tokens_details":{"reasoning_tokens":9}}`, true,
 			&llm.Usage{Input: 1, Output: 12, Reasoning: 9},
 		},
-		"on top, and silent about it": {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":115}`, true, &llm.Usage{Input: 12, Output: 103}},
-		"on top, but nothing thought": {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}`, true, &llm.Usage{Input: 12, Output: 3}},
-		"a total below its parts":     {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":9}`, true, &llm.Usage{Input: 12, Output: 3}},
-		"on top, without a total":     {`{"prompt_tokens":12,"completion_tokens":3}`, true, &llm.Usage{Input: 12, Output: 3}},
-		"not on top, a larger total":  {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":115}`, false, &llm.Usage{Input: 12, Output: 3}},
-		"nothing but a total":         {`{"total_tokens":115}`, false, nil},
-		"null details":                {`{"prompt_tokens":1,"completion_tokens":0,"prompt_tokens_details":null,"completion_tokens_details":null}`, false, &llm.Usage{Input: 1}},
-		"Moonshot":                    {`{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":5}`, false, &llm.Usage{Input: 4, CacheRead: 5, Output: 1}},
-		"empty":                       {`{}`, false, nil},
-		"a list":                      {`[]`, false, nil},
-		"negative":                    {`{"prompt_tokens":-3,"completion_tokens":4}`, false, nil},
-		"huge":                        {`{"prompt_tokens":99999999999999999999,"completion_tokens":4}`, false, nil},
-		"halves":                      {`{"prompt_tokens":3,"completion_tokens":4.5}`, false, nil},
-		"strings":                     {`{"prompt_tokens":"3"}`, false, nil},
+		"on top, without a count":    {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":115}`, true, &llm.Usage{Input: 12, Output: 103}},
+		"on top, no reasoning":       {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}`, true, &llm.Usage{Input: 12, Output: 3}},
+		"a total below its parts":    {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":9}`, true, &llm.Usage{Input: 12, Output: 3}},
+		"on top, without a total":    {`{"prompt_tokens":12,"completion_tokens":3}`, true, &llm.Usage{Input: 12, Output: 3}},
+		"not on top, a larger total": {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":115}`, false, &llm.Usage{Input: 12, Output: 3}},
+		"only a total":               {`{"total_tokens":115}`, false, nil},
+		"null details":               {`{"prompt_tokens":1,"completion_tokens":0,"prompt_tokens_details":null,"completion_tokens_details":null}`, false, &llm.Usage{Input: 1}},
+		"Moonshot":                   {`{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":5}`, false, &llm.Usage{Input: 4, CacheRead: 5, Output: 1}},
+		"empty":                      {`{}`, false, nil},
+		"a list":                     {`[]`, false, nil},
+		"negative":                   {`{"prompt_tokens":-3,"completion_tokens":4}`, false, nil},
+		"huge":                       {`{"prompt_tokens":99999999999999999999,"completion_tokens":4}`, false, nil},
+		"halves":                     {`{"prompt_tokens":3,"completion_tokens":4.5}`, false, nil},
+		"strings":                    {`{"prompt_tokens":"3"}`, false, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,13 +67,13 @@ func TestParseEmbedUsage(t *testing.T) {
 		raw  string
 		want *llm.Usage
 	}{
-		"both":               {`{"prompt_tokens":3,"total_tokens":3}`, &llm.Usage{Input: 3}},
-		"a total alone":      {`{"total_tokens":7}`, &llm.Usage{Input: 7}},
-		"a null beside it":   {`{"prompt_tokens":null,"total_tokens":7}`, &llm.Usage{Input: 7}},
-		"a zero is a figure": {`{"prompt_tokens":0,"total_tokens":7}`, &llm.Usage{}},
-		"no output":          {`{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}`, &llm.Usage{Input: 3}},
-		"absurd":             {`{"total_tokens":-7}`, nil},
-		"nothing":            {`{}`, nil},
+		"both":              {`{"prompt_tokens":3,"total_tokens":3}`, &llm.Usage{Input: 3}},
+		"only a total":      {`{"total_tokens":7}`, &llm.Usage{Input: 7}},
+		"a null next to it": {`{"prompt_tokens":null,"total_tokens":7}`, &llm.Usage{Input: 7}},
+		"a zero is a count": {`{"prompt_tokens":0,"total_tokens":7}`, &llm.Usage{}},
+		"no output":         {`{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}`, &llm.Usage{Input: 3}},
+		"absurd":            {`{"total_tokens":-7}`, nil},
+		"nothing":           {`{}`, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

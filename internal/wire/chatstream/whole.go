@@ -23,11 +23,11 @@ const (
 // responseBuffers hold whole responses while they are read. Events have a copy.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// readAll reads an answer up to its bound, into buf as far as there is room.
+// readAll reads a response up to its limit, into buf while it has capacity.
 func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 	size := int64(firstRead)
 	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
-		size = a.o.SizeHint + 1 // room to see the end without growing
+		size = a.o.SizeHint + 1 // capacity to detect the end without growing
 	}
 	if int64(cap(buf)) < size {
 		buf = make([]byte, 0, size)
@@ -36,7 +36,7 @@ func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if int64(len(buf)) > a.o.MaxAnswer {
-			return nil, malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+			return nil, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
 		}
 		if err == io.EOF {
 			return buf, nil
@@ -50,7 +50,7 @@ func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 	}
 }
 
-// withoutMark leaves a byte order mark out.
+// withoutMark removes a byte order mark.
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // document checks a whole response and returns it with known deviations corrected.
@@ -59,17 +59,17 @@ func (a *responseReader) document(data []byte) ([]byte, error) {
 	data, err := a.c.read(withoutMark(data))
 	switch c := a.c; {
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, malformed("The provider sent an empty answer.")
+		return nil, malformed("The provider sent an empty response.")
 	case err != nil:
-		return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+		return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
 	case c.fault != nil:
 		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
-		return nil, malformed("The provider's answer holds no choices.")
+		return nil, malformed("The provider's response has no choices.")
 	case !c.hasMessage && c.finish != "content_filter": // some providers omit filtered content
-		return nil, malformed("The provider's answer holds no message.")
+		return nil, malformed("The provider's response has no message.")
 	case c.finish == "error":
-		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped responding because of an internal error."}
 	}
 	a.recordHead(data)
 	return data, nil
@@ -82,7 +82,7 @@ func (a *responseReader) contentType() string {
 	return " but " + show.Cut(show.OneLine(a.o.ContentType), 60)
 }
 
-// single reads the answer to a request that wanted no stream.
+// single decodes the response to a request without streaming.
 func (a *responseReader) single() (llm.Event, bool, error) {
 	room := responseBuffers.Get().(*[]byte)
 	read, err := a.readAll(a.from, (*room)[:0])
@@ -94,12 +94,12 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	a.over = true
-	a.c.out = nil // for the event to have bytes of its own
+	a.c.out = nil // so that the event owns its bytes
 	if len(a.c.fields) == 0 {
 		data = bytes.Clone(data) // the buffer is reused
 	}
 	ev := a.describe(a.rewrite(data, false))
-	ev.Content, ev.Own = true, true // nothing is read after it
+	ev.Content, ev.Own = true, true // the last event
 	ev.Usage = a.usageOrEstimate(a.parseUsage())
 	a.c.out = nil // the event keeps its bytes
 	if cap(read) <= maxPooledBuffer {
@@ -109,7 +109,7 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
+// split converts a whole response to a streaming request into the equivalent chunks.
 func (a *responseReader) split(r io.Reader) error {
 	read, err := a.readAll(r, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func (a *responseReader) split(r io.Reader) error {
 	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
-	a.warn("the provider answered a streaming request in one piece")
+	a.warn("the provider sent a whole response to a streaming request")
 	if a.id == nil {
 		a.created = bytes.Clone(a.c.created)
 	}
@@ -131,7 +131,7 @@ func (a *responseReader) split(r io.Reader) error {
 	return nil
 }
 
-// nextChunk hands out the next chunk of a whole answer.
+// nextChunk returns the next chunk of a whole response.
 func (a *responseReader) nextChunk() (llm.Event, bool, error) {
 	if len(a.chunks) == 0 {
 		a.over = true
@@ -142,7 +142,7 @@ func (a *responseReader) nextChunk() (llm.Event, bool, error) {
 	return a.convert(sse.Event{Data: piece})
 }
 
-// divide makes the chunks of a whole answer.
+// divide splits a whole response into chunks.
 func (a *responseReader) divide(data []byte) [][]byte {
 	s := rawjson.Scanner{Data: data}
 	var pieces [][]byte
@@ -193,7 +193,7 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	}
 	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
 	if len(said) > len(`{}`) {
-		if logprobs != nil { // it stands beside delta
+		if logprobs != nil { // it is next to delta
 			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
 		}
 		pieces = append(pieces, piece(said, nil))
@@ -210,8 +210,8 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	return append(pieces, piece([]byte(`{}`), finish))
 }
 
-// completionChunks makes the chunks of one answer to a bare prompt: a choice there is the same in chunks. One that does not say
-// why it ended gets an end.
+// completionChunks returns the chunks of one choice of a legacy completion: choices have the same shape there. A choice
+// without a finish reason gets one.
 func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
 	index, ended := []byte(strconv.Itoa(n)), false
@@ -236,7 +236,7 @@ func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	return pieces
 }
 
-// splitMessage separates what a message says, as one delta, from its tool calls, each with its index.
+// splitMessage separates the content of a message, as one delta, from its tool calls, each with its index.
 func splitMessage(message []byte) (said []byte, calls [][]byte) {
 	said = []byte{'{'}
 	s := rawjson.Scanner{Data: message}
@@ -268,7 +268,7 @@ func splitMessage(message []byte) (said []byte, calls [][]byte) {
 	return append(said, '}'), calls
 }
 
-// withIndex puts the index that chunks need into a tool call that has none.
+// withIndex adds the index that chunks require to a tool call.
 func withIndex(n int, call []byte) []byte {
 	s := rawjson.Scanner{Data: call}
 	if s.Kind() != '{' {

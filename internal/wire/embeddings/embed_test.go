@@ -31,15 +31,15 @@ func TestEmbedding(t *testing.T) {
 		o    EmbedOptions
 		want string
 	}{
-		"numbers pass unrounded":    {answer(entry("0", `[0.10000000000000001, 1e-7]`)), EmbedOptions{Inputs: 1}, answer(entry("0", `[0.10000000000000001, 1e-7]`))},
-		"base64 passes":             {answer(entry("0", packed)), EmbedOptions{Inputs: 1, Base64: true}, answer(entry("0", packed))},
-		"numbers to base64":         {answer(entry("0", floats)), EmbedOptions{Inputs: 1, Base64: true}, answer(entry("0", packed))},
-		"base64 to numbers":         {answer(entry("0", packed)), EmbedOptions{Inputs: 1}, answer(entry("0", `[0.5,-1,2.5]`))},
-		"order by index":            {answer(entry("1", `[2]`), entry("0", `[1]`)), EmbedOptions{Inputs: 2}, answer(entry("0", `[1]`), entry("1", `[2]`))},
-		"mixed encodings and order": {answer(entry("1", packed), entry("0", `[1]`)), EmbedOptions{Inputs: 2}, answer(entry("0", `[1]`), entry("1", `[0.5,-1,2.5]`))},
-		"without index":             {`{"data":[{"embedding":[1]},{"embedding":[2]}]}`, EmbedOptions{Inputs: 2}, `{"data":[{"embedding":[1]},{"embedding":[2]}]}`},
-		"the canonical model":       {answer(entry("0", `[1]`)), EmbedOptions{Model: "canon"}, strings.Replace(answer(entry("0", `[1]`)), `"up"`, `"canon"`, 1)},
-		"the model is added":        {`{"data":[{"embedding":[1]}],"error":null}`, EmbedOptions{Model: "canon"}, `{"model":"canon","data":[{"embedding":[1]}]}`},
+		"numbers are copied unchanged": {answer(entry("0", `[0.10000000000000001, 1e-7]`)), EmbedOptions{Inputs: 1}, answer(entry("0", `[0.10000000000000001, 1e-7]`))},
+		"base64 is copied unchanged":   {answer(entry("0", packed)), EmbedOptions{Inputs: 1, Base64: true}, answer(entry("0", packed))},
+		"numbers to base64":            {answer(entry("0", floats)), EmbedOptions{Inputs: 1, Base64: true}, answer(entry("0", packed))},
+		"base64 to numbers":            {answer(entry("0", packed)), EmbedOptions{Inputs: 1}, answer(entry("0", `[0.5,-1,2.5]`))},
+		"order by index":               {answer(entry("1", `[2]`), entry("0", `[1]`)), EmbedOptions{Inputs: 2}, answer(entry("0", `[1]`), entry("1", `[2]`))},
+		"mixed encodings and order":    {answer(entry("1", packed), entry("0", `[1]`)), EmbedOptions{Inputs: 2}, answer(entry("0", `[1]`), entry("1", `[0.5,-1,2.5]`))},
+		"without index":                {`{"data":[{"embedding":[1]},{"embedding":[2]}]}`, EmbedOptions{Inputs: 2}, `{"data":[{"embedding":[1]},{"embedding":[2]}]}`},
+		"the canonical model":          {answer(entry("0", `[1]`)), EmbedOptions{Model: "canon"}, strings.Replace(answer(entry("0", `[1]`)), `"up"`, `"canon"`, 1)},
+		"the model is added":           {`{"data":[{"embedding":[1]}],"error":null}`, EmbedOptions{Model: "canon"}, `{"model":"canon","data":[{"embedding":[1]}]}`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-func TestEmbeddingRefuses(t *testing.T) {
+func TestEmbeddingRejectsInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]llm.Kind{
 		``: llm.UpstreamMalformed, `null`: llm.UpstreamMalformed, `<html>`: llm.UpstreamMalformed, `{}`: llm.UpstreamMalformed, `{"data":[]}`: llm.UpstreamMalformed,
@@ -95,7 +95,7 @@ func FuzzEmbedding(f *testing.F) {
 		ev, err := Embedding(bytes.NewReader(answer), EmbedOptions{Model: "canon", Inputs: inputs, Base64: base64})
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
-				t.Fatalf("%v is no *llm.Error", err)
+				t.Fatalf("%v is not an *llm.Error", err)
 			}
 			return
 		}

@@ -1,4 +1,4 @@
-// Package embeddings reads and writes the bodies of embeddings and moderations in OpenAI's format.
+// Package embeddings decodes and encodes embeddings and moderations in OpenAI's format.
 package embeddings
 
 import (
@@ -19,26 +19,26 @@ import (
 // MaxInputs is the maximum number of inputs of one request.
 const MaxInputs = 2048
 
-// EmbedOptions says how an embeddings answer is to be read.
+// EmbedOptions holds the settings for decoding an embeddings response.
 type EmbedOptions struct {
-	Model       string // written into the answer; empty keeps the provider's
-	Inputs      int    // how many vectors must come; 0 for any number
-	Base64      bool   // the caller wants base64 instead of numbers
+	Model       string // model name of the response; empty keeps the provider's
+	Inputs      int    // expected number of vectors; 0 for any
+	Base64      bool   // return base64 instead of numbers
 	ContentType string
 	MaxAnswer   int64 // 0 means DefaultMaxAnswer
-	SizeHint    int64 // the answer's Content-Length, where there is one
+	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// vector is one entry of the answer's data.
+// vector is one entry of data.
 type vector struct {
 	raw      []byte // the entry
-	from, to int    // where its embedding lies in raw
+	from, to int    // position of the embedding in raw
 	index    int64
 	text     bool // base64
 }
 
-// Embedding reads a provider's embeddings answer: one vector for each input, in order, in the caller's encoding. Numbers
-// are not touched unless the encoding differs.
+// Embedding decodes a provider's embeddings response: one vector for each input, in order, in the requested encoding.
+// Numbers are copied unchanged unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	if err != nil {
@@ -61,8 +61,8 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// readVectors finds the entries of data, of which it returns at most most and the number, and where the list lies. The
-// document is valid JSON.
+// readVectors returns at most most entries of data, the number of entries, and the position of the list. The document is
+// valid JSON.
 func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
 	s := rawjson.Scanner{Data: data}
 	for key := range s.Members {
@@ -105,7 +105,7 @@ func readVector(n int64, raw []byte) vector {
 	return v
 }
 
-// checkVectors sorts the entries by index and refuses gaps, repeats and empty ones.
+// checkVectors rejects missing, repeated and empty entries.
 func checkVectors(vectors []vector, count, inputs int) error {
 	if count == 0 || count != len(vectors) || inputs > 0 && count != inputs {
 		return llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", count, inputs)
@@ -113,7 +113,7 @@ func checkVectors(vectors []vector, count, inputs int) error {
 	seen := make([]bool, len(vectors))
 	for _, v := range vectors {
 		if v.index < 0 || v.index >= int64(len(vectors)) || seen[v.index] {
-			return llm.Errorf(llm.UpstreamMalformed, "The provider's vectors do not belong to the inputs one to one.")
+			return llm.Errorf(llm.UpstreamMalformed, "The provider's vectors do not match the inputs.")
 		}
 		seen[v.index] = true
 		if v.to-v.from <= len(`[]`) {
@@ -123,7 +123,7 @@ func checkVectors(vectors []vector, count, inputs int) error {
 	return nil
 }
 
-// inOrder reports whether the entries may stay as they are.
+// inOrder reports whether the entries can be copied unchanged.
 func inOrder(vectors []vector, wantBase64 bool) bool {
 	for n, v := range vectors {
 		if v.index != int64(n) || v.text != wantBase64 {
@@ -147,14 +147,14 @@ func joinVectors(vectors []vector, wantBase64 bool) ([]byte, error) {
 		out = append(out, v.raw[:v.from]...)
 		var err error
 		if out, err = appendVector(out, v, wantBase64); err != nil {
-			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be read.", v.index), Err: err}
+			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be decoded.", v.index), Err: err}
 		}
 		out = append(out, v.raw[v.to:]...)
 	}
 	return append(out, ']'), nil
 }
 
-// appendVector appends the embedding in the wanted encoding: base64 holds little-endian 32-bit floats.
+// appendVector appends the embedding in the requested encoding: base64 holds little-endian 32-bit floats.
 func appendVector(dst []byte, v vector, wantBase64 bool) ([]byte, error) {
 	value := v.raw[v.from:v.to]
 	switch {
@@ -199,7 +199,7 @@ func appendNumbers(dst, quoted []byte) ([]byte, error) {
 	for i := 0; i < len(packed); i += 4 {
 		f := float64(math.Float32frombits(binary.LittleEndian.Uint32(packed[i:])))
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("vector holds a value that JSON cannot write")
+			return nil, fmt.Errorf("vector has a value that JSON cannot represent")
 		}
 		if i > 0 {
 			dst = append(dst, ',')

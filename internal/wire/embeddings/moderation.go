@@ -8,17 +8,17 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// ModerationOptions says how a moderations answer is to be read.
+// ModerationOptions holds the settings for decoding a moderations response.
 type ModerationOptions struct {
-	Model       string // written into the answer; empty keeps the provider's
-	Inputs      int    // how many results must come; 0 for any number above zero
+	Model       string // model name of the response; empty keeps the provider's
+	Inputs      int    // expected number of results; 0 for any number above zero
 	ContentType string
 	MaxAnswer   int64 // 0 means DefaultMaxAnswer
-	SizeHint    int64 // the answer's Content-Length, where there is one
+	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// Moderation reads a provider's moderations answer. Only the model's name changes in it. Most providers tell no usage:
-// then the event has none.
+// Moderation decodes a provider's moderations response. Only the model name changes. Most providers report no usage; the
+// event has none then.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	if err != nil {
@@ -32,7 +32,7 @@ func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// countResults counts the verdicts of an answer. The document is valid JSON.
+// countResults counts the results of a response. The document is valid JSON.
 func countResults(data []byte) int {
 	s, n := rawjson.Scanner{Data: data}, 0
 	for key := range s.Members {

@@ -26,10 +26,10 @@ func TestModeration(t *testing.T) {
 		"a result for each text": {
 			`{"model":"up","results":[` + result + `, ` + result + `]}`, ModerationOptions{Inputs: 2}, `{"model":"up","results":[` + result + `, ` + result + `]}`, nil,
 		},
-		"parts may be judged together or alone": {
+		"parts form one result or several": {
 			`{"model":"up","results":[` + result + `]}`, ModerationOptions{}, `{"model":"up","results":[` + result + `]}`, nil,
 		},
-		"usage where it is told": {
+		"reported usage": {
 			`{"model":"up","results":[` + result + `],"usage":{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}}`,
 			ModerationOptions{Inputs: 1},
 			`{"model":"up","results":[` + result + `],"usage":{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}}`, &llm.Usage{Input: 9},
@@ -52,7 +52,7 @@ func TestModeration(t *testing.T) {
 	}
 }
 
-func TestModerationRefuses(t *testing.T) {
+func TestModerationRejectsInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for body, kind := range map[string]llm.Kind{
 		``:                             llm.UpstreamMalformed,

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Split divides the inputs of a request into JSON lists of at most size inputs each, in order. It returns nil for a request
-// that needs no division.
+// Split divides the inputs of a request into JSON lists of at most size inputs each, in order. It returns nil if no division
+// is needed.
 func Split(req *llm.Request, size int) [][]byte {
 	inputs := listed(req)
 	if len(inputs) <= size {
@@ -50,7 +50,7 @@ func Join(parts []llm.Event) (llm.Event, error) {
 	var last []byte
 	index := 0
 	for _, part := range parts {
-		vectors, _, _, _ := readVectors(part.Data, MaxInputs) // checked when the part was read
+		vectors, _, _, _ := readVectors(part.Data, MaxInputs) // validated when the part was decoded
 		for _, v := range vectors {
 			if index > 0 {
 				out = append(out, ',')

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/token"
 )
 
-// Texts returns the inputs of a checked embeddings request, for a provider with another format. Token ids are rejected,
+// Texts returns the inputs of a validated embeddings request, for a provider with another format. Token ids are rejected,
 // because they are only valid with one vocabulary.
 func Texts(req *llm.Request) ([]string, error) {
 	var texts []string
@@ -52,7 +52,7 @@ func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, err
 		}
 		value, err := embeddingJSON(list, req.Base64)
 		if err != nil {
-			return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be read.", n), Err: err}
+			return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be decoded.", n), Err: err}
 		}
 		w.Open()
 		w.Str("object", "embedding")
@@ -71,7 +71,7 @@ func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, err
 	return llm.Event{Data: w.Out, Content: true, Usage: v.Usage, Model: v.Model}, nil
 }
 
-// embeddingJSON checks a list of numbers and writes it in the wanted encoding.
+// embeddingJSON validates a list of numbers and returns it in the requested encoding.
 func embeddingJSON(list []byte, wantBase64 bool) ([]byte, error) {
 	list = bytes.TrimSpace(list)
 	s := rawjson.Scanner{Data: list}

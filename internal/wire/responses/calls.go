@@ -5,7 +5,7 @@ import "fairlead/internal/llm"
 // call begins a tool call. Another delta for the same call adds to its arguments.
 func (w *responseWriter) call(p *llm.Delta) error {
 	if p.Call == nil {
-		return malformed("The provider's answer has a tool call without a name.")
+		return malformed("The provider's response has a tool call without a name.")
 	}
 	if w.callAt(p.Index) != nil {
 		return w.arguments(p.Index, p.Call.Arguments)
@@ -29,8 +29,8 @@ func (w *responseWriter) call(p *llm.Delta) error {
 	return w.arguments(p.Index, p.Call.Arguments)
 }
 
-// signCall carries the provider's seal on the call that follows, in a reasoning item of its own: clients drop members of a
-// call that they do not know.
+// signCall sends the signature of the next call in a reasoning item of its own, because clients drop unknown members of a
+// call.
 func (w *responseWriter) signCall(call *llm.ToolCall) {
 	it := w.open(&item{kind: reasoningItem}, llm.Event{})
 	it.encrypted = wrappedSignature{Signature: call.Signature, Provider: call.Provider, Call: call.ID}.String()
@@ -45,7 +45,7 @@ func (w *responseWriter) arguments(place int, text string) error {
 	it := w.callAt(place)
 	switch {
 	case it == nil:
-		return malformed("The provider's answer continues a tool call that never began.")
+		return malformed("The provider's response continues a tool call that never began.")
 	case text == "":
 		return nil
 	}
@@ -57,7 +57,7 @@ func (w *responseWriter) arguments(place int, text string) error {
 // closeCall sends the complete arguments. A function without arguments gets an empty object, because clients parse it.
 func (w *responseWriter) closeCall(it *item) {
 	if it.kind == functionItem && it.text.Len() == 0 {
-		_ = w.arguments(it.place, "{}") // a call that has begun always takes arguments
+		_ = w.arguments(it.place, "{}") // a call that has begun always has arguments
 	}
 	if it.kind == customItem {
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())

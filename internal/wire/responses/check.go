@@ -44,7 +44,7 @@ func (r *requestReader) lookAlikes(param string, v rawjson.Value, names []string
 	})
 }
 
-// The members that are read of each nested object.
+// Names of the members of nested objects that are decoded.
 var (
 	itemNames = []string{
 		"type", "role", "content", "call_id", "name", "arguments", "input", "output", "encrypted_content", "summary",

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// content reads a text or a list of parts. An empty text has no part.
+// content decodes a string or a list of parts. An empty text becomes no part.
 func (r *requestReader) content(param string, v rawjson.Value) []llm.Part {
 	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {
@@ -62,7 +62,7 @@ func (r *requestReader) part(param string, v rawjson.Value) (llm.Part, bool) {
 			Data: r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data"))),
 		}}, true
 	default:
-		r.Problem(param+".type", "A part of type %s is not known. Send input_text, input_image or input_file.", show.Quote(kind))
+		r.Problem(param+".type", "The part type %s is not supported. Send input_text, input_image or input_file.", show.Quote(kind))
 		return llm.Part{}, false
 	}
 }
@@ -72,7 +72,7 @@ func (r *requestReader) image(param string, v rawjson.Value) *llm.Media {
 	media.FileID = r.text(param+".file_id", v.Get("file_id"))
 	media.Detail = r.text(param+".detail", v.Get("detail"))
 	if *media == (llm.Media{Detail: media.Detail}) {
-		r.Problem(param+".image_url", "%s.image_url is missing. Send an address or a data URL.", param)
+		r.Problem(param+".image_url", "%s.image_url is missing. Send a URL or a data URL.", param)
 	}
 	return media
 }
@@ -91,12 +91,12 @@ func (r *requestReader) file(param string, v rawjson.Value) *llm.Media {
 		media.Type = "application/pdf"
 	}
 	if media.URL == "" && media.Data == "" && media.FileID == "" {
-		r.Problem(param, "%s holds no file. Send file_data or file_url.", param)
+		r.Problem(param, "%s has no file. Send file_data or file_url.", param)
 	}
 	return media
 }
 
-// media reads an address, which may hold the bytes themselves.
+// media decodes a URL, which may be a data URL.
 func (r *requestReader) media(param, address string) *llm.Media {
 	if !isDataURL(address) {
 		return &llm.Media{URL: address}
@@ -110,14 +110,14 @@ func (r *requestReader) media(param, address string) *llm.Media {
 	}
 	plain, err := url.PathUnescape(data)
 	if err != nil || plain == "" {
-		r.Problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
+		r.Problem(param, "%s is an invalid data URL. Send data:TYPE;base64,DATA.", param)
 	}
 	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
 	r.req.ImageBytes -= len(media.Data) // describe adds the bytes of Data, which are not in the body
 	return media
 }
 
-// base64 reads bytes in base64 and returns them in the standard alphabet with padding.
+// base64 returns base64 data in the standard alphabet with padding.
 func (r *requestReader) base64(param, data string) string {
 	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(data)
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
@@ -133,7 +133,7 @@ func (r *requestReader) base64(param, data string) string {
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
 
-// audioType is the MIME type of what the format calls wav or mp3.
+// audioType returns the media type of the formats wav and mp3.
 func audioType(format string) string {
 	switch format {
 	case "":

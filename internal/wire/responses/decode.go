@@ -14,10 +14,10 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// DecodeRequest checks a Responses request strictly and describes it. What would need state of ours is refused.
+// DecodeRequest validates a Responses request strictly and describes it. Fields that need stored state are rejected.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
-		return nil, strict.Reject(strict.Problem{Message: "The responses format has no " + string(op) + "."})
+		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
 	fields, err := strict.Object(ctx, body)
 	if err != nil {
@@ -41,7 +41,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 
 // Conversation converts a validated request.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	own := *req // reading again must not change the request
+	own := *req // decoding again must not change the request
 	r := newReader(ctx, &own)
 	if err := r.read(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func newReader(ctx context.Context, req *llm.Request) *requestReader {
 	}
 }
 
-// read reads every field. Instructions go first, wherever they stand. It returns an error when the context ends.
+// read decodes every field. Instructions go first, in any order of members. It returns an error when the context ends.
 func (r *requestReader) read() error {
 	for _, f := range r.req.Fields {
 		r.Pos = f.Value
@@ -155,7 +155,7 @@ func (r *requestReader) attachment(m *llm.Media) {
 	r.req.AttachedBytes += len(m.Data)
 }
 
-// count adds text to what the model reads.
+// count adds text to the prompt.
 func (r *requestReader) count(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)

@@ -30,7 +30,7 @@ func converse(t testing.TB, body string) *llm.Conversation {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&before, req); diff != "" {
-		t.Errorf("reading the conversation changed the request:\n%s", diff)
+		t.Errorf("decoding the conversation changed the request:\n%s", diff)
 	}
 	return conv
 }
@@ -60,7 +60,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				}},
 			},
 		},
-		"what is null is absent": {
+		"null fields are absent": {
 			`{"model":"m","input":"x","instructions":null,"tools":null,"text":null,"reasoning":null,"previous_response_id":null,"conversation":null,"background":null,"stream":null,"max_output_tokens":null,"provider":null,"metadata":null}`,
 			llm.Request{Model: "m", Messages: 1, ASCIIBytes: 1, Preview: "x"},
 		},
@@ -81,41 +81,41 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body, param, says string
 		kind              llm.Kind
 	}{
-		"no JSON":               {`{`, "", "JSON", llm.InvalidJSON},
-		"a key twice":           {`{"model":"a","model":"b","input":"x"}`, "model", "twice", llm.InvalidRequest},
-		"no object":             {`[]`, "", "object", llm.InvalidRequest},
-		"no model":              {`{"input":"x"}`, "model", "missing", llm.InvalidRequest},
-		"no input":              {`{"model":"m"}`, "input", "missing", llm.InvalidRequest},
-		"an empty input":        {`{"model":"m","input":""}`, "input", "empty", llm.InvalidRequest},
-		"no items":              {`{"model":"m","input":[]}`, "input", "empty", llm.InvalidRequest},
-		"a number as input":     {`{"model":"m","input":5}`, "input", "a number", llm.InvalidRequest},
-		"a null item":           {`{"model":"m","input":[null]}`, "input[0]", "null", llm.InvalidRequest},
-		"a stored response":     {`{"model":"m","input":"x","previous_response_id":"resp_1"}`, "previous_response_id", "does not store responses", llm.InvalidRequest},
-		"a stored conversation": {`{"model":"m","input":"x","conversation":{"id":"c"}}`, "conversation", "does not store responses", llm.InvalidRequest},
-		"a stored prompt":       {`{"model":"m","input":"x","prompt":{"id":"p"}}`, "prompt", "does not store responses", llm.InvalidRequest},
-		"in the background":     {`{"model":"m","input":"x","background":true}`, "background", "does not store responses", llm.InvalidRequest},
-		"a reference":           {`{"model":"m","input":[{"type":"item_reference","id":"x"}]}`, "input[0].type", "does not store responses", llm.InvalidRequest},
-		"a foreign result":      {`{"model":"m","input":[{"type":"computer_call_output"}]}`, "input[0].type", "computer_call_output", llm.InvalidRequest},
-		"an unknown role":       {`{"model":"m","input":[{"role":"robot","content":"x"}]}`, "input[0].role", "robot", llm.InvalidRequest},
-		"an unknown part":       {`{"model":"m","input":[{"role":"user","content":[{"type":"video"}]}]}`, "input[0].content[0].type", "video", llm.InvalidRequest},
-		"a broken picture":      {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,!"}]}]}`, "input[0].content[0].image_url", "base64", llm.InvalidRequest},
-		"a picture of nothing":  {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","detail":"low"}]}]}`, "input[0].content[0].image_url", "missing", llm.InvalidRequest},
-		"a file of nothing":     {`{"model":"m","input":[{"role":"user","content":[{"type":"input_file"}]}]}`, "input[0].content[0]", "no file", llm.InvalidRequest},
-		"a call without id":     {`{"model":"m","input":[{"type":"function_call","name":"f","arguments":"{}"}]}`, "input[0].call_id", "missing", llm.InvalidRequest},
-		"a result without id":   {`{"model":"m","input":[{"type":"function_call_output","output":"1"}]}`, "input[0].call_id", "missing", llm.InvalidRequest},
-		"a tool without name":   {`{"model":"m","input":"x","tools":[{"type":"function"}]}`, "tools[0].name", "missing", llm.InvalidRequest},
-		"a tool without type":   {`{"model":"m","input":"x","tools":[{"name":"f"}]}`, "tools[0].type", "missing", llm.InvalidRequest},
-		"a schema without one":  {`{"model":"m","input":"x","text":{"format":{"type":"json_schema","name":"n"}}}`, "text.format.schema", "missing", llm.InvalidRequest},
-		"an unknown choice":     {`{"model":"m","input":"x","tool_choice":"maybe"}`, "tool_choice", "maybe", llm.InvalidRequest},
-		"too few tokens":        {`{"model":"m","input":"x","max_output_tokens":0}`, "max_output_tokens", "whole number", llm.InvalidRequest},
-		"a word as a flag":      {`{"model":"m","input":"x","stream":"yes"}`, "stream", "a string", llm.InvalidRequest},
-		"a negative price":      {`{"model":"m","input":"x","provider":{"max_price":{"prompt":-1}}}`, "provider.max_price.prompt", "dollars", llm.InvalidRequest},
+		"not JSON":                         {`{`, "", "JSON", llm.InvalidJSON},
+		"a repeated key":                   {`{"model":"a","model":"b","input":"x"}`, "model", "twice", llm.InvalidRequest},
+		"not an object":                    {`[]`, "", "object", llm.InvalidRequest},
+		"no model":                         {`{"input":"x"}`, "model", "missing", llm.InvalidRequest},
+		"no input":                         {`{"model":"m"}`, "input", "missing", llm.InvalidRequest},
+		"an empty input":                   {`{"model":"m","input":""}`, "input", "empty", llm.InvalidRequest},
+		"no items":                         {`{"model":"m","input":[]}`, "input", "empty", llm.InvalidRequest},
+		"a number as input":                {`{"model":"m","input":5}`, "input", "a number", llm.InvalidRequest},
+		"a null item":                      {`{"model":"m","input":[null]}`, "input[0]", "null", llm.InvalidRequest},
+		"a stored response":                {`{"model":"m","input":"x","previous_response_id":"resp_1"}`, "previous_response_id", "does not store responses", llm.InvalidRequest},
+		"a stored conversation":            {`{"model":"m","input":"x","conversation":{"id":"c"}}`, "conversation", "does not store responses", llm.InvalidRequest},
+		"a stored prompt":                  {`{"model":"m","input":"x","prompt":{"id":"p"}}`, "prompt", "does not store responses", llm.InvalidRequest},
+		"in the background":                {`{"model":"m","input":"x","background":true}`, "background", "does not store responses", llm.InvalidRequest},
+		"a reference":                      {`{"model":"m","input":[{"type":"item_reference","id":"x"}]}`, "input[0].type", "does not store responses", llm.InvalidRequest},
+		"a result of a hosted tool":        {`{"model":"m","input":[{"type":"computer_call_output"}]}`, "input[0].type", "computer_call_output", llm.InvalidRequest},
+		"an unknown role":                  {`{"model":"m","input":[{"role":"robot","content":"x"}]}`, "input[0].role", "robot", llm.InvalidRequest},
+		"an unknown part":                  {`{"model":"m","input":[{"role":"user","content":[{"type":"video"}]}]}`, "input[0].content[0].type", "video", llm.InvalidRequest},
+		"an invalid image":                 {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,!"}]}]}`, "input[0].content[0].image_url", "base64", llm.InvalidRequest},
+		"an image without content":         {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","detail":"low"}]}]}`, "input[0].content[0].image_url", "missing", llm.InvalidRequest},
+		"a file without content":           {`{"model":"m","input":[{"role":"user","content":[{"type":"input_file"}]}]}`, "input[0].content[0]", "has no file", llm.InvalidRequest},
+		"a call without id":                {`{"model":"m","input":[{"type":"function_call","name":"f","arguments":"{}"}]}`, "input[0].call_id", "missing", llm.InvalidRequest},
+		"a result without id":              {`{"model":"m","input":[{"type":"function_call_output","output":"1"}]}`, "input[0].call_id", "missing", llm.InvalidRequest},
+		"a tool without name":              {`{"model":"m","input":"x","tools":[{"type":"function"}]}`, "tools[0].name", "missing", llm.InvalidRequest},
+		"a tool without type":              {`{"model":"m","input":"x","tools":[{"name":"f"}]}`, "tools[0].type", "missing", llm.InvalidRequest},
+		"a schema format without a schema": {`{"model":"m","input":"x","text":{"format":{"type":"json_schema","name":"n"}}}`, "text.format.schema", "missing", llm.InvalidRequest},
+		"an unknown choice":                {`{"model":"m","input":"x","tool_choice":"maybe"}`, "tool_choice", "maybe", llm.InvalidRequest},
+		"too few tokens":                   {`{"model":"m","input":"x","max_output_tokens":0}`, "max_output_tokens", "whole number", llm.InvalidRequest},
+		"a string as a flag":               {`{"model":"m","input":"x","stream":"yes"}`, "stream", "a string", llm.InvalidRequest},
+		"a negative price":                 {`{"model":"m","input":"x","provider":{"max_price":{"prompt":-1}}}`, "provider.max_price.prompt", "dollars", llm.InvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func gave(id, name string, parts ...llm.Part) llm.Message {
 	return said(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: parts}})
 }
 
-func TestConversationReadsItems(t *testing.T) {
+func TestConversationDecodesItems(t *testing.T) {
 	t.Parallel()
 	sealed := wrappedSignature{Text: "full", Signature: "sig", Provider: "anthropic"}.String()
 	onCall := wrappedSignature{Signature: "g", Provider: "gemini", Call: "c1"}.String()
@@ -176,7 +176,7 @@ func TestConversationReadsItems(t *testing.T) {
 				gave("c1", "f", words("1")), gave("c2", "g", words("2")), gave("c9", "n"),
 			},
 		},
-		"reasoning of others": {
+		"reasoning of other providers": {
 			`[{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"gAAA"},{"type":"reasoning","summary":[{"text":"s"}],"content":[{"type":"reasoning_text","text":"c"}]},` +
 				`{"type":"reasoning","summary":[],"encrypted_content":"fairlead.!!"},{"role":"user","content":"x"}]`,
 			[]llm.Message{said(llm.Assistant, thought(llm.Thinking{Text: "a\n\nb"}), thought(llm.Thinking{Text: "c"})), said(llm.User, words("x"))},
@@ -206,7 +206,7 @@ func TestConversationReadsItems(t *testing.T) {
 	}
 }
 
-func TestConversationReadsSettings(t *testing.T) {
+func TestConversationDecodesSettings(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
 	schema := json.RawMessage(`{"z": 1, "a": 2}`)
@@ -226,14 +226,14 @@ func TestConversationReadsSettings(t *testing.T) {
 				ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"f"}}, ParallelTools: &yes,
 			},
 		},
-		"allowed tools": {`"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"mcp"}]}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
-		"a word":        {`"tool_choice":"required"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}},
-		"a hosted one":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
-		"a schema":      {`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","description":"d","schema":` + string(schema) + `,"strict":true}}`, llm.Conversation{Verbosity: "low", Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Schema: schema, Strict: &yes}}},
-		"effort":        {`"reasoning":{"effort":"high","summary":"auto"}`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
-		"account":       {`"user":"u","service_tier":"flex","store":true,"stream":true,"stream_options":{},"metadata":{},"prompt_cache_key":"k","truncation":"disabled","include":["reasoning.encrypted_content"]`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
-		"no place":      {`"truncation":"auto","max_tool_calls":3,"top_logprobs":2,"include":["message.output_text.logprobs"],"odd":1`, llm.Conversation{Dropped: []string{"truncation", "max_tool_calls", "top_logprobs", "message.output_text.logprobs", "odd"}}},
-		"instructions":  {`"instructions":"be"`, llm.Conversation{Messages: []llm.Message{said(llm.System, words("be"))}}},
+		"allowed tools":      {`"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"mcp"}]}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
+		"a string":           {`"tool_choice":"required"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}},
+		"a hosted one":       {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
+		"a schema":           {`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","description":"d","schema":` + string(schema) + `,"strict":true}}`, llm.Conversation{Verbosity: "low", Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Schema: schema, Strict: &yes}}},
+		"effort":             {`"reasoning":{"effort":"high","summary":"auto"}`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
+		"account":            {`"user":"u","service_tier":"flex","store":true,"stream":true,"stream_options":{},"metadata":{},"prompt_cache_key":"k","truncation":"disabled","include":["reasoning.encrypted_content"]`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
+		"unsupported fields": {`"truncation":"auto","max_tool_calls":3,"top_logprobs":2,"include":["message.output_text.logprobs"],"odd":1`, llm.Conversation{Dropped: []string{"truncation", "max_tool_calls", "top_logprobs", "message.output_text.logprobs", "odd"}}},
+		"instructions":       {`"instructions":"be"`, llm.Conversation{Messages: []llm.Message{said(llm.System, words("be"))}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,7 +248,7 @@ func TestConversationReadsSettings(t *testing.T) {
 	}
 }
 
-func TestWhatHostedToolsDidIsNamed(t *testing.T) {
+func TestHostedToolRecordsAreReported(t *testing.T) {
 	t.Parallel()
 	conv := converse(t, `{"model":"m","input":[{"role":"user","content":"x"},{"type":"web_search_call","id":"ws"},{"type":"web_search_call","id":"ws2"},{"role":"assistant","content":"y"}]}`)
 	if diff := cmp.Diff([]string{"input.web_search_call"}, conv.Dropped); diff != "" {
@@ -269,7 +269,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.InvalidRequest && kind != llm.InvalidJSON {
-				t.Fatalf("refused as %s", kind)
+				t.Fatalf("rejected as %s", kind)
 			}
 			return
 		}

@@ -6,11 +6,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// item is one element of the output in the making.
+// item is one element of the output.
 type item struct {
 	kind   string
 	id     string
-	index  int // in the output
+	index  int // position in the output
 	status string
 
 	parts     []*part         // of a message
@@ -18,7 +18,7 @@ type item struct {
 	spoken    bool            // reasoning: its summary has begun
 	encrypted string
 	call      llm.ToolCall // without its arguments
-	place     int          // of the call among the calls
+	place     int          // index among the calls
 }
 
 // part is one element of a message's content.
@@ -73,7 +73,7 @@ func (it *item) summary() summaryJSON {
 
 func (it *item) isCall() bool { return it.kind == functionItem || it.kind == customItem }
 
-// argumentsEvent names the events that tell a call's arguments.
+// argumentsEvent returns the event names for the arguments of a call.
 func (it *item) argumentsEvent() string {
 	if it.kind == customItem {
 		return "response.custom_tool_call_input"

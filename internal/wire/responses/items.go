@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// readInput reads the conversation: a text or a list of items.
+// readInput decodes the conversation: a string or a list of items.
 func (r *requestReader) readInput(v rawjson.Value) {
 	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {
@@ -41,7 +41,7 @@ func (r *requestReader) readInput(v rawjson.Value) {
 	})
 }
 
-// rejectNull refuses a null in the place of an item.
+// rejectNull rejects a null item.
 func (r *requestReader) rejectNull(param string, v rawjson.Value) {
 	if v.Kind == rawjson.Null {
 		r.Problem(param, "%s must be an object; it is null.", param)
@@ -63,22 +63,21 @@ func (r *requestReader) item(param string, v rawjson.Value) {
 	case "item_reference", "compaction", "compaction_trigger":
 		r.Problem(param+".type", "An item of type %s cannot be used because the gateway does not store responses. Send the item itself.", show.Quote(kind))
 	default:
-		// Results of client-side tools must reach the model. Records of tools that the provider ran are part of the response
-		// anyway.
+		// Results of client-side tools must reach the model. Records of hosted tools are part of the response anyway.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
-			r.Problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
+			r.Problem(param+".type", "The item type %s is not supported. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
 			return
 		}
 		r.dropField("input." + show.Cut(kind, validate.MaxName))
 	}
 }
 
-// add adds parts to the conversation. What the model said in one turn comes in several items, and is one message.
+// add adds parts to the conversation. A turn of the model comes in several items and becomes one message.
 func (r *requestReader) add(role llm.Role, parts ...llm.Part) {
 	speaks := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart })
 	calls := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
 	last := len(r.conv.Messages) - 1
-	// A text after a message that has a text and no call is another message.
+	// A text after a message that has a text and no call begins another message.
 	again := speaks && r.hasText && !r.hasCall
 	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !again {
 		r.conv.Messages[last].Parts = append(r.conv.Messages[last].Parts, parts...)
@@ -124,8 +123,8 @@ func (r *requestReader) result(param string, v rawjson.Value) {
 	}})
 }
 
-// reasoning reads what the model thought. One of our answers has sealed it; what another gateway or OpenAI itself has
-// sealed cannot be opened, and goes back to nobody.
+// reasoning decodes thinking. The gateway wrapped its own signatures; data that OpenAI or another gateway encrypted is
+// dropped.
 func (r *requestReader) reasoning(param string, v rawjson.Value) {
 	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
 	if s, ours := unwrapSignature(encrypted); ours {
@@ -146,7 +145,7 @@ func (r *requestReader) reasoning(param string, v rawjson.Value) {
 			}
 		}
 		if len(texts) > 0 {
-			break // the thinking itself, or else its summary
+			break // the thinking, otherwise its summary
 		}
 	}
 	if len(texts) > 0 {

@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestDecodeFindsWhatIsAsked(t *testing.T) {
+func TestLazyTextFindsPromptAndInstructions(t *testing.T) {
 	t.Parallel()
 	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","instructions":"Be \"brief\".","input":[{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"input_text","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`))
 	if err != nil {
@@ -19,6 +19,6 @@ func TestDecodeFindsWhatIsAsked(t *testing.T) {
 		t.Errorf("instructed %q, want %q", got, want)
 	}
 	if req.Answers != 2 {
-		t.Errorf("%d answers, want 2", req.Answers)
+		t.Errorf("%d turns, want 2", req.Answers)
 	}
 }

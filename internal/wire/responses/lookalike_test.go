@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
+func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	t.Parallel()
 	for body, param := range map[string]string{
 		`{"Model":"b"}`:              "Model",
@@ -35,7 +35,7 @@ func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
 	}
 }
 
-// names reports whether one of the problems is about a field.
+// names reports whether one of the problems concerns a field.
 func names(e *llm.Error, param string) bool {
 	problems, _ := e.Details["problems"].([]map[string]string)
 	for _, p := range problems {
@@ -46,7 +46,7 @@ func names(e *llm.Error, param string) bool {
 	return false
 }
 
-func TestDecodeRefusesTooManyItems(t *testing.T) {
+func TestDecodeRejectsTooManyItems(t *testing.T) {
 	t.Parallel()
 	for name, item := range map[string]string{
 		"messages": `{"role":"user","content":"x"},`,

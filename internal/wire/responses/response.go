@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// response is the answer as a whole. It repeats what the request asked for, as the format wants it.
+// response is the whole response. It repeats settings of the request, as the format requires.
 type response struct {
 	ID                 string          `json:"id"`
 	Object             string          `json:"object"`
@@ -23,7 +23,7 @@ type response struct {
 	PreviousResponseID json.RawMessage `json:"previous_response_id"`
 	Reasoning          json.RawMessage `json:"reasoning"`
 	ServiceTier        json.RawMessage `json:"service_tier,omitempty"`
-	Store              bool            `json:"store"` // never, whatever was asked
+	Store              bool            `json:"store"` // always false: nothing is stored
 	Temperature        json.RawMessage `json:"temperature"`
 	Text               json.RawMessage `json:"text"`
 	ToolChoice         json.RawMessage `json:"tool_choice"`
@@ -63,7 +63,7 @@ func usageOf(u *llm.Usage) *usage {
 	return told
 }
 
-// newResponse begins the answer to a request.
+// newResponse returns the response to a request, without output.
 func newResponse(req *llm.Request, model string) response {
 	given := map[string]json.RawMessage{}
 	for _, f := range req.Fields {
@@ -86,7 +86,7 @@ func newResponse(req *llm.Request, model string) response {
 	}
 }
 
-// The kinds of items that an answer has.
+// Types of output items.
 const (
 	messageItem   = "message"
 	reasoningItem = "reasoning"
@@ -94,7 +94,7 @@ const (
 	customItem    = "custom_tool_call"
 )
 
-// prefixes begin the ids of items, by kind.
+// prefixes are the prefixes of item ids, by type.
 var prefixes = map[string]string{messageItem: "msg_", reasoningItem: "rs_", functionItem: "fc_", customItem: "ctc_"}
 
 type messageJSON struct {

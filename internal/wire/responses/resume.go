@@ -13,7 +13,7 @@ import (
 
 var _ wire.Resumer = Format{}
 
-// Prefill returns the request with text as how the assistant's answer begins.
+// Prefill implements wire.Resumer.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
 	said := encode(map[string]any{
 		"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": text}},
@@ -32,7 +32,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	}))
 }
 
-// Resume reads the events of an interrupted stream. It can be continued if its only content is one text.
+// Resume implements wire.Resumer. A stream can be continued if its only content is one text.
 func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	w := newResponseWriter(f, req, "")
 	w.begun, w.started = true, true
@@ -49,7 +49,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) 
 	return wire.Continuation{Text: it.parts[0].text.String(), Encode: w.write}, true
 }
 
-// replay takes in an event that has gone out; false for one that nothing can follow.
+// replay applies an event that was sent. It reports false if the stream cannot be continued after it.
 func (w *responseWriter) replay(it *item, v rawjson.Value) bool {
 	w.sequence = int(v.Get("sequence_number").Int()) + 1
 	switch v.Get("type").String() {

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 	t.Parallel()
 	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","input":"x","stream":true}`))
 	if err != nil {
@@ -19,7 +19,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
 		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
 		for _, text := range texts {
 			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
@@ -41,7 +41,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 		rest, ok := dated.Resume(req, bytes.Join(sent, []byte("\n")))
 
 		if want := strings.Join(texts[:n], ""); !ok || rest.Text != want {
-			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
+			t.Fatalf("%q was decoded as %q (%t)", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
 		got, err := answered(rest.Encode(sequence(after, nil)))
@@ -54,7 +54,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	})
 }
 
-func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()
 	const (
 		start = `{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","created_at":7,"model":"m"}}` + "\n"
@@ -64,33 +64,33 @@ func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
 	)
 	req := &llm.Request{Op: llm.Chat, Stream: true}
 	if _, ok := (Format{}).Resume(req, []byte(start+item+part+text)); !ok {
-		t.Error("does not go on with a text")
+		t.Error("not resumed with a text")
 	}
 	for name, sent := range map[string]string{
-		"nothing yet":     start + item + part,
-		"reasoning":       start + `{"type":"response.output_item.added","item":{"id":"rs_1","type":"reasoning"}}`,
-		"a tool call":     start + item + part + text + `{"type":"response.output_item.added","item":{"id":"fc_1","type":"function_call"}}`,
-		"a refusal":       start + item + `{"type":"response.content_part.added","part":{"type":"refusal"}}`,
-		"a closed text":   start + item + part + text + `{"type":"response.output_text.done","text":"x"}`,
-		"a finish":        start + item + part + text + `{"type":"response.completed"}`,
-		"half an event":   start + item + part + text + `{"type":"resp`,
-		"text of no part": start + item + text,
+		"no content":          start + item + part,
+		"reasoning":           start + `{"type":"response.output_item.added","item":{"id":"rs_1","type":"reasoning"}}`,
+		"a tool call":         start + item + part + text + `{"type":"response.output_item.added","item":{"id":"fc_1","type":"function_call"}}`,
+		"a refusal":           start + item + `{"type":"response.content_part.added","part":{"type":"refusal"}}`,
+		"a closed text":       start + item + part + text + `{"type":"response.output_text.done","text":"x"}`,
+		"a finish":            start + item + part + text + `{"type":"response.completed"}`,
+		"half an event":       start + item + part + text + `{"type":"resp`,
+		"text without a part": start + item + text,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(req, []byte(sent)); ok {
-				t.Errorf("goes on after %q", rest.Text)
+				t.Errorf("resumed after %q", rest.Text)
 			}
 		})
 	}
 }
 
-func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"a text":  `{"model":"m","input":"x","max_output_tokens":99}`,
-		"a list":  `{"model":"m","input":[{"role":"user","content":"x"} ],"max_output_tokens":99}`,
-		"no most": `{"model":"m","input":"x","max_output_tokens":50}`,
+		"a text":   `{"model":"m","input":"x","max_output_tokens":99}`,
+		"a list":   `{"model":"m","input":[{"role":"user","content":"x"} ],"max_output_tokens":99}`,
+		"no limit": `{"model":"m","input":"x","max_output_tokens":50}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func FuzzResume(f *testing.F) {
 	req := &llm.Request{Op: llm.Chat, Stream: true}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
-			t.Error("goes on after nothing")
+			t.Error("resumed without content")
 		}
 	})
 }

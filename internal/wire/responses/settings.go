@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// accountFields are the members that concern the account and the stream, not the conversation. Whatever store says, nothing is
-// stored, and the answer says so.
+// accountFields are members that concern the account and the stream, not the conversation. Nothing is stored, whatever store
+// says.
 var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
 
 type field = validate.Field[requestReader]
@@ -78,11 +78,10 @@ func stateful(name, advice string) field {
 	}}
 }
 
-// dropField notes a member that has no words of ours.
+// dropField records an unsupported member.
 func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
 
-// include reads the requested extra output. Signatures are always included; the other values concern tools that providers
-// run.
+// include validates the requested extra output. Signatures are always included; the other values concern hosted tools.
 func (r *requestReader) include(v rawjson.Value) {
 	for _, entry := range r.list("include", v) {
 		if r.text("include", entry) == "message.output_text.logprobs" {
@@ -114,7 +113,7 @@ func (r *requestReader) textSettings(v rawjson.Value) {
 			Schema:      raw(format.Get("schema")), Strict: r.flag("text.format.strict", format.Get("strict")),
 		}
 		if c.Output.Schema == nil {
-			r.Problem("text.format.schema", "text.format.schema is missing. Send the schema that the answer must follow.")
+			r.Problem("text.format.schema", "text.format.schema is missing. Send the schema of the response.")
 		}
 	default:
 		r.Problem("text.format.type", "text.format.type must be one of text, json_object, json_schema; it is %s.", show.Quote(kind))

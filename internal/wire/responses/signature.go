@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// wrappedSignature is the signature of a provider of another format, in place of encrypted reasoning. It names the provider,
-// so that it is returned to no other.
+// wrappedSignature is the signature of a provider of another format, sent as encrypted reasoning. It names the provider, so
+// that it is sent to no other.
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`
 	Redacted  string `json:"d,omitempty"`
 	Provider  string `json:"p,omitempty"`
-	Call      string `json:"c,omitempty"` // the id of the tool call that it is for, instead of thinking
+	Call      string `json:"c,omitempty"` // id of the signed tool call; empty for thinking
 }
 
 const signaturePrefix = "fairlead."
@@ -23,7 +23,7 @@ func (s wrappedSignature) String() string {
 	return signaturePrefix + base64.RawURLEncoding.EncodeToString(encode(s))
 }
 
-// unwrapSignature reads the seal of one of our answers; it reports false for what others have encrypted.
+// unwrapSignature decodes a signature of the gateway. It reports false for data that others encrypted.
 func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 	rest, ours := strings.CutPrefix(encrypted, signaturePrefix)
 	if !ours {
@@ -31,12 +31,12 @@ func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || json.Unmarshal(raw, &s) != nil {
-		return wrappedSignature{}, false // damaged on its way: the summary is still good
+		return wrappedSignature{}, false // damaged: the summary is still used
 	}
 	return s, true
 }
 
-// encode writes JSON on one line with text as it is. What goes in are our own values, which always can be written.
+// encode encodes JSON on one line without HTML escapes. Its input is always encodable.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

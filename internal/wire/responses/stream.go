@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// emit readies an event of a stream: its type, its number, and then the members as they are given, name by name.
+// emit prepares an event of a stream: its type, its number, and the given members as name-value pairs.
 func (w *responseWriter) emit(ev llm.Event, kind string, members ...any) {
 	if !w.stream {
 		return
@@ -101,7 +101,7 @@ func (w *responseWriter) close(it *item, cut bool) {
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
-// addText adds to what the message says, or to why it refuses.
+// addText adds to the text or the refusal of the message.
 func (w *responseWriter) addText(text string, refusal bool) {
 	if text == "" {
 		return
@@ -164,7 +164,7 @@ func (w *responseWriter) thinking() *item {
 	return w.open(&item{kind: reasoningItem}, llm.Event{})
 }
 
-// addSignature closes a block of thinking. The provider's seal travels where clients carry it back unread.
+// addSignature ends a thinking block. The signature is sent in a member that clients return unchanged.
 func (w *responseWriter) addSignature(t *llm.Thinking) {
 	if t == nil || t.Signature == "" && t.Redacted == "" {
 		w.closeText()

@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// EncodeResponse writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
-// others are left out. An answer that ends before its finish is llm.UpstreamCut.
+// EncodeResponse implements wire.Format. The format has one choice; others are dropped. A response that ends before its
+// finish is llm.StreamInterrupted.
 func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newResponseWriter(f, req, model).write(deltas)
 }
 
-// write writes the deltas as they come.
+// write encodes the deltas.
 func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range deltas {
@@ -34,7 +34,7 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 			}
 		}
 		if w.finish == "" {
-			w.fail(yield, &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."})
+			w.fail(yield, &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."})
 			return
 		}
 		w.complete()
@@ -42,7 +42,7 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// responseWriter is the state of writing one answer.
+// responseWriter is the state of encoding one response.
 type responseWriter struct {
 	stream   bool
 	response response
@@ -50,11 +50,11 @@ type responseWriter struct {
 	nanos    int64
 
 	begun    bool
-	started  bool // the events that begin a stream are out
+	started  bool // the first events were sent
 	sequence int
 	items    []*item
-	calls    map[int]*item // tool calls by their place among the calls
-	said     []*item       // items in progress that are not calls
+	calls    map[int]*item // tool calls by index
+	said     []*item       // open items that are not calls
 	reported string
 	usage    *llm.Usage
 	finish   string
@@ -105,10 +105,10 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// newID makes an id out of the time and the answer's own, or the request where that has none. The parts tell it from others
-// of the same answer.
+// newID derives an id from the time and the provider's id, or from the request if there is none. parts make it unique within
+// the response.
 func (w *responseWriter) newID(parts ...any) string {
-	h := sha256.New() // it takes everything: writing to it does not fail
+	h := sha256.New() // never fails
 	if w.response.ID == "" {
 		_, _ = h.Write(w.body)
 	}
@@ -159,10 +159,10 @@ func (w *responseWriter) end(finish string) {
 	}
 }
 
-// integer reports whether the answer said all it wanted to.
+// whole reports whether the response is complete.
 func (w *responseWriter) whole() bool { return w.finish != "length" && w.finish != "content_filter" }
 
-// complete writes the end of the answer.
+// complete writes the end of the response.
 func (w *responseWriter) complete() {
 	w.response.Status = "completed"
 	if !w.whole() {

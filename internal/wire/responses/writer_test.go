@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden streams")
 
-// sequence hands out pieces and then the error, if there is one.
+// sequence yields deltas and then the error, if not nil.
 func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
@@ -33,7 +33,7 @@ func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// answered collects the events of an answer.
+// answered collects the events of a response.
 func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	for ev, e := range events {
 		if e != nil {
@@ -47,7 +47,7 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answers are told in our own words; the golden files hold them as the format tells them.
+// answers are responses as deltas; the golden files have them in the format.
 var answers = map[string]struct {
 	more   string // members of the request
 	pieces []llm.Delta
@@ -109,7 +109,7 @@ func request(t testing.TB, stream bool, more string) *llm.Request {
 	return req
 }
 
-func TestAnswers(t *testing.T) {
+func TestEncodeResponse(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What a stream tells piece by piece is what it says at its end, and what a whole answer says.
-func TestStreamsAddUp(t *testing.T) {
+// The deltas of a stream add up to its final event and to the whole response.
+func TestStreamEventsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -182,10 +182,10 @@ func TestStreamsAddUp(t *testing.T) {
 			}
 			again, err := Assemble(whole[0].Data)
 			if err != nil || !bytes.Equal(again, whole[0].Data) {
-				t.Errorf("a whole answer became %s, %v", again, err)
+				t.Errorf("a whole response became %s, %v", again, err)
 			}
 			if ascii != whole[0].ASCIIBytes || other != whole[0].NonASCIIBytes || ascii+other < told.Len() {
-				t.Errorf("the stream counts %d and %d bytes, the whole answer %d and %d", ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
+				t.Errorf("the stream counts %d and %d bytes, the whole response %d and %d", ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
 			}
 			last := events[len(events)-1]
 			if diff := cmp.Diff(whole[0].Usage, last.Usage); diff != "" || last.Finish != whole[0].Finish || last.Finish == "" {
@@ -195,8 +195,8 @@ func TestStreamsAddUp(t *testing.T) {
 	}
 }
 
-// What a client sends back of an answer is what the provider wants to have back.
-func TestSealsComeBack(t *testing.T) {
+// Clients send signatures back, and the provider gets its own.
+func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]
 	whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "told", sequence(tc.pieces, nil)))
@@ -219,7 +219,7 @@ func TestSealsComeBack(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNotComplete(t *testing.T) {
+func TestIncompleteResponseIsAnError(t *testing.T) {
 	t.Parallel()
 	begin, text, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
 	for name, tc := range map[string]struct {
@@ -227,11 +227,11 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 		err    error
 		want   llm.Kind
 	}{
-		"nothing":               {nil, nil, llm.StreamInterrupted},
-		"no finish":             {[]llm.Delta{begin, text, usage}, nil, llm.StreamInterrupted},
-		"an error":              {[]llm.Delta{begin, text, usage}, llm.Errorf(llm.UpstreamOverloaded, "busy"), llm.UpstreamOverloaded},
-		"arguments of no call":  {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed},
-		"a call without itself": {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed},
+		"nothing":                     {nil, nil, llm.StreamInterrupted},
+		"no finish":                   {[]llm.Delta{begin, text, usage}, nil, llm.StreamInterrupted},
+		"an error":                    {[]llm.Delta{begin, text, usage}, llm.Errorf(llm.UpstreamOverloaded, "busy"), llm.UpstreamOverloaded},
+		"arguments without a call":    {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed},
+		"a call delta without a call": {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +250,7 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepOurFields(t *testing.T) {
+func TestErrorEventHasErrorObjectMembers(t *testing.T) {
 	t.Parallel()
 	e := llm.Errorf(llm.StreamInterrupted, "The stream broke.")
 	e.Param = "p"
@@ -277,7 +277,7 @@ func TestErrorsKeepOurFields(t *testing.T) {
 	}
 }
 
-func TestNothingIsAssembledOfNothing(t *testing.T) {
+func TestAssembleWithoutAResponseFails(t *testing.T) {
 	t.Parallel()
 	for _, events := range []string{"", "\n", "{", `{"type":"error"}`} {
 		if got, err := Assemble([]byte(events)); !errors.Is(err, ErrNoResponse) {
@@ -290,7 +290,7 @@ func TestNothingIsAssembledOfNothing(t *testing.T) {
 	}
 }
 
-func TestStopsWhenNobodyListens(t *testing.T) {
+func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	for range dated.EncodeResponse(request(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
 		break

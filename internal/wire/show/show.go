@@ -1,5 +1,5 @@
-// Package show makes text of unknown origin fit to be shown: short, on one line, and without characters that could break
-// or forge it.
+// Package show formats untrusted text for display: short, on one line, and without characters that break or spoof the
+// output.
 package show
 
 import (
@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxWarnings bounds the warnings that a renderer collects for one request. Callers are shown fewer.
+// MaxWarnings is the maximum number of warnings for one request. Clients get fewer.
 const MaxWarnings = 32
 
-// OneLine puts a space in the place of every Harmful character.
+// OneLine replaces every Harmful character by a space.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if Harmful(r) {
@@ -21,8 +21,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// Harmful reports characters that would break or forge a line on a page or in a terminal: controls, line and paragraph
-// separators, and those that turn the direction of text.
+// Harmful reports whether a character breaks or spoofs a line on a page or in a terminal: controls, line and paragraph
+// separators, and characters that change the text direction.
 func Harmful(r rune) bool {
 	return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
@@ -39,7 +39,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Quote shows a value of the caller's in a sentence: short and on one line.
+// Quote formats a client's value for a message: short and on one line.
 func Quote(s string) string {
 	const most = 60
 	clean := OneLine(s)
@@ -49,7 +49,7 @@ func Quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// Preview is how a text begins, for lists: one harmless line of at most limit bytes.
+// Preview returns the beginning of a text, for lists: one line of at most limit bytes.
 func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
 	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)

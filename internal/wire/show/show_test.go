@@ -7,7 +7,7 @@ func TestShow(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want string }{
 		"line ends and escapes become spaces":  {OneLine("a\nb\x1b[31m"), "a b [31m"},
 		"direction marks become spaces":        {OneLine("a\u202eb\u2066"), "a b "},
-		"a short text is not cut":              {Cut("grün", 10), "grün"},
+		"a short text is unchanged":            {Cut("grün", 10), "grün"},
 		"a rune is not split":                  {Cut("grün", 3), "gr"},
 		"a value is quoted":                    {Quote("x\ty"), `"x y"`},
 		"a long value ends with dots":          {Quote(string(make([]byte, 80))), `"` + spaces(60) + `…"`},

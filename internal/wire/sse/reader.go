@@ -1,5 +1,4 @@
-// Package sse reads and writes event streams (text/event-stream). It knows framing only: what the data means is the
-// matter of the wire formats.
+// Package sse reads and writes event streams (text/event-stream). It handles framing only, not the meaning of the data.
 package sse
 
 import (
@@ -10,56 +9,56 @@ import (
 	"sync"
 )
 
-// DefaultMaxLine bounds a line, and the joined data of one event, unless the caller says otherwise.
+// DefaultMaxLine is the default limit of a line, and of the joined data of one event.
 const DefaultMaxLine = 16 << 20
 
 const (
 	firstBuffer = 1 << 10  // most events are shorter
-	keepBuffer  = 64 << 10 // a bigger buffer is given back once its event is done
-	resetBuffer = 4 << 10  // a bigger buffer is not for other readers
+	keepBuffer  = 64 << 10 // a larger buffer is released after its event
+	resetBuffer = 4 << 10  // a larger buffer is not pooled
 )
 
-// rooms are buffers that no reader has anything in. Ten thousand streams may be open, and few of them have an event at a time.
+// rooms pools buffers. Ten thousand streams may be open, but few of them have an event at the same time.
 var rooms = sync.Pool{New: func() any { return &room{make([]byte, 0, firstBuffer)} }}
 
 type room struct{ bytes []byte }
 
-// ErrTooLong means that a line, or the data of one event, is longer than allowed.
+// ErrTooLong is returned when a line, or the data of one event, is longer than allowed.
 var ErrTooLong = errors.New("event stream line is too long")
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Event is one event of a stream. Its slices are valid until the next call of the reader.
 type Event struct {
-	Name []byte // the value of the event field; empty for plain events
-	Data []byte // the data lines joined by LF
-	// Unterminated marks data that ended with the stream instead of with an empty line. Some providers leave out
-	// the last empty line, so it is delivered; it may also be what a cut connection left.
+	Name []byte // value of the event field; empty for unnamed events
+	Data []byte // data lines joined by LF
+	// Unterminated marks data that ended with the stream instead of with an empty line. Some providers omit the last empty
+	// line, so the data is returned; it may also be truncated by a broken connection.
 	Unterminated bool
 }
 
-// Reader reads events. It holds one buffer and hands out slices of it.
+// Reader reads events. It returns slices of its buffer.
 type Reader struct {
 	src     io.Reader
 	maxLine int
 
-	room *room // where the first buffer is from; nil while there is none
+	room *room // pooled buffer; nil while there is none
 	buf  []byte
 	pos  int // start of the line being read
-	scan int // bytes before it hold no line end
+	scan int // bytes before it contain no line end
 	err  error
 
-	started bool // the byte order mark has been looked for
-	skipLF  bool // the last line ended in CR: an LF right after it belongs to it
+	started bool // the byte order mark was checked
+	skipLF  bool // the last line ended in CR: a following LF belongs to it
 
 	name    []byte
-	joined  []byte // the data, once it has more than one line
-	lines   int    // data lines seen in the event at hand
-	dataPos int    // where a single data line lies in buf
+	joined  []byte // data of several lines
+	lines   int    // data lines of the current event
+	dataPos int    // position of a single data line in buf
 	dataEnd int
 }
 
-// NewReader reads events from src. Lines longer than maxLine are refused with ErrTooLong; 0 means DefaultMaxLine.
+// NewReader returns a reader of src. Lines longer than maxLine are rejected with ErrTooLong; 0 means DefaultMaxLine.
 func NewReader(src io.Reader, maxLine int) *Reader {
 	r := &Reader{}
 	r.Reset(src, maxLine)
@@ -82,8 +81,8 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// First returns the first byte of the stream that is neither white space nor part of a byte order mark, without
-// consuming anything, so that the caller can tell an event stream from something else. It may only be called before Next.
+// First returns the first byte of the stream that is neither white space nor part of a byte order mark, without consuming
+// anything, so that the caller can distinguish an event stream from another body. It may only be called before Next.
 func (r *Reader) First() (byte, error) {
 	for {
 		rest := bytes.TrimPrefix(r.buf, byteOrderMark)
@@ -115,7 +114,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Drained reports whether all that was read has been handed out, so that Wait waits.
+// Drained reports whether all buffered bytes were returned, so that Wait blocks.
 func (r *Reader) Drained() bool { return r.pos == len(r.buf) && r.err == nil }
 
 // Wait returns when there may be more to read, and immediately if an event may be buffered. The reader has no buffer while
@@ -127,7 +126,7 @@ func (r *Reader) Wait() {
 	}
 }
 
-// leaveRoom lets another reader have the buffer, which has nothing in it that is still needed.
+// leaveRoom returns the buffer, which must not be in use, to the pool.
 func (r *Reader) leaveRoom() {
 	if r.room != nil && cap(r.buf) <= resetBuffer {
 		r.room.bytes = r.buf[:0]
@@ -136,8 +135,8 @@ func (r *Reader) leaveRoom() {
 	r.room, r.buf, r.pos, r.scan = nil, nil, 0, 0
 }
 
-// Next returns the next event that has data. It returns io.EOF at the end of the stream and every other error of
-// the source as it is; what came before such an error without its empty line is dropped.
+// Next returns the next event that has data. It returns io.EOF at the end of the stream and other errors of the source
+// unchanged. Incomplete events before such an error are dropped.
 func (r *Reader) Next() (Event, error) {
 	r.reset()
 	for {
@@ -181,7 +180,7 @@ func (r *Reader) event(unterminated bool) Event {
 	return ev
 }
 
-// field takes one line that is not empty. line lies in buf and ends where the line does.
+// field handles one line that is not empty. line is a slice of buf.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	if len(value) > 0 && value[0] == ' ' {
@@ -196,7 +195,7 @@ func (r *Reader) field(line []byte) error {
 	return nil
 }
 
-// data keeps the first data line where it lies and copies only when another one follows.
+// data keeps the first data line in buf and copies only when another one follows.
 func (r *Reader) data(value []byte) error {
 	r.lines++
 	if r.lines == 1 {
@@ -217,8 +216,7 @@ func (r *Reader) data(value []byte) error {
 	return nil
 }
 
-// line returns the next line without its end. At the end of the stream a last line without an end counts as one;
-// after it comes io.EOF.
+// line returns the next line without its end. A last line without an end counts as a line, followed by io.EOF.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.ready() {
@@ -244,8 +242,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// ready drops what precedes a line: the byte order mark and the LF of a CRLF. It reports false when more bytes are
-// needed to know.
+// ready skips the byte order mark and the LF of a CRLF before a line. It reports false when more bytes are needed.
 func (r *Reader) ready() bool {
 	if !r.started {
 		if len(r.buf) < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, r.buf) {
@@ -260,7 +257,7 @@ func (r *Reader) ready() bool {
 	return true
 }
 
-// dropLF drops the LF after a CR, once it is there.
+// dropLF skips the LF after a CR, if it has arrived.
 func (r *Reader) dropLF() {
 	if r.skipLF && r.pos < len(r.buf) {
 		if r.buf[r.pos] == '\n' {
@@ -275,14 +272,14 @@ func (r *Reader) cut(end int) ([]byte, error) {
 	line := r.buf[r.pos:end]
 	r.skipLF = r.buf[end] == '\r'
 	r.pos, r.scan = end+1, end+1
-	r.dropLF() // at once where it can be: it would be taken for the beginning of something
+	r.dropLF() // immediately if possible, because it would be parsed as the start of the next line
 	if len(line) > r.maxLine {
 		return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
 	}
 	return line, nil
 }
 
-// lineEnd returns where the first CR or LF is, or -1.
+// lineEnd returns the position of the first CR or LF, or -1.
 func lineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {

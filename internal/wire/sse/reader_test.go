@@ -34,7 +34,7 @@ func readAll(t *testing.T, src io.Reader, maxLine int) ([]seen, error) {
 	}
 }
 
-// reference parses a stream the slow and obvious way.
+// reference parses a stream in the simplest way.
 func reference(stream string) []seen {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.ReplaceAll(stream, "\r\n", "\n")
@@ -68,30 +68,30 @@ var streams = map[string]struct {
 	stream string
 	want   []seen
 }{
-	"plain":                         {"data: a\n\ndata: b\n\n", []seen{{Data: "a"}, {Data: "b"}}},
-	"crlf":                          {"data: a\r\n\r\ndata: b\r\n\r\n", []seen{{Data: "a"}, {Data: "b"}}},
-	"cr":                            {"data: a\r\rdata: b\r\r", []seen{{Data: "a"}, {Data: "b"}}},
-	"mixed line ends":               {"data: a\r\n\ndata: b\n\rdata: c\r\r\n", []seen{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
-	"no space after the colon":      {"data:a\n\n", []seen{{Data: "a"}}},
-	"only one space is dropped":     {"data:  a\n\n", []seen{{Data: " a"}}},
-	"comments and empty lines":      {": ping\n\n\n: OPENROUTER PROCESSING\n\ndata: a\n: x\n\n", []seen{{Data: "a"}}},
-	"several data lines":            {"data: a\ndata\ndata: b\n\n", []seen{{Data: "a\n\nb"}}},
-	"empty data":                    {"data\n\ndata:\n\n", []seen{{}, {}}},
-	"event name":                    {"event: error\ndata: a\n\ndata: b\n\n", []seen{{Name: "error", Data: "a"}, {Data: "b"}}},
-	"a name without data is lost":   {"event: ping\n\ndata: a\n\n", []seen{{Data: "a"}}},
-	"id, retry and unknown fields":  {"id: 1\nretry: 5\nfoo: x\ndatas: y\ndata: a\n\n", []seen{{Data: "a"}}},
-	"byte order mark":               {"\ufeffdata: a\n\n", []seen{{Data: "a"}}},
-	"a second mark is no mark":      {"\ufeff\ufeffdata: a\n\n", nil},
-	"without the last empty line":   {"data: a\n\ndata: b\n", []seen{{Data: "a"}, {Data: "b", Unterminated: true}}},
-	"without the last line end":     {"data: a\n\ndata: [DONE]", []seen{{Data: "a"}, {Data: "[DONE]", Unterminated: true}}},
-	"text outside ASCII":            {"data: grüße 你好 🙂\n\n", []seen{{Data: "grüße 你好 🙂"}}},
-	"nothing":                       {"", nil},
-	"half a byte order mark":        {"\xef\xbb", nil},
-	"white space":                   {"\n\r\n \n", nil},
-	"colon in the value":            {"data: {\"a\": 1}\n\n", []seen{{Data: `{"a": 1}`}}},
-	"a colon first is a comment":    {":data: a\n\n", nil},
-	"CR at the very end":            {"data: a\n\r", []seen{{Data: "a"}}},
-	"LF after CR belongs to the CR": {"data: a\r\ndata: b\r\n\r\n", []seen{{Data: "a\nb"}}},
+	"plain":                            {"data: a\n\ndata: b\n\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"crlf":                             {"data: a\r\n\r\ndata: b\r\n\r\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"cr":                               {"data: a\r\rdata: b\r\r", []seen{{Data: "a"}, {Data: "b"}}},
+	"mixed line ends":                  {"data: a\r\n\ndata: b\n\rdata: c\r\r\n", []seen{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
+	"no space after the colon":         {"data:a\n\n", []seen{{Data: "a"}}},
+	"only one space is removed":        {"data:  a\n\n", []seen{{Data: " a"}}},
+	"comments and empty lines":         {": ping\n\n\n: OPENROUTER PROCESSING\n\ndata: a\n: x\n\n", []seen{{Data: "a"}}},
+	"several data lines":               {"data: a\ndata\ndata: b\n\n", []seen{{Data: "a\n\nb"}}},
+	"empty data":                       {"data\n\ndata:\n\n", []seen{{}, {}}},
+	"event name":                       {"event: error\ndata: a\n\ndata: b\n\n", []seen{{Name: "error", Data: "a"}, {Data: "b"}}},
+	"a name without data is dropped":   {"event: ping\n\ndata: a\n\n", []seen{{Data: "a"}}},
+	"id, retry and unknown fields":     {"id: 1\nretry: 5\nfoo: x\ndatas: y\ndata: a\n\n", []seen{{Data: "a"}}},
+	"byte order mark":                  {"\ufeffdata: a\n\n", []seen{{Data: "a"}}},
+	"a second byte order mark is data": {"\ufeff\ufeffdata: a\n\n", nil},
+	"without the last empty line":      {"data: a\n\ndata: b\n", []seen{{Data: "a"}, {Data: "b", Unterminated: true}}},
+	"without the last line end":        {"data: a\n\ndata: [DONE]", []seen{{Data: "a"}, {Data: "[DONE]", Unterminated: true}}},
+	"text outside ASCII":               {"data: grüße 你好 🙂\n\n", []seen{{Data: "grüße 你好 🙂"}}},
+	"nothing":                          {"", nil},
+	"half a byte order mark":           {"\xef\xbb", nil},
+	"white space":                      {"\n\r\n \n", nil},
+	"colon in the value":               {"data: {\"a\": 1}\n\n", []seen{{Data: `{"a": 1}`}}},
+	"a colon first is a comment":       {":data: a\n\n", nil},
+	"CR at the very end":               {"data: a\n\r", []seen{{Data: "a"}}},
+	"LF after CR belongs to the CR":    {"data: a\r\ndata: b\r\n\r\n", []seen{{Data: "a\nb"}}},
 }
 
 func TestReader(t *testing.T) {
@@ -116,7 +116,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestReaderTakesLargeEventsAndForgetsTheirBuffer(t *testing.T) {
+func TestReaderReleasesLargeBuffers(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 3<<20)
 	r := NewReader(strings.NewReader("data: a\n\ndata: "+big+"\n\ndata: b\n\n"), 0)
@@ -131,7 +131,7 @@ func TestReaderTakesLargeEventsAndForgetsTheirBuffer(t *testing.T) {
 	}
 }
 
-func TestReaderBoundsLines(t *testing.T) {
+func TestReaderLimitsLines(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"a terminated line":   "data: " + strings.Repeat("x", 100) + "\n\n",
@@ -149,11 +149,11 @@ func TestReaderBoundsLines(t *testing.T) {
 		})
 	}
 	if got, err := readAll(t, strings.NewReader("data: "+strings.Repeat("x", 58)+"\n\n"), 64); err != nil || len(got) != 1 {
-		t.Errorf("a line of exactly the bound: %v, %v", got, err)
+		t.Errorf("a line at the limit: %v, %v", got, err)
 	}
 }
 
-func TestReaderPassesErrorsOn(t *testing.T) {
+func TestReaderReturnsErrorsOfTheSource(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	got, err := readAll(t, io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)), 0)
@@ -169,14 +169,14 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-func TestReaderGivesUpOnASourceWithoutProgress(t *testing.T) {
+func TestReaderStopsWithoutProgress(t *testing.T) {
 	t.Parallel()
 	if _, err := NewReader(stuck{}, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestFirstTellsAStreamFromADocument(t *testing.T) {
+func TestFirstDistinguishesStreamsFromDocuments(t *testing.T) {
 	t.Parallel()
 	for stream, want := range map[string]byte{
 		" \r\n{\"a\":1}": '{', "\ufeff{}": '{', "\n\ndata: a": 'd', ": ping\n": ':', "\xef\xbb\xbf\n<html>": '<', "x": 'x', "\xefx": 0xef,
@@ -202,7 +202,7 @@ func TestFirstTellsAStreamFromADocument(t *testing.T) {
 	}
 }
 
-func TestWriteDataIsReadBack(t *testing.T) {
+func TestWriteDataRoundTrip(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{
 		`{"a":1}`: "data: {\"a\":1}\n\n", "": "data: \n\n", "a\nb": "data: a\ndata: b\n\n",
@@ -217,7 +217,7 @@ func TestWriteDataIsReadBack(t *testing.T) {
 		}
 		plain := strings.ReplaceAll(strings.ReplaceAll(payload, "\r\n", "\n"), "\r", "\n")
 		if got, _ := readAll(t, &buf, 0); len(got) != 1 || got[0].Data != plain {
-			t.Errorf("%q is read back as %+v", payload, got)
+			t.Errorf("%q was decoded as %+v", payload, got)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func FuzzReader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The slow parser cannot know whether a stream ended in the middle of an event or right after it.
+		// The reference cannot distinguish a stream that ends inside an event from one that ends after it.
 		if len(want) > 0 && len(got) > 0 {
 			want[len(want)-1].Unterminated = got[len(got)-1].Unterminated
 		}
@@ -256,7 +256,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// stepReader hands out at most step bytes at a time.
+// stepReader returns at most step bytes per read.
 type stepReader struct {
 	rest []byte
 	step int
@@ -289,8 +289,8 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// A source that nothing will come from for a while must not keep an event back that has come already.
-func TestNobodyWaitsForWhatIsThere(t *testing.T) {
+// Buffered events are returned without waiting for the source.
+func TestBufferedEventsDoNotWait(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r\n"} {
 		waits := 0
@@ -299,7 +299,7 @@ func TestNobodyWaitsForWhatIsThere(t *testing.T) {
 			wait:   func() { waits++ },
 		}
 		r := NewReader(src, 0)
-		for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, which Next makes; at the end nothing is left to wait for
+		for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, by Next; nothing remains to wait for at the end
 			r.Wait()
 			if waits != want {
 				t.Errorf("with %q, before event %d the source was waited for %d times, want %d", end, i+1, waits, want)
@@ -309,7 +309,7 @@ func TestNobodyWaitsForWhatIsThere(t *testing.T) {
 	}
 }
 
-// slow is a source of one piece at a time that can be waited for.
+// slow is a source with one piece per read that supports waiting.
 type slow struct {
 	pieces []string
 	wait   func()
@@ -328,7 +328,7 @@ func (s *slow) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestAReaderThatWaitsHasNoBuffer(t *testing.T) {
+func TestWaitingReaderHasNoBuffer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3*firstBuffer)
 	src := &slow{pieces: []string{"data: one\n\n", "data: two\n\ndata: th", "ree\n\n", "data: " + long + "\n\n", "data: last\n\n"}}
@@ -337,7 +337,7 @@ func TestAReaderThatWaitsHasNoBuffer(t *testing.T) {
 	src.wait = func() {
 		waited++
 		if r.room != nil || r.buf != nil {
-			t.Error("it has a buffer while it waits")
+			t.Error("the reader has a buffer while it waits")
 		}
 	}
 	var got []string
@@ -352,7 +352,7 @@ func TestAReaderThatWaitsHasNoBuffer(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two", "three", long, "last"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if waited != 5 { // not with a part of an event at hand; and once for the end
-		t.Errorf("it has waited %d times", waited)
+	if waited != 5 { // not with a partial event; and once for the end
+		t.Errorf("the reader waited %d times", waited)
 	}
 }

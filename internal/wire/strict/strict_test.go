@@ -42,7 +42,7 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 		"half an object":        {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
 		"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},
 		"a repeated key":        {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
-		"a repeated key inside": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
+		"a repeated nested key": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
 		"invalid UTF-8":         {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
 		"a byte order mark":     {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
 		"too many levels":       {strings.Repeat(`{"a":`, rawjson.MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
@@ -62,7 +62,7 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 	}
 }
 
-// wide is the inside of an object with n keys.
+// wide returns the inside of an object with n keys.
 func wide(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -104,7 +104,7 @@ func FuzzObject(f *testing.F) {
 		}
 		for _, field := range fields {
 			if field.KeyStart >= field.Value || field.Value >= field.End || body[field.KeyStart] != '"' {
-				t.Fatalf("%+v does not lie in %q", field, body)
+				t.Fatalf("%+v is not part of %q", field, body)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ type Field[T any] struct {
 // Object declares the members of an object.
 type Object[T any] struct {
 	fields map[string]Field[T]
-	names  []string // whose other spellings are rejected
+	names  []string // names whose other spellings are rejected
 }
 
 // NewObject declares an object with these fields.
@@ -128,7 +128,7 @@ func OneOf[T any](name string, set func(*T, string), allowed ...string) Field[T]
 	return Field[T]{name, func(r *Reader, param string, into *T) { set(into, r.ReadOneOf(param, allowed...)) }}
 }
 
-// Value declares a field that the format reads itself. set is not called for null.
+// Value declares a field that the format decodes itself. set is not called for null.
 func Value[T any](name string, set func(*T, rawjson.Value)) Field[T] {
 	return Field[T]{name, func(r *Reader, _ string, into *T) {
 		if raw := r.RawOrNil(); raw != nil {
@@ -137,7 +137,7 @@ func Value[T any](name string, set func(*T, rawjson.Value)) Field[T] {
 	}}
 }
 
-// Nested declares an object. get returns where it is decoded to.
+// Nested declares an object. get returns the destination.
 func Nested[T, U any](name string, fields *Object[U], get func(*T) *U) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { fields.Read(r, param, get(into)) }}
 }

@@ -1,5 +1,5 @@
-// Package validate checks the fields of a request. A format declares its fields in tables: name, type, bounds, and where
-// the value goes. Every problem is recorded with the field's path, so that a client sees all of them at once.
+// Package validate decodes and checks the fields of a request. A format declares its fields in tables: name, type, limits
+// and destination. Every problem is recorded with the path of its field, so that a client gets all problems in one response.
 package validate
 
 import (
