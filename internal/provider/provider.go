@@ -119,8 +119,11 @@ type Credential struct {
 	Source string // where it came from: "env OPENAI_API_KEY", "file", "dashboard"
 }
 
-// Hint is what may be shown of the secret: the last four characters of a long one.
+// Hint is what may be shown of the secret: the last four characters of a long one. A cloud identity has no secret to show.
 func (c Credential) Hint() string {
+	if c.Secret == Identity {
+		return ""
+	}
 	if len(c.Secret) < 12 {
 		return "…"
 	}

@@ -26,6 +26,10 @@ type Vendor struct {
 	// Ambient reads credentials that are not one key in one variable, such as a pair or a file's name. It may be nil.
 	Ambient func(lookup func(string) string) (secret, source string)
 
+	// Identity says that a provider of the configuration file without credentials uses the machine's own cloud identity. It is
+	// the source shown for that credential, such as "AWS default credentials"; empty for vendors without one.
+	Identity string
+
 	// Options reads what Settings.Options holds from the environment; what the operator sets wins. It may be nil.
 	Options func(lookup func(string) string) map[string]string
 
@@ -50,17 +54,9 @@ type Settings struct {
 	Now         func() time.Time // time.Now when nil
 	// Fetch makes calls to a vendor's token service; nil for vendors that have none.
 	Fetch *http.Client
-}
-
-// TokenClient returns a copy of Fetch that does not follow redirects: a redirected exchange would send the credential to
-// another host. It returns nil when Fetch is nil.
-func (s Settings) TokenClient() *http.Client {
-	if s.Fetch == nil {
-		return nil
-	}
-	client := *s.Fetch
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client
+	// Metadata returns a transport that reaches only these metadata services, "host:port", which have link-local or private
+	// addresses. It may be nil.
+	Metadata func(hosts ...string) http.RoundTripper
 }
 
 // Clock is Now, or the system's clock.

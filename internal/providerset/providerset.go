@@ -150,6 +150,10 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
 	s.Headers, s.Collects, s.Options = p.Headers, p.Collects, b.options(v, p.Options)
 	s.Credentials = slices.Concat(secrets, b.Vault[p.Name])
+	ownAddress := p.BaseURL == "" || p.BaseURL == address || p.Options["auth"] == "identity"
+	if len(s.Credentials) == 0 && v.Identity != "" && ownAddress {
+		s.Credentials = []provider.Credential{{ID: p.Name + "#1", Secret: provider.Identity, Source: v.Identity}}
+	}
 	s.Targets = b.withListed(f, p.Name, b.targets(f, p.Name, offers, p), p)
 	built := v.New(s)
 	built.Concurrent = p.Concurrent
@@ -169,6 +173,7 @@ func (b Builder) settings(name, baseURL string) provider.Settings {
 	return provider.Settings{
 		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.Version,
 		MaxLine: int(b.Config.Limits.EventLine), MaxAnswer: int64(b.Config.Limits.Answer), Fetch: b.Fetch,
+		Metadata: egress.NewMetadata,
 	}
 }
 

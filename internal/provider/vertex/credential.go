@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google/externalaccount"
 	"golang.org/x/oauth2/jwt"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/provider"
 )
 
 const (
@@ -24,10 +26,13 @@ const (
 
 	serviceAccount = "service_account"
 	authorizedUser = "authorized_user"
+
+	// externalAccount is workload identity federation: another party's token is exchanged.
+	externalAccount = "external_account"
 )
 
-// credential is what Google calls application default credentials: the key of a service account, or what a person's
-// sign-in left. Other kinds, which name programs to run and addresses to ask, are not taken.
+// credential is a file of Google's application default credentials: the key of a service account, the sign-in of a person, or
+// the description of a federated identity.
 type credential struct {
 	Type         string `json:"type"`
 	ProjectID    string `json:"project_id"`
@@ -41,9 +46,33 @@ type credential struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	RefreshToken string `json:"refresh_token"`
+
+	Audience         string                           `json:"audience"`
+	SubjectTokenType string                           `json:"subject_token_type"`
+	STSURL           string                           `json:"token_url"`
+	ImpersonationURL string                           `json:"service_account_impersonation_url"`
+	WorkforceProject string                           `json:"workforce_pool_user_project"`
+	Subject          externalaccount.CredentialSource `json:"credential_source"`
+	Impersonation    struct {
+		Lifetime int `json:"token_lifetime_seconds"`
+	} `json:"service_account_impersonation"`
 }
 
-// read reads the text of a credential file. What is none has no Type.
+// subjectHosts returns the hosts that the subject token of a federated identity is read from.
+func (c credential) subjectHosts() []string {
+	var hosts []string
+	if c.Type != externalAccount {
+		return nil
+	}
+	for _, address := range []string{c.Subject.URL, c.Subject.RegionURL, c.Subject.IMDSv2SessionTokenURL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			hosts = append(hosts, provider.HostPort(u))
+		}
+	}
+	return hosts
+}
+
+// read decodes a credential file. The result of any other text has no Type.
 func read(secret string) credential {
 	var c credential
 	if !strings.HasPrefix(strings.TrimSpace(secret), "{") || json.Unmarshal([]byte(secret), &c) != nil {
@@ -58,25 +87,39 @@ func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject
 func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
 
 // tokenHosts are the hosts of Google's token service.
-var tokenHosts = []string{"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com"}
+var tokenHosts = []string{
+	"sts.googleapis.com", "sts.mtls.googleapis.com", "iamcredentials.googleapis.com", "iamcredentials.mtls.googleapis.com",
+	"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com",
+}
 
 // tokenURL returns the address that the credential is exchanged at: the configured one, or the file's own if that is one of
 // Google's. A credential file is entered in the dashboard, so its token_uri must not choose where the credential is sent.
 func (c credential) tokenURL(configured string) (string, error) {
+	address := c.TokenURL
+	if c.Type == externalAccount {
+		if c.ImpersonationURL != "" && !googleURL(c.ImpersonationURL) {
+			return "", llm.Errorf(llm.UpstreamAuth, "The service_account_impersonation_url of the Google Cloud credential is not an address of Google.")
+		}
+		address = cmp.Or(c.STSURL, "https://sts.googleapis.com/v1/token")
+	}
 	switch {
 	case configured != "":
 		return configured, nil
-	case c.TokenURL == "":
+	case address == "":
 		return tokenURL, nil
-	}
-	u, err := url.Parse(c.TokenURL)
-	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(tokenHosts, u.Host) {
+	case !googleURL(address):
 		return "", llm.Errorf(llm.UpstreamAuth, "The token_uri of the Google Cloud credential is not an address of Google's token service. Set options.token_url in the configuration file to use another token service.")
 	}
-	return c.TokenURL, nil
+	return address, nil
 }
 
-// fetch asks the token service at address for a token.
+// googleURL reports whether an address belongs to Google's token services.
+func googleURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.User == nil && slices.Contains(tokenHosts, u.Host)
+}
+
+// fetch requests a token from the token service at address.
 func (c credential) fetch(ctx context.Context, client *http.Client, address string) (*oauth2.Token, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	switch c.Type {
@@ -92,8 +135,22 @@ func (c credential) fetch(ctx context.Context, client *http.Client, address stri
 			Endpoint: oauth2.Endpoint{TokenURL: address, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		return person.TokenSource(ctx, &oauth2.Token{RefreshToken: c.RefreshToken}).Token()
+	case externalAccount:
+		if c.Subject.Executable != nil {
+			break // running programs is not supported
+		}
+		source, err := externalaccount.NewTokenSource(ctx, externalaccount.Config{
+			Audience: c.Audience, SubjectTokenType: c.SubjectTokenType, TokenURL: address, Scopes: []string{scope},
+			ServiceAccountImpersonationURL: c.ImpersonationURL, ServiceAccountImpersonationLifetimeSeconds: c.Impersonation.Lifetime,
+			ClientID: c.ClientID, ClientSecret: c.ClientSecret, CredentialSource: &c.Subject,
+			QuotaProjectID: c.QuotaProject, WorkforcePoolUserProject: c.WorkforceProject,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return source.Token()
 	}
-	return nil, fmt.Errorf("credentials of type %q are not supported; use the key of a service account", c.Type)
+	return nil, fmt.Errorf("credentials of type %q are not supported; use a service account, or an external account with a file, a URL or AWS as its source", c.Type)
 }
 
 // The variables that Google's own tools and the usual clients know.
@@ -110,7 +167,7 @@ const maxFile = 64 << 10
 // options reads project and location from the environment.
 func options(lookup func(string) string) map[string]string {
 	found := map[string]string{}
-	for option, variables := range map[string][]string{Project: projectEnv, Location: locationEnv} {
+	for option, variables := range map[string][]string{Project: projectEnv, Location: locationEnv, MetadataHost: {"GCE_METADATA_HOST"}} {
 		for _, name := range variables {
 			if value := strings.TrimSpace(lookup(name)); value != "" && found[option] == "" {
 				found[option] = value
@@ -129,13 +186,17 @@ func ambient(lookup func(string) string) (secret, source string) {
 		folder := cmp.Or(lookup("CLOUDSDK_CONFIG"), filepath.Join(home, ".config", "gcloud"))
 		file, source = filepath.Join(folder, "application_default_credentials.json"), "gcloud"
 	}
-	if secret = usable(file, project); secret == "" {
+	secret = usable(file, project)
+	if onGoogleCloud := lookup("K_SERVICE") != "" || lookup("GCE_METADATA_HOST") != ""; secret == "" && onGoogleCloud && lookup(fileEnv) == "" && project != "" {
+		return provider.Identity, identityName // Cloud Run, or a metadata server named by the environment
+	}
+	if secret == "" {
 		return "", ""
 	}
 	return secret, source
 }
 
-// usable is the text of a credential file, or nothing when it is none that we can use.
+// usable returns the text of a credential file, or "" when the file cannot be used.
 func usable(file, project string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
@@ -146,8 +207,7 @@ func usable(file, project string) string {
 		return ""
 	}
 	c := read(string(text))
-	known := c.Type == serviceAccount || c.Type == authorizedUser
-	if !known || cmp.Or(project, c.project()) == "" {
+	if !slices.Contains([]string{serviceAccount, authorizedUser, externalAccount}, c.Type) || cmp.Or(project, c.project()) == "" {
 		return ""
 	}
 	return strings.TrimSpace(string(text))

@@ -57,6 +57,13 @@ func (s *tokens) login() func(context.Context, string) (string, error) {
 	return Vendor.New(provider.Settings{Fetch: &http.Client{Transport: s}}).Login
 }
 
+// The timing of provider.TokenCache.
+const (
+	patience = 2 * time.Second
+	pause    = 15 * time.Second
+	assumed  = 10 * time.Minute
+)
+
 const person = `{"type":"authorized_user","client_id":"id","client_secret":"cs","refresh_token":"rt"}`
 
 var privateKey = sync.OnceValue(func() string {
@@ -312,7 +319,7 @@ func TestFailuresOfTheTokenService(t *testing.T) {
 		"an address that is barred": {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
 		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "too long"},
 		"a key that is none":        {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
-		"a kind that is not taken":  {`{"type":"external_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"a kind that is not taken":  {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
 		"text that is no JSON":      {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,18 +20,23 @@ const (
 	title   = "Google Vertex AI"
 	address = "https://aiplatform.googleapis.com/v1"
 	global  = "global"
+
+	identityName = "Google Cloud metadata server"
 )
 
 // The names of Settings.Options.
 const (
 	Project  = "project"
 	Location = "location"
-	TokenURL = "token_url" // where credentials are exchanged, where that is not Google's own token service
+	TokenURL = "token_url" // token service to use in place of Google's
+
+	MetadataHost   = "metadata_host"   // host of the metadata server, by default 169.254.169.254
+	ServiceAccount = "service_account" // account of the machine to use, by default "default"
 )
 
 // Vendor is Vertex AI. Its address depends on the place, and is told from the settings.
 var Vendor = provider.Vendor{
-	Name: name, Title: title, Format: gemini.Name, BaseURL: address, Ambient: ambient, Options: options,
+	Name: name, Title: title, Format: gemini.Name, BaseURL: address, Ambient: ambient, Options: options, Identity: identityName,
 	New: New,
 }
 

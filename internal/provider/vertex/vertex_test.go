@@ -165,7 +165,7 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 		"a person with one":              {environment(fileEnv, keyless, "GOOGLE_CLOUD_PROJECT", "p"), person, fileEnv},
 		"a file that is not there":       {environment(fileEnv, filepath.Join(home, "no")), "", ""},
 		"a folder":                       {environment(fileEnv, home), "", ""},
-		"something else":                 {environment(fileEnv, write("other.json", `{"type":"external_account","project_id":"p"}`)), "", ""},
+		"an unknown type":                {environment(fileEnv, write("other.json", `{"type":"gdch_service_account","project_id":"p"}`)), "", ""},
 		"no JSON":                        {environment(fileEnv, write("odd.json", `hello`)), "", ""},
 		"something long":                 {environment(fileEnv, write("long.json", account+strings.Repeat(" ", maxFile))), "", ""},
 		"what gcloud left":               {environment("HOME", home, "GOOGLE_VERTEX_PROJECT", "p"), person, "gcloud"},

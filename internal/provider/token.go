@@ -1,0 +1,237 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+const (
+	renewAhead   = 5 * time.Minute  // a token is renewed this long before it expires
+	minLifetime  = 30 * time.Second // a token that expires sooner may expire in transit
+	renewTimeout = 2 * time.Second  // how long one request waits for a new token while the old one is valid
+	renewPause   = 15 * time.Second // between failed renewals while the old token is valid
+	fetchTimeout = 15 * time.Second
+	lifetime     = 10 * time.Minute // assumed when a token states none
+)
+
+// Identity is the secret of a credential that stands for the machine's own cloud identity: no key is configured, and Login
+// finds the credential as the cloud's SDK does.
+const Identity = "identity:default"
+
+// Dashboard is the Source of credentials that were added in the dashboard.
+const Dashboard = "dashboard"
+
+// Trusted reports whether a secret comes from the configuration file or the environment. Only these may name files, URLs or
+// the machine's identity: a credential from the dashboard must not select what the server reads or which identity it uses.
+func (s Settings) Trusted(secret string) bool {
+	return slices.ContainsFunc(s.Credentials, func(c Credential) bool { return c.Secret == secret && c.Source != Dashboard })
+}
+
+// TokenClient returns a client for token services that does not follow redirects: a redirected exchange would send the
+// credential to another host. It reaches public addresses through Fetch and the given metadata services, "host:port", through
+// Metadata. It returns nil when Fetch is nil.
+func (s Settings) TokenClient(metadata ...string) *http.Client {
+	if s.Fetch == nil {
+		return nil
+	}
+	client := *s.Fetch
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if len(metadata) > 0 && s.Metadata != nil {
+		client.Transport = splitTransport{hosts: metadata, metadata: s.Metadata(metadata...), public: client.Transport}
+	}
+	return &client
+}
+
+// splitTransport separates calls to metadata services from all others.
+type splitTransport struct {
+	hosts            []string
+	metadata, public http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if slices.Contains(t.hosts, HostPort(r.URL)) {
+		return t.metadata.RoundTrip(r)
+	}
+	if t.public == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return t.public.RoundTrip(r)
+}
+
+// HostPort returns the host of a URL with its port.
+func HostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// Token is a short-lived credential.
+type Token struct {
+	Value   string
+	Expires time.Time // zero when unknown
+}
+
+// TokenCache holds the tokens of the credentials of one provider. It is safe for concurrent use.
+type TokenCache struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	sources map[string]*tokenSource // by secret
+}
+
+// NewTokenCache returns an empty cache.
+func NewTokenCache(now func() time.Time) *TokenCache {
+	return &TokenCache{now: now, sources: map[string]*tokenSource{}}
+}
+
+// Token returns the token of a secret and calls fetch when none is valid. A token is renewed 5 minutes before it expires, by
+// one request, while the others use the old one.
+func (c *TokenCache) Token(ctx context.Context, secret string, fetch func(context.Context) (Token, error)) (string, error) {
+	c.mu.Lock()
+	s := c.sources[secret]
+	if s == nil {
+		s = &tokenSource{fetch: fetch, now: c.now, lock: make(chan struct{}, 1)}
+		c.sources[secret] = s
+	}
+	c.mu.Unlock()
+	now, held := c.now(), s.held.Load()
+	switch {
+	case held.validFor(now, renewAhead):
+		return held.Value, nil
+	case held.validFor(now, minLifetime):
+		s.renew(ctx)
+		return s.held.Load().Value, nil
+	}
+	return s.wait(ctx)
+}
+
+// tokenSource caches the token of one credential. Requests with a valid token do not wait for each other.
+type tokenSource struct {
+	fetch func(context.Context) (Token, error)
+	now   func() time.Time
+	held  atomic.Pointer[Token]
+
+	lock     chan struct{} // held by the request that fetches; guards the fields below
+	retry    time.Time     // when to try an early renewal again
+	failed   error         // result of the latest fetch
+	failedAt time.Time
+}
+
+func (t *Token) validFor(now time.Time, d time.Duration) bool {
+	return t != nil && t.Expires.Sub(now) > d
+}
+
+// renew fetches a new token while the old one is valid. Only one request does so, and only for a short time.
+func (s *tokenSource) renew(ctx context.Context) {
+	select {
+	case s.lock <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-s.lock }()
+	if s.now().Before(s.retry) || s.held.Load().validFor(s.now(), renewAhead) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	if err := s.store(ctx); err != nil {
+		s.retry = s.now().Add(renewPause)
+	}
+}
+
+// wait returns a token as soon as there is one. Requests that waited for a failed fetch return its error: a retry by each of
+// them would only lengthen the queue.
+func (s *tokenSource) wait(ctx context.Context) (string, error) {
+	began := s.now()
+	select {
+	case s.lock <- struct{}{}:
+	case <-ctx.Done():
+		return "", fmt.Errorf("wait for a token: %w", ctx.Err())
+	}
+	defer func() { <-s.lock }()
+	if held := s.held.Load(); held.validFor(s.now(), minLifetime) {
+		return held.Value, nil
+	}
+	if s.failed != nil && s.failedAt.After(began) {
+		return "", s.failed
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	if err := s.store(ctx); err != nil {
+		return "", err
+	}
+	return s.held.Load().Value, nil
+}
+
+func (s *tokenSource) store(ctx context.Context) error {
+	got, err := s.fetch(ctx)
+	if err != nil {
+		if !errors.Is(err, context.Canceled) { // concerns the cancelled request only
+			s.failed, s.failedAt = err, s.now()
+		}
+		return err
+	}
+	if got.Expires.IsZero() {
+		got.Expires = s.now().Add(lifetime)
+	}
+	s.failed = nil
+	s.held.Store(&got)
+	return nil
+}
+
+// TokenCall carries the requests of one token exchange. It binds them to ctx and keeps the transport error, both of which some
+// libraries lose.
+type TokenCall struct {
+	ctx  context.Context //nolint:containedctx // the libraries build requests without one
+	next http.RoundTripper
+
+	Err    error // of the latest request
+	Status int   // of the latest response; 0 for none
+}
+
+// NewTokenCall returns a call and the client that sends its requests.
+func NewTokenCall(ctx context.Context, client *http.Client) (*TokenCall, *http.Client) {
+	call := &TokenCall{ctx: ctx, next: client.Transport}
+	if call.next == nil {
+		call.next = http.DefaultTransport
+	}
+	bound := *client
+	bound.Transport = call
+	return call, &bound
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *TokenCall) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r.WithContext(c.ctx))
+	c.Err, c.Status = err, 0
+	if resp != nil {
+		c.Status = resp.StatusCode
+	}
+	return resp, err
+}
+
+// TokenServiceError classifies a transport failure of a token service, which is named at the beginning of a sentence.
+// Classified errors and the caller's own cancellation are passed on.
+func TokenServiceError(service string, err error) error {
+	_, classified := errors.AsType[*llm.Error](err)
+	switch {
+	case classified, errors.Is(err, context.Canceled):
+		return fmt.Errorf("fetch a token: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &llm.Error{Kind: llm.UpstreamTimeout, Message: service + " took too long to answer.", Err: err}
+	}
+	return &llm.Error{Kind: llm.UpstreamConnect, Message: service + " could not be reached.", Err: err}
+}
