@@ -38,6 +38,7 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 		return r, nil
 	}
 	key, pair := accessKey(call.Secret)
+	call.Secrets = append(call.Secrets, parts(call.Secret)...) // temporary keys are masked too
 	if !pair {
 		authorize(r.Header, call.Secret)
 		return r, nil

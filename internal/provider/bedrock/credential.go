@@ -5,25 +5,14 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-)
 
-// ambient reads the access key of Amazon's own tools and packs it into one secret.
-func ambient(lookup func(string) string) (secret, source string) {
-	id, key := lookup("AWS_ACCESS_KEY_ID"), lookup("AWS_SECRET_ACCESS_KEY")
-	if id == "" || key == "" {
-		return "", ""
-	}
-	secret = id + ":" + key
-	if session := lookup("AWS_SESSION_TOKEN"); session != "" {
-		secret += ":" + session
-	}
-	return secret, "AWS_ACCESS_KEY_ID"
-}
+	"fairlead/internal/provider"
+)
 
 // accessKey unpacks a secret. It reports false for an API key, which is presented as it is: those have no colons.
 func accessKey(secret string) (aws.Credentials, bool) {
 	id, rest, found := strings.Cut(secret, ":")
-	if !found {
+	if !found || secret == provider.Identity {
 		return aws.Credentials{}, false
 	}
 	key, session, _ := strings.Cut(rest, ":")

@@ -28,6 +28,14 @@ const (
 	OptionProfile = "profile"
 	// OptionInputType is what Cohere's embeddings are for: search_document by default.
 	OptionInputType = "input_type"
+	// OptionSharedProfile is a profile of ~/.aws/config and ~/.aws/credentials.
+	OptionSharedProfile = "aws_profile"
+	// OptionRole is the ARN of a role to assume, OptionExternalID the external id that its trust policy requires.
+	OptionRole       = "role_arn"
+	OptionExternalID = "external_id"
+
+	optionMetadata  = "metadata_endpoint" // address of the instance metadata service, from the environment
+	optionContainer = "container_uri"     // address of the container's credentials, from the environment
 )
 
 // Vendor is Amazon Bedrock. Its secret is a Bedrock API key, or an access key and its secret, and a session token where
@@ -38,8 +46,8 @@ var Vendor = provider.Vendor{
 	Place:   "options: {region: eu-central-1}",
 	URLEnv:  "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 	Env:     []string{"AWS_BEARER_TOKEN_BEDROCK"},
-	Ambient: ambient,
-	New:     New,
+	Ambient: ambient, Options: options, Identity: identityName,
+	New: New,
 }
 
 // Plain is a provider of this format at an address of its own.
@@ -65,6 +73,7 @@ func New(s provider.Settings) *provider.Provider {
 		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: s.Narrowed(lacks, false),
 		Chat: conversation{c}, Embed: embedding{c}, Authorize: authorize, Parts: parts,
 	}
+	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token
 	for _, t := range p.Targets {
 		t.InlineMedia = true
 		if !isClaude(t) { // of the others it is not known
