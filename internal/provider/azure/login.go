@@ -9,8 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"fairlead/internal/llm"
@@ -22,10 +22,12 @@ const (
 	usualAuthority = "https://login.microsoftonline.com"
 	usualScope     = "https://cognitiveservices.azure.com/.default"
 
-	ahead     = 5 * time.Minute  // a token is renewed this long before it ends
-	longest   = 15 * time.Second // of one exchange
-	assumed   = 10 * time.Minute // lifetime of a token that states none
-	maxAnswer = 1 << 20          // of the token service
+	maxResponse = 1 << 20
+
+	entra        = "The token service of Entra ID"
+	metadata     = "The managed identity endpoint of Azure"
+	metadataHost = "169.254.169.254:80"
+	identityName = "Azure managed or workload identity"
 )
 
 // application is one that may sign in by itself.
@@ -41,7 +43,7 @@ func unpack(secret string, options map[string]string) (application, bool) {
 	if rest, found := strings.CutPrefix(secret, packed); found {
 		parts := strings.SplitN(rest, ":", 3)
 		if len(parts) < 3 {
-			return application{}, true // refused when it is used
+			return application{}, true // rejected when it is used
 		}
 		return application{tenant: parts[0], client: parts[1], secret: parts[2]}, true
 	}
@@ -49,136 +51,166 @@ func unpack(secret string, options map[string]string) (application, bool) {
 	return a, a.tenant != "" && a.client != "" && !isToken(secret)
 }
 
-// login exchanges the secrets of applications for tokens and keeps those.
+// login exchanges the secrets of applications and the machine's identity for tokens.
 type login struct {
-	options map[string]string
-	client  *http.Client
-	now     func() time.Time
-
-	mu   sync.Mutex
-	kept map[string]*kept // by secret
-}
-
-// kept is the token of one secret. Whoever has put something into turn owns the rest.
-type kept struct {
-	turn  chan struct{}
-	token string
-	ends  time.Time
+	settings provider.Settings
+	options  map[string]string
+	cache    *provider.TokenCache
 }
 
 func newLogin(s provider.Settings) *login {
-	return &login{options: s.Options, client: s.TokenClient(), now: s.Clock(), kept: map[string]*kept{}}
+	return &login{settings: s, options: s.Options, cache: provider.NewTokenCache(s.Clock())}
 }
 
 // token returns the value to present for a secret: a key or a token unchanged.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
+	if secret == provider.Identity {
+		token, err := l.cache.Token(ctx, secret, l.identity)
+		if err == nil && !isToken(token) {
+			token = bearer + token
+		}
+		return token, err
+	}
 	app, ok := unpack(secret, l.options)
 	if !ok {
 		return secret, nil
 	}
-	k := l.of(secret)
-	select {
-	case k.turn <- struct{}{}:
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for a token: %w", ctx.Err())
-	}
-	defer func() { <-k.turn }()
-	now := l.now()
-	if k.ends.Sub(now) > ahead {
-		return k.token, nil
-	}
-	token, life, err := l.fetch(ctx, app)
-	if err != nil {
-		if k.ends.Sub(now) > longest { // the old one is good for this call
-			return k.token, nil
+	return l.cache.Token(ctx, secret, func(ctx context.Context) (provider.Token, error) {
+		if app.tenant == "" || app.client == "" || app.secret == "" {
+			return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The credential for Azure cannot be read: write entra:TENANT:CLIENT:SECRET.")
 		}
-		return "", err
-	}
-	k.token, k.ends = token, now.Add(life)
-	return token, nil
+		r, err := l.request(ctx, app, url.Values{"client_secret": {app.secret}})
+		if err != nil {
+			return provider.Token{}, err
+		}
+		return l.fetch(entra, l.settings.TokenClient(), r, app.secret)
+	})
 }
 
-func (l *login) of(secret string) *kept {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.kept[secret] == nil {
-		l.kept[secret] = &kept{turn: make(chan struct{}, 1)}
+// identity fetches a token for the machine's identity: a federated token file (AKS workload identity), the endpoint of App
+// Service, or the instance metadata service.
+func (l *login) identity(ctx context.Context) (provider.Token, error) {
+	if !l.settings.Trusted(provider.Identity) {
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The machine's identity can be used only by the configuration file or the environment.")
 	}
-	return l.kept[secret]
+	file := l.options[OptionTokenFile]
+	if file == "" {
+		return l.managed(ctx)
+	}
+	app := application{tenant: cmp.Or(l.options[OptionTenant], l.options[optionEnvTenant]), client: cmp.Or(l.options[OptionClient], l.options[optionEnvClient])}
+	if app.tenant == "" || app.client == "" {
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The workload identity of Azure needs a tenant and a client id.")
+	}
+	assertion, err := os.ReadFile(file)
+	if err != nil {
+		return provider.Token{}, &llm.Error{Kind: llm.UpstreamAuth, Message: "The federated token file of Azure cannot be read.", Err: err}
+	}
+	r, err := l.request(ctx, app, url.Values{
+		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}, "client_assertion": {strings.TrimSpace(string(assertion))},
+	})
+	if err != nil {
+		return provider.Token{}, err
+	}
+	return l.fetch(entra, l.settings.TokenClient(), r, strings.TrimSpace(string(assertion)))
 }
 
-// fetch asks Entra ID for a token.
-func (l *login) fetch(ctx context.Context, app application) (token string, life time.Duration, err error) {
-	if app.tenant == "" || app.client == "" || app.secret == "" {
-		return "", 0, llm.Errorf(llm.UpstreamAuth, "The credential for Azure cannot be read: write entra:TENANT:CLIENT:SECRET.")
+// managed requests a token from the managed identity endpoint of the machine.
+func (l *login) managed(ctx context.Context) (provider.Token, error) {
+	query := url.Values{"resource": {strings.TrimSuffix(cmp.Or(l.options[OptionScope], usualScope), "/.default")}, "api-version": {"2018-02-01"}}
+	if client := cmp.Or(l.options[OptionClient], l.options[optionEnvClient]); client != "" {
+		query.Set("client_id", client)
 	}
-	if l.client == nil {
-		return "", 0, errors.New("no client was given for the token service of Entra ID")
+	address, header := "http://"+strings.TrimSuffix(metadataHost, ":80")+"/metadata/identity/oauth2/token", l.options[optionHeader]
+	if endpoint := l.options[optionEndpoint]; endpoint != "" && header != "" {
+		address = endpoint
+		query.Set("api-version", "2019-08-01")
 	}
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	r, err := l.request(ctx, app)
+	u, err := url.Parse(address)
 	if err != nil {
-		return "", 0, err
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "IDENTITY_ENDPOINT is not a URL.")
 	}
-	resp, err := l.client.Do(r)
+	u.RawQuery = query.Encode()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return "", 0, unreached(err)
+		return provider.Token{}, fmt.Errorf("request a token: %w", err)
+	}
+	r.Header.Set("Metadata", "true")
+	if address == l.options[optionEndpoint] {
+		r.Header.Set("X-Identity-Header", header)
+	}
+	return l.fetch(metadata, l.settings.TokenClient(provider.HostPort(u)), r, header)
+}
+
+// fetch sends a request to a token service and reads the token. The secrets are masked in errors.
+func (l *login) fetch(service string, client *http.Client, r *http.Request, secret string) (provider.Token, error) {
+	if client == nil {
+		return provider.Token{}, errors.New("no HTTP client for the token service of Azure")
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return provider.Token{}, provider.TokenServiceError(service, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	if err != nil {
-		return "", 0, unreached(err)
+		return provider.Token{}, provider.TokenServiceError(service, err)
 	}
+	now := l.settings.Clock()()
 	if resp.StatusCode != http.StatusOK {
-		return "", 0, l.refused(resp, body, app)
+		e := fault.Failure(resp.StatusCode, resp.Header, provider.Mask(body, secret), now)
+		what := " failed: "
+		if resp.StatusCode < 500 {
+			what = " rejected the credential: "
+			if e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {
+				e.Kind = llm.UpstreamAuth
+			}
+		}
+		e.Message = service + what + e.Message
+		return provider.Token{}, e
 	}
 	var got struct {
-		Token string `json:"access_token"`
-		Life  int64  `json:"expires_in"`
+		Token string      `json:"access_token"`
+		Life  json.Number `json:"expires_in"` // the metadata service sends a string
+		At    json.Number `json:"expires_on"` // App Service sends only this, in Unix seconds
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.Token == "" {
-		return "", 0, &llm.Error{Kind: llm.UpstreamAuth, Message: "The token service of Entra ID sent no token.", Err: err}
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "%s sent no token.", service)
 	}
-	return got.Token, cmp.Or(time.Duration(min(max(got.Life, 0), 7*24*3600))*time.Second, assumed), nil
+	t := provider.Token{Value: got.Token}
+	if life, err := got.Life.Int64(); err == nil && life > 0 {
+		t.Expires = now.Add(time.Duration(min(life, 7*24*3600)) * time.Second)
+	} else if at, err := got.At.Int64(); err == nil && at > 0 {
+		t.Expires = time.Unix(at, 0)
+	}
+	return t, nil
 }
 
-func (l *login) request(ctx context.Context, app application) (*http.Request, error) {
-	form := url.Values{
-		"grant_type": {"client_credentials"}, "client_id": {app.client}, "client_secret": {app.secret},
-		"scope": {cmp.Or(l.options[OptionScope], usualScope)},
-	}
-	authority := strings.TrimRight(cmp.Or(l.options[OptionAuthority], usualAuthority), "/")
+// request builds the client credentials grant with a secret or an assertion as proof.
+func (l *login) request(ctx context.Context, app application, proof url.Values) (*http.Request, error) {
+	proof.Set("grant_type", "client_credentials")
+	proof.Set("client_id", app.client)
+	proof.Set("scope", cmp.Or(l.options[OptionScope], usualScope))
+	authority := strings.TrimRight(cmp.Or(l.options[OptionAuthority], l.options[optionEnvAuthority], usualAuthority), "/")
 	address := authority + "/" + url.PathEscape(app.tenant) + "/oauth2/v2.0/token"
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(proof.Encode()))
 	if err != nil {
-		return nil, fmt.Errorf("ask for a token: %w", err)
+		return nil, fmt.Errorf("request a token: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
 	return r, nil
 }
 
-// unreached passes on what is classified and the end of our own context; a token service that does not answer is as good
-// as a provider that does not.
-func unreached(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	switch {
-	case classified, errors.Is(err, context.Canceled):
-		return fmt.Errorf("fetch a token: %w", err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return &llm.Error{Kind: llm.UpstreamTimeout, Message: "The token service of Entra ID took too long to answer.", Err: err}
+// options reads the identity of the machine from the environment, as Azure's SDKs do.
+func options(lookup func(string) string) map[string]string {
+	found := map[string]string{}
+	for option, variable := range map[string]string{
+		OptionTokenFile: "AZURE_FEDERATED_TOKEN_FILE", optionEnvTenant: "AZURE_TENANT_ID", optionEnvClient: "AZURE_CLIENT_ID",
+		optionEnvAuthority: "AZURE_AUTHORITY_HOST", optionEndpoint: "IDENTITY_ENDPOINT", optionHeader: "IDENTITY_HEADER",
+	} {
+		if value := lookup(variable); value != "" {
+			found[option] = value
+		}
 	}
-	return &llm.Error{Kind: llm.UpstreamConnect, Message: "The token service of Entra ID could not be reached.", Err: err}
-}
-
-// refused classifies a token service's refusal: whatever is wrong with the sign-in is wrong with our credential.
-func (l *login) refused(resp *http.Response, body []byte, app application) *llm.Error {
-	body = provider.Mask(body, app.secret)
-	e := fault.Failure(resp.StatusCode, resp.Header, body, l.now())
-	if resp.StatusCode < 500 && e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {
-		e.Kind = llm.UpstreamAuth
-	}
-	e.Message = "The token service of Entra ID refused the credential: " + e.Message
-	return e
+	return found
 }

@@ -35,6 +35,16 @@ const (
 	OptionAuthority = "authority"
 	// OptionScope is what tokens are for, where it is not Azure's usual.
 	OptionScope = "scope"
+	// OptionTokenFile holds the federated token of a workload identity.
+	OptionTokenFile = "federated_token_file"
+
+	// Values of the environment. They apply to the machine's identity only, so that a key of the resource is not taken for the
+	// secret of an application.
+	optionEnvTenant    = "env_tenant"
+	optionEnvClient    = "env_client_id"
+	optionEnvAuthority = "env_authority"
+	optionEndpoint     = "identity_endpoint"
+	optionHeader       = "identity_header"
 )
 
 // Vendor is Azure OpenAI. Its secret is a key of the resource, a token of Entra ID, or entra:TENANT:CLIENT:SECRET.
@@ -42,8 +52,8 @@ var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: chat.Name,
 	BaseURL: "{AZURE_OPENAI_ENDPOINT|AZURE_API_BASE}",
 	Env:     []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_AD_TOKEN"},
-	Ambient: ambient,
-	New:     New,
+	Ambient: ambient, Options: options, Identity: identityName,
+	New: New,
 }
 
 // deployment stands in a path for the name of the deployment.
@@ -72,6 +82,9 @@ func New(s provider.Settings) *provider.Provider {
 	p.Chat, p.Embed, p.Complete, p.Authorize = exchange{p.Chat}, exchange{p.Embed}, exchange{p.Complete}, authorize
 	p.Login = newLogin(s).token
 	p.Parts = func(secret string) []string {
+		if secret == provider.Identity {
+			return []string{s.Options[optionHeader]}
+		}
 		app, _ := unpack(secret, s.Options)
 		return []string{app.secret}
 	}
@@ -150,7 +163,12 @@ func isToken(secret string) bool {
 // ambient reads the application that Azure's own tools sign in with.
 func ambient(lookup func(string) string) (secret, source string) {
 	tenant, client, key := lookup("AZURE_TENANT_ID"), lookup("AZURE_CLIENT_ID"), lookup("AZURE_CLIENT_SECRET")
-	if tenant == "" || client == "" || key == "" {
+	switch {
+	case tenant != "" && client != "" && key == "" && lookup("AZURE_FEDERATED_TOKEN_FILE") != "":
+		return provider.Identity, "AZURE_FEDERATED_TOKEN_FILE"
+	case lookup("IDENTITY_ENDPOINT") != "" && lookup("IDENTITY_HEADER") != "" && key == "":
+		return provider.Identity, "IDENTITY_ENDPOINT"
+	case tenant == "" || client == "" || key == "":
 		return "", ""
 	}
 	return application{tenant: tenant, client: client, secret: key}.String(), "AZURE_CLIENT_SECRET"
