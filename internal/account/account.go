@@ -116,6 +116,12 @@ type Key struct {
 	Secrets       []Secret
 }
 
+// Grant is a valid key with its workspace. Both are shared and must not be changed.
+type Grant struct {
+	Key       *Key
+	Workspace *Workspace
+}
+
 // Limits bound a key's traffic; 0 is no limit.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`

@@ -4,6 +4,8 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"strings"
+
+	"fairlead/internal/account/secret"
 )
 
 // deviceIDLength gives a device about 95 random bits.
@@ -16,7 +18,7 @@ func (s *Service) DeviceToken(a Account, presented string) string {
 	if s.knowsDevice(a, presented) {
 		return presented
 	}
-	id := randomText(base62, deviceIDLength)
+	id := secret.Random(secret.Base62, deviceIDLength)
 	return id + "." + s.deviceMAC(a, id)
 }
 
@@ -28,5 +30,5 @@ func (s *Service) knowsDevice(a Account, token string) bool {
 }
 
 func (s *Service) deviceMAC(a Account, id string) string {
-	return hex.EncodeToString(s.deviceHash.bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
+	return hex.EncodeToString(s.deviceHash.Bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
 }

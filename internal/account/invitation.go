@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/id"
 )
 
@@ -20,10 +21,10 @@ func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, 
 	if !by.mayGrantRole(role) {
 		return Invitation{}, "", denied("You cannot invite a person to a role above your own.")
 	}
-	token := randomText(base62, tokenLength)
+	token := secret.Token()
 	now := s.now()
 	invitation := Invitation{
-		ID: id.New("inv", now), WorkspaceID: by.WorkspaceID, Role: role, TokenHash: s.invitationHash.bytes(token),
+		ID: id.New("inv", now), WorkspaceID: by.WorkspaceID, Role: role, TokenHash: s.invitationHash.Bytes(token),
 		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: now.Add(invitationLife),
 	}
 	event := s.event(by, "invitation.create", invitation.ID, nil, memberView{role})
@@ -44,7 +45,7 @@ func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invita
 
 // Invitation returns what a token invites to, for the page that asks whether to accept.
 func (s *Service) Invitation(ctx context.Context, token string) (Invitation, error) {
-	invitation, err := s.store.InvitationByHash(ctx, s.invitationHash.bytes(token))
+	invitation, err := s.store.InvitationByHash(ctx, s.invitationHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) || err == nil && !s.now().Before(invitation.ExpiresAt) {
 		return Invitation{}, invitationOver()
 	}
@@ -63,7 +64,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, by Actor, invitationID s
 // AcceptInvitation makes the account a member and uses the invitation up.
 func (s *Service) AcceptInvitation(ctx context.Context, accountID, token string) (Member, error) {
 	event := s.event(Actor{AccountID: accountID}, "invitation.accept", accountID, nil, nil)
-	member, err := s.store.AcceptInvitation(ctx, s.invitationHash.bytes(token), accountID, event)
+	member, err := s.store.AcceptInvitation(ctx, s.invitationHash.Bytes(token), accountID, event)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Member{}, invitationOver()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 )
@@ -105,9 +106,9 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 }
 
 func (s *Service) newSecret(now time.Time) (string, Secret) {
-	text := newKeyText()
+	text := secret.NewKey()
 	return text, Secret{
-		Hash: s.keyHash.bytes(text), Start: text[:len(keyPrefix)+4], End: text[len(text)-4:], CreatedAt: now,
+		Hash: s.keyHash.Bytes(text), Start: text[:len(secret.KeyPrefix)+4], End: text[len(text)-4:], CreatedAt: now,
 	}
 }
 
@@ -181,7 +182,7 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 				return err
 			}
 		}
-		return k.rotate(secret, g, now)
+		return k.Rotate(secret, g, now)
 	})
 	if err != nil {
 		return Key{}, "", err
@@ -189,8 +190,8 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 	return key, text, nil
 }
 
-// rotate appends the secret and puts an end to the older ones.
-func (k *Key) rotate(secret Secret, g Grace, now time.Time) error {
+// Rotate appends the secret and puts an end to the older ones.
+func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
 	live := k.liveSecrets(now)
 	if len(live) >= maxLive && g != (Grace{}) {
 		return conflict(nil, "The key has %d valid secrets. Wait until one expires, or rotate without a grace period.", len(live))
@@ -218,16 +219,16 @@ func (k *Key) rotate(secret Secret, g Grace, now time.Time) error {
 func (k *Key) liveSecrets(now time.Time) []int {
 	var live []int
 	for i := range k.Secrets {
-		if end := k.secretEnd(i, nil); end.IsZero() || end.After(now) {
+		if end := k.SecretEnd(i, nil); end.IsZero() || end.After(now) {
 			live = append(live, i)
 		}
 	}
 	return live
 }
 
-// secretEnd is when a secret stops being valid; zero for never. firstUse, where given, knows of first uses that are
+// SecretEnd is when a secret stops being valid; zero for never. firstUse, where given, knows of first uses that are
 // not stored yet.
-func (k *Key) secretEnd(i int, firstUse func(int) time.Time) time.Time {
+func (k *Key) SecretEnd(i int, firstUse func(int) time.Time) time.Time {
 	secret := k.Secrets[i]
 	end := secret.ExpiresAt
 	if secret.AfterUse <= 0 {
@@ -281,7 +282,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 		return Key{}, wrapStoreError(err, "key", "change a key")
 	}
 	s.changed(ctx)
-	if ending, ok := endingOf(&key); ok && (action == "key.revoke" || action == "key.rotate") {
+	if ending, ok := key.Ending(); ok && (action == "key.revoke" || action == "key.rotate") {
 		s.ended(ctx, ending)
 	}
 	return key, nil

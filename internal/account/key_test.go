@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/keyring"
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 )
@@ -56,7 +58,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 	f.clock.pass(time.Second)
 	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
 	f.must(err)
-	f.must(account.ParseKey(text))
+	f.must(secret.ParseKey(text))
 	if s := key.Secrets[0]; s.Start != text[:7] || s.End != text[len(text)-4:] || len(s.Hash) != 32 {
 		t.Errorf("%+v", s)
 	}
@@ -266,7 +268,7 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 func TestServiceAndKeyringAgree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
-	ring, err := account.NewKeyring(f.db.Accounts, master, account.KeyringOptions{Now: f.clock.now})
+	ring, err := keyring.New(f.db.Accounts, master, keyring.Options{Now: f.clock.now})
 	f.must(err)
 	f.Service, err = account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
 	f.must(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
@@ -42,7 +43,7 @@ func wrongCredentials() error {
 // comes first, so that a flood of guesses waits in memory and not in the database. Guesses from a device that has signed
 // in to the account before are counted separately: strangers cannot use them up.
 func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error) (Account, error) {
-	release, err := s.hasher.acquire(ctx)
+	release, err := s.hasher.Acquire(ctx)
 	if err != nil {
 		return Account{}, err
 	}
@@ -58,7 +59,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	}
 	subject, at := s.guessSubject(stated), s.now()
 	if s.knowsDevice(account, device) {
-		subject = s.guessHash.bytes("device " + device)
+		subject = s.guessHash.Bytes("device " + device)
 	}
 	wait, err := s.store.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
 	if err != nil {
@@ -69,9 +70,9 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	}
 	stored := account.PasswordHash
 	if !known {
-		stored = s.hasher.dummy
+		stored = s.hasher.Dummy
 	}
-	matches, err := argonMatches(stored, password[:min(len(password), maxPassword+1)])
+	matches, err := secret.PasswordMatches(stored, password[:min(len(password), secret.MaxPassword+1)])
 	if err != nil {
 		return Account{}, fmt.Errorf("check the password of account %s: %w", account.ID, err)
 	}
@@ -85,7 +86,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 }
 
 // guessSubject is the name under which guesses at the password of an address are counted.
-func (s *Service) guessSubject(email string) []byte { return s.guessHash.bytes("login " + email) }
+func (s *Service) guessSubject(email string) []byte { return s.guessHash.Bytes("login " + email) }
 
 // Unlock allows sign-ins to an account again after too many wrong passwords.
 func (s *Service) Unlock(ctx context.Context, email string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
@@ -64,13 +65,13 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	if err != nil {
 		return "", err
 	}
-	if err := checkPassword("new_password", replacement, account.Email); err != nil {
+	if err := secret.ValidatePassword("new_password", replacement, account.Email); err != nil {
 		return "", err
 	}
 	if _, err := s.verify(ctx, account.Email, old, v.Device, wrongOldPassword); err != nil {
 		return "", err
 	}
-	hash, err := s.hasher.hash(ctx, replacement)
+	hash, err := s.hasher.Hash(ctx, replacement)
 	if err != nil {
 		return "", err
 	}
@@ -94,10 +95,10 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 	if err != nil {
 		return wrapStoreError(err, "account", "look up an account")
 	}
-	if err := checkPassword("password", replacement, account.Email); err != nil {
+	if err := secret.ValidatePassword("password", replacement, account.Email); err != nil {
 		return err
 	}
-	hash, err := s.hasher.hash(ctx, replacement)
+	hash, err := s.hasher.Hash(ctx, replacement)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 )
@@ -45,7 +46,7 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	if err != nil {
 		return Account{}, "", err
 	}
-	if account.PasswordHash, err = s.hasher.hash(ctx, r.Password); err != nil {
+	if account.PasswordHash, err = s.hasher.Hash(ctx, r.Password); err != nil {
 		return Account{}, "", err
 	}
 	e := s.enrolment(account, r.Workspace, admission)
@@ -84,7 +85,7 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 	if err != nil {
 		return Account{}, err
 	}
-	if account.PasswordHash, err = s.hasher.hash(ctx, password); err != nil {
+	if account.PasswordHash, err = s.hasher.Hash(ctx, password); err != nil {
 		return Account{}, err
 	}
 	e := s.enrolment(account, "", admission{})
@@ -118,7 +119,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		if _, err := s.Invitation(ctx, r.Invitation); err != nil {
 			return admission{}, err
 		}
-		return admission{invitation: s.invitationHash.bytes(r.Invitation)}, nil
+		return admission{invitation: s.invitationHash.Bytes(r.Invitation)}, nil
 	case s.registration == RegistrationOpen:
 		return admission{open: true}, nil
 	}
@@ -130,7 +131,7 @@ func (s *Service) draftAccount(r Registration) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	if err := checkPassword("password", r.Password, email); err != nil {
+	if err := secret.ValidatePassword("password", r.Password, email); err != nil {
 		return Account{}, err
 	}
 	name := strings.TrimSpace(r.Name)

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 )
@@ -56,24 +57,24 @@ type Service struct {
 	clock        func() time.Time
 	registration string
 	quota        Quota
-	hasher       *hasher
+	hasher       *secret.PasswordHasher
 	changed      func(context.Context)
 	ended        func(context.Context, Ending)
 	setup        *setupCode
 	first        atomic.Pointer[string] // id of the oldest workspace, which never changes once there is one
 
-	keyHash, sessionHash, invitationHash, guessHash, deviceHash keyedHash
+	keyHash, sessionHash, invitationHash, guessHash, deviceHash secret.KeyedHash
 }
 
 // New makes a service. The master key must have 32 bytes or more.
 func New(store Store, o Options) (*Service, error) {
 	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
-	for purpose, hash := range map[string]*keyedHash{
+	for purpose, hash := range map[string]*secret.KeyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
 		"devices": &s.deviceHash,
 	} {
 		var err error
-		if *hash, err = newKeyedHash(o.MasterKey, purpose); err != nil {
+		if *hash, err = secret.NewKeyedHash(o.MasterKey, purpose); err != nil {
 			return nil, fmt.Errorf("start accounts: %w", err)
 		}
 	}
@@ -100,9 +101,9 @@ func New(store Store, o Options) (*Service, error) {
 		s.quota.Keys = 200
 	}
 	if o.HashSlots <= 0 {
-		o.HashSlots = hashSlots(runtime.GOMAXPROCS(0))
+		o.HashSlots = secret.PasswordSlots(runtime.GOMAXPROCS(0))
 	}
-	s.hasher = newHasher(o.HashSlots, o.Busy)
+	s.hasher = secret.NewPasswordHasher(o.HashSlots, o.Busy)
 	s.setup = newSetupCode(s.guessHash)
 	return s, nil
 }
@@ -119,8 +120,8 @@ type Visitor struct {
 
 const maxClient = 200 // bytes kept of what a client calls itself
 
-// clientText is what is kept of a name that a client gives itself: anything can be in a header.
-func clientText(s string) string {
+// ClientName is what is kept of a name that a client gives itself: anything can be in a header.
+func ClientName(s string) string {
 	printable := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return -1

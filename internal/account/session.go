@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
@@ -21,20 +22,20 @@ const (
 func (s Session) ID() string { return hex.EncodeToString(s.TokenHash[:min(len(s.TokenHash), 8)]) }
 
 func (s *Service) newSession(accountID string, v Visitor) (token string, session Session) {
-	token = randomText(base62, tokenLength)
+	token = secret.Token()
 	now := s.now()
 	return token, Session{
-		TokenHash: s.sessionHash.bytes(token), AccountID: accountID, Client: clientText(v.Client), IP: clientText(v.IP),
+		TokenHash: s.sessionHash.Bytes(token), AccountID: accountID, Client: ClientName(v.Client), IP: ClientName(v.IP),
 		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionIdle),
 	}
 }
 
 // Session returns the session that a token belongs to, with its account, and keeps it alive.
 func (s *Service) Session(ctx context.Context, token string) (Account, Session, error) {
-	if len(token) != tokenLength {
+	if len(token) != secret.TokenLength {
 		return Account{}, Session{}, signInRequired()
 	}
-	session, account, err := s.store.SessionByHash(ctx, s.sessionHash.bytes(token))
+	session, account, err := s.store.SessionByHash(ctx, s.sessionHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) {
 		return Account{}, Session{}, signInRequired()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
@@ -23,21 +24,21 @@ const (
 
 // setupCode holds the hash of the code that the first registration requires.
 type setupCode struct {
-	hash keyedHash
+	hash secret.KeyedHash
 
 	mu      sync.Mutex
 	sum     []byte // nil without a valid code
 	expires time.Time
 }
 
-func newSetupCode(hash keyedHash) *setupCode { return &setupCode{hash: hash} }
+func newSetupCode(hash secret.KeyedHash) *setupCode { return &setupCode{hash: hash} }
 
 // renew makes a code; an older one is void.
 func (c *setupCode) renew(now time.Time) (code string, expires time.Time) {
-	text := randomText(setupAlphabet, setupLength)
+	text := secret.Random(setupAlphabet, setupLength)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sum, c.expires = c.hash.bytes("setup "+text), now.Add(setupLife)
+	c.sum, c.expires = c.hash.Bytes("setup "+text), now.Add(setupLife)
 	groups := []string{}
 	for group := range slices.Chunk([]byte(text), setupGroup) {
 		groups = append(groups, string(group))
@@ -50,7 +51,7 @@ func (c *setupCode) check(code string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), "-", ""))
-	same := subtle.ConstantTimeCompare(c.sum, c.hash.bytes("setup "+text)) == 1
+	same := subtle.ConstantTimeCompare(c.sum, c.hash.Bytes("setup "+text)) == 1
 	if !same || !now.Before(c.expires) {
 		return llm.Errorf(llm.WrongCredentials, "The setup code is missing, incorrect or expired. Open the link that the gateway printed at its last start, or run: fairlead admin create")
 	}

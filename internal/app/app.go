@@ -23,6 +23,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/keyring"
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/overview"
@@ -94,7 +95,7 @@ type App struct {
 	feed                    *requestlog.Feed
 	redaction               *redaction.Filter
 	accounts                *account.Service
-	keyring                 *account.Keyring
+	keyring                 *keyring.Ring
 	vault                   *vault.Vault
 	egress                  *egress.Client
 	health                  *health.Tracker
@@ -279,7 +280,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := vault.Confirm(ctx, a.db, a.master); err != nil {
 		return err
 	}
-	if a.keyring, err = account.NewKeyring(a.db.Accounts, a.master, account.KeyringOptions{
+	if a.keyring, err = keyring.New(a.db.Accounts, a.master, keyring.Options{
 		Now: a.now, MaxStale: keysOutliveStore,
 		Report: func(err error) { a.report("read keys", err) },
 	}); err != nil {

@@ -97,6 +97,7 @@ var layers = [][]string{
 		"internal/attempt",
 	},
 	{
+		"internal/account/keyring",
 		"internal/bill",
 		"internal/response",
 		"internal/upload",
@@ -136,6 +137,7 @@ var layers = [][]string{
 		"internal/predict/protocol",
 	},
 	{
+		"internal/account/secret",
 		"internal/catalog",
 		"internal/token",
 		"internal/redact",

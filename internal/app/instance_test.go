@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/keyring"
 	"fairlead/internal/config"
 	"fairlead/internal/store"
 )
@@ -70,7 +71,7 @@ func TestInstancesShareTheirDataWithAServer(t *testing.T) {
 	if got, err := second.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || got.Name != "ci" {
 		t.Errorf("the second one's key: %+v, %v", got, err)
 	}
-	ring, err := account.NewKeyring(second.Store.Accounts, masterKey(t, c), account.KeyringOptions{})
+	ring, err := keyring.New(second.Store.Accounts, masterKey(t, c), keyring.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

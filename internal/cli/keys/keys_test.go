@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/clitest"
 	"fairlead/internal/money"
@@ -23,7 +24,7 @@ func TestCreateKeyWritesIDAndKeyFirst(t *testing.T) {
 		t.Errorf("shape: %s", out)
 	}
 	view := clitest.Lines(t, out)[0]
-	if err := account.ParseKey(view["key"].(string)); err != nil {
+	if err := secret.ParseKey(view["key"].(string)); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(l.Dir); err != nil || info.Mode().Perm() != 0o700 {
@@ -43,7 +44,7 @@ func TestCreateKeyWritesOnlyTheKeyOnStdout(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out, err := l.Run(cli.ExitOK, "keys", "create", "--name", "ci")
-	if account.ParseKey(strings.TrimSuffix(out, "\n")) != nil {
+	if secret.ParseKey(strings.TrimSuffix(out, "\n")) != nil {
 		t.Errorf("stdout: %q", out)
 	}
 	clitest.MustContain(t, err, `Key "ci"`, "curl http://127.0.0.1:8080/proxy/v1/chat/completions", "Bearer "+strings.TrimSpace(out), `"model":"auto"`)
@@ -133,7 +134,7 @@ func TestRotateKey(t *testing.T) {
 	l := newLab(t)
 	old, _ := l.Run(cli.ExitOK, "keys", "create", "--name", "ci")
 	fresh, err := l.Run(cli.ExitOK, "keys", "rotate", "ci", "--grace", "24h", "--grace-after-use", "1h")
-	if account.ParseKey(strings.TrimSpace(fresh)) != nil || fresh == old {
+	if secret.ParseKey(strings.TrimSpace(fresh)) != nil || fresh == old {
 		t.Errorf("new secret: %q", fresh)
 	}
 	clitest.MustContain(t, err, "The old secret is valid until 1d from now, or 1h after the first use of the new one.")

@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Store implements account.Store and account.KeyStore.
+// Store implements account.Store and keyring.Store.
 type Store struct{ db *sqldb.DB }
 
 // New returns the accounts stored in db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-// Revisions implements account.KeyStore.
+// Revisions implements keyring.Store.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
 
 // notFound translates the error of a query that found no row to account.ErrNotFound.

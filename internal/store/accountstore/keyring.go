@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/keyring"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) ChangedWorkspaces(ctx context.Context, after int64, visit func(*
 }
 
 // RecordUses writes when keys were used. Only the first use of a secret is a change that keyrings must hear of.
-func (s *Store) RecordUses(ctx context.Context, uses []account.KeyUse) error {
+func (s *Store) RecordUses(ctx context.Context, uses []keyring.KeyUse) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := recordFirstUses(ctx, tx, uses); err != nil {
 			return err
@@ -61,7 +62,7 @@ func (s *Store) RecordUses(ctx context.Context, uses []account.KeyUse) error {
 	return nil
 }
 
-func recordFirstUses(ctx context.Context, tx *sql.Tx, uses []account.KeyUse) error {
+func recordFirstUses(ctx context.Context, tx *sql.Tx, uses []keyring.KeyUse) error {
 	var revision int64
 	for _, use := range uses {
 		for _, first := range use.First {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/keyring"
 	"fairlead/internal/money"
 	"fairlead/internal/store"
 	"fairlead/internal/vault"
@@ -178,7 +179,7 @@ func usesNeverRevive(t *testing.T, db *store.DB) {
 			must(t, err)
 		})
 		all.Go(func() {
-			must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, At: now, Client: "c", First: []account.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}}))
+			must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, At: now, Client: "c", First: []keyring.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}}))
 		})
 		all.Wait()
 		got, err := db.Accounts.KeyByID(ctx, "ws_ann", key.ID)
@@ -200,15 +201,15 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 		return revisions["keys"]
 	}
 	before := revision()
-	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "second", At: now.Add(2 * time.Second)}}))
-	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "first", At: now.Add(time.Second)}, {KeyID: "key_gone", At: now}}))
+	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, Client: "second", At: now.Add(2 * time.Second)}}))
+	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, Client: "first", At: now.Add(time.Second)}, {KeyID: "key_gone", At: now}}))
 	if after := revision(); after != before {
 		t.Errorf("ordinary uses moved the revision from %d to %d", before, after)
 	}
-	first := account.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Second)}
-	later := account.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Minute)}
-	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{first}}}))
-	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{later}}}))
+	first := keyring.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Second)}
+	later := keyring.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Minute)}
+	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, First: []keyring.SecretUse{first}}}))
+	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, First: []keyring.SecretUse{later}}}))
 	want := key
 	want.LastUsedAt, want.LastUsedBy = now.Add(2*time.Second), "second"
 	want.Secrets[1].UsedAt = first.At

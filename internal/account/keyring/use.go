@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (b *useBook) putBack(uses []KeyUse) {
 }
 
 // record writes the collected uses to the store.
-func (r *Keyring) record(ctx context.Context) error {
+func (r *Ring) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	uses := r.uses.drain()

@@ -1,4 +1,4 @@
-package account
+package secret
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 func TestParseKeyTellsKeysFromOtherTexts(t *testing.T) {
 	t.Parallel()
-	good := newKeyText()
+	good := NewKey()
 	tests := []struct {
 		name string
 		text string
@@ -23,9 +23,9 @@ func TestParseKeyTellsKeysFromOtherTexts(t *testing.T) {
 		{"cut off", good[:len(good)-1], ErrKeyForm},
 		{"one character more", good + "a", ErrKeyForm},
 		{"a space inside", good[:10] + " " + good[11:], ErrKeyForm},
-		{"SQL inside", "fl_'; drop table keys; --" + strings.Repeat("0", keyLength-25), ErrKeyForm},
+		{"SQL inside", "fl_'; drop table keys; --" + strings.Repeat("0", KeyLength-25), ErrKeyForm},
 		{"other letters inside", good[:10] + "é" + good[12:], ErrKeyForm},
-		{"checksum of another key", good[:keyLength-checksumSize] + newKeyText()[keyLength-checksumSize:], ErrKeyChecksum},
+		{"checksum of another key", good[:KeyLength-checksumSize] + NewKey()[KeyLength-checksumSize:], ErrKeyChecksum},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -40,9 +40,9 @@ func TestParseKeyTellsKeysFromOtherTexts(t *testing.T) {
 // A typo is one wrong character, or two neighbours swapped.
 func TestParseKeyRecognisesEveryTypo(t *testing.T) {
 	t.Parallel()
-	key := newKeyText()
-	for i := len(keyPrefix); i < len(key); i++ {
-		for _, c := range []byte(base62) {
+	key := NewKey()
+	for i := len(KeyPrefix); i < len(key); i++ {
+		for _, c := range []byte(Base62) {
 			if typo := key[:i] + string(c) + key[i+1:]; typo != key && !errors.Is(ParseKey(typo), ErrKeyChecksum) {
 				t.Errorf("character %d replaced by %c: not recognised", i, c)
 			}
@@ -64,14 +64,14 @@ func TestKeysHaveEnoughRandomBits(t *testing.T) {
 	counts := map[rune]int{}
 	const keys = 4000
 	for range keys {
-		for _, c := range newKeyText()[len(keyPrefix) : len(keyPrefix)+keyRandom] {
+		for _, c := range NewKey()[len(KeyPrefix) : len(KeyPrefix)+keyRandom] {
 			counts[c]++
 		}
 	}
 	// Chi-squared with 61 degrees of freedom exceeds 130 once in a million times.
 	expected := float64(keys*keyRandom) / 62
 	chi := 0.0
-	for _, c := range base62 {
+	for _, c := range Base62 {
 		chi += math.Pow(float64(counts[c])-expected, 2) / expected
 	}
 	if chi > 130 {
@@ -81,14 +81,14 @@ func TestKeysHaveEnoughRandomBits(t *testing.T) {
 
 func FuzzParseKey(f *testing.F) {
 	f.Add("fl_")
-	f.Add(newKeyText())
-	f.Add("fl_" + strings.Repeat("0", keyLength-3))
+	f.Add(NewKey())
+	f.Add("fl_" + strings.Repeat("0", KeyLength-3))
 	f.Add("Bearer fl_\x00")
 	f.Fuzz(func(t *testing.T, s string) {
 		if err := ParseKey(s); err != nil {
 			return
 		}
-		if len(s) != keyLength || !strings.HasPrefix(s, keyPrefix) || checksum(s[:keyLength-checksumSize]) != s[keyLength-checksumSize:] {
+		if len(s) != KeyLength || !strings.HasPrefix(s, KeyPrefix) || KeyChecksum(s[:KeyLength-checksumSize]) != s[KeyLength-checksumSize:] {
 			t.Errorf("accepted %q", s)
 		}
 	})

@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
 func withKey(text string) http.Header { return http.Header{"Authorization": {"Bearer " + text}} }
 
 // answer is the kind of the refusal, or "" when the key is good.
-func answer(ring *Keyring, h http.Header) llm.Kind {
+func answer(ring *Ring, h http.Header) llm.Kind {
 	_, err := ring.Authenticate(h)
 	if err == nil {
 		return ""
@@ -30,8 +32,8 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 	shelf := newShelf(t)
 	_, text := shelf.add(nil)
 	_, other := shelf.add(nil)
-	ring := loaded(t, shelf, KeyringOptions{})
-	typo := text[:10] + string(base62[(strings.IndexByte(base62, text[10])+1)%62]) + text[11:]
+	ring := loaded(t, shelf, Options{})
+	typo := text[:10] + string(secret.Base62[(strings.IndexByte(secret.Base62, text[10])+1)%62]) + text[11:]
 	tests := []struct {
 		name   string
 		header http.Header
@@ -55,7 +57,7 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 		{"key alone", http.Header{"Authorization": {text}}, llm.MissingAPIKey},
 		{"key of somebody else", withKey("sk-proj-1234567890"), llm.InvalidAPIKey},
 		{"typo", withKey(typo), llm.InvalidAPIKey},
-		{"unknown", withKey(newKeyText()), llm.InvalidAPIKey},
+		{"unknown", withKey(secret.NewKey()), llm.InvalidAPIKey},
 		{"SQL", withKey("fl_' or 1=1 --"), llm.InvalidAPIKey},
 	}
 	for _, tt := range tests {
@@ -79,9 +81,9 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
-	shelf.addWorkspace(Workspace{ID: "ws_2", Name: "second"})
-	keyID, text := shelf.add(func(k *Key) { k.WorkspaceID = "ws_2" })
-	ring := loaded(t, shelf, KeyringOptions{})
+	shelf.addWorkspace(account.Workspace{ID: "ws_2", Name: "second"})
+	keyID, text := shelf.add(func(k *account.Key) { k.WorkspaceID = "ws_2" })
+	ring := loaded(t, shelf, Options{})
 	grant, err := ring.Authenticate(withKey(text))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +92,7 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 		t.Error(diff)
 	}
 
-	shelf.addWorkspace(Workspace{ID: "ws_2", Name: "renamed"})
+	shelf.addWorkspace(account.Workspace{ID: "ws_2", Name: "renamed"})
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +105,12 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
-	shelf.add(func(k *Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
-	ring := loaded(t, shelf, KeyringOptions{})
+	shelf.add(func(k *account.Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
+	ring := loaded(t, shelf, Options{})
 	if ring.AllowsUnpriced() {
 		t.Error("a revoked key counts")
 	}
-	shelf.add(func(k *Key) { k.AllowUnpriced = true })
+	shelf.add(func(k *account.Key) { k.AllowUnpriced = true })
 	if err := ring.Refresh(t.Context()); err != nil || !ring.AllowsUnpriced() {
 		t.Errorf("after a key that allows it: %v", err)
 	}
@@ -120,20 +122,20 @@ func TestRefusalsAreDistinct(t *testing.T) {
 	shelf := newShelf(t)
 	tests := []struct {
 		name   string
-		change func(*Key)
+		change func(*account.Key)
 		want   llm.Kind
 	}{
 		{"no end", nil, ""},
-		{"ends later", func(k *Key) { k.ExpiresAt = now.Add(time.Millisecond) }, ""},
-		{"ends now", func(k *Key) { k.ExpiresAt = now }, llm.ExpiredAPIKey},
-		{"revoked", func(k *Key) { k.RevokedAt = now }, llm.RevokedAPIKey},
-		{"revoked and over", func(k *Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
-		{"older secret in grace", func(k *Key) { k.Secrets[0].ExpiresAt = now.Add(time.Hour) }, ""},
-		{"older secret over", func(k *Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
+		{"ends later", func(k *account.Key) { k.ExpiresAt = now.Add(time.Millisecond) }, ""},
+		{"ends now", func(k *account.Key) { k.ExpiresAt = now }, llm.ExpiredAPIKey},
+		{"revoked", func(k *account.Key) { k.RevokedAt = now }, llm.RevokedAPIKey},
+		{"revoked and over", func(k *account.Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
+		{"older secret in grace", func(k *account.Key) { k.Secrets[0].ExpiresAt = now.Add(time.Hour) }, ""},
+		{"older secret over", func(k *account.Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
 	}
 	for _, tt := range tests {
 		_, text := shelf.add(tt.change)
-		ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }})
+		ring := loaded(t, shelf, Options{Now: func() time.Time { return now }})
 		if got := answer(ring, withKey(text)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
@@ -142,11 +144,11 @@ func TestRefusalsAreDistinct(t *testing.T) {
 
 func TestAnUnloadedKeyringKnowsNothingAndSaysSo(t *testing.T) {
 	t.Parallel()
-	ring := newTestKeyring(t, newShelf(t), KeyringOptions{})
-	if got := answer(ring, withKey(newKeyText())); got != llm.LedgerUnavailable {
+	ring := newTestKeyring(t, newShelf(t), Options{})
+	if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
 		t.Errorf("got %q", got)
 	}
-	if _, err := NewKeyring(newShelf(t), []byte("short"), KeyringOptions{}); err == nil {
+	if _, err := New(newShelf(t), []byte("short"), Options{}); err == nil {
 		t.Error("a short master key is accepted")
 	}
 }
@@ -154,12 +156,12 @@ func TestAnUnloadedKeyringKnowsNothingAndSaysSo(t *testing.T) {
 func TestJunkMakesNoLookUp(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	ring.running.Store(true) // an unknown key would wait for a poll that never comes
 	before := shelf.count()
-	good := newKeyText()
+	good := secret.NewKey()
 	for i := range 10_000 {
-		junk := good[:5] + strings.Repeat(string(base62[i%62]), 30) + good[35:]
+		junk := good[:5] + strings.Repeat(string(secret.Base62[i%62]), 30) + good[35:]
 		if got := answer(ring, withKey(junk)); got != llm.InvalidAPIKey {
 			t.Fatalf("%s: %q", junk, got)
 		}
@@ -170,7 +172,7 @@ func TestJunkMakesNoLookUp(t *testing.T) {
 }
 
 // run starts the keyring. It ends when stop is called, or with the test.
-func run(t *testing.T, ring *Keyring) (stop func()) {
+func run(t *testing.T, ring *Ring) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -191,10 +193,10 @@ func TestAKeyMadeElsewhereIsValidAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
-		ring := newTestKeyring(t, shelf, KeyringOptions{Poll: time.Hour})
+		ring := newTestKeyring(t, shelf, Options{Poll: time.Hour})
 		run(t, ring)
 		for range 20 {
-			shelf.addWorkspace(Workspace{ID: "ws_1", Name: "again"})
+			shelf.addWorkspace(account.Workspace{ID: "ws_1", Name: "again"})
 			_, text := shelf.add(nil)
 			began := time.Now()
 			if got := answer(ring, withKey(text)); got != "" {
@@ -211,14 +213,14 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
-		ring := newTestKeyring(t, shelf, KeyringOptions{Poll: time.Hour})
+		ring := newTestKeyring(t, shelf, Options{Poll: time.Hour})
 		run(t, ring)
 		before, began := shelf.count(), time.Now()
 		var all sync.WaitGroup
 		for i := range 2000 {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond / 2)
-				if got := answer(ring, withKey(newKeyText())); got != llm.InvalidAPIKey {
+				if got := answer(ring, withKey(secret.NewKey())); got != llm.InvalidAPIKey {
 					t.Errorf("got %q", got)
 				}
 			})
@@ -233,10 +235,10 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 
 func TestTooManyUnknownKeysAreShed(t *testing.T) {
 	t.Parallel()
-	ring := loaded(t, newShelf(t), KeyringOptions{})
+	ring := loaded(t, newShelf(t), Options{})
 	ring.running.Store(true)
 	ring.waiting.Store(unknownKeyQueue)
-	if got := answer(ring, withKey(newKeyText())); got != llm.Overloaded {
+	if got := answer(ring, withKey(secret.NewKey())); got != llm.Overloaded {
 		t.Errorf("got %q", got)
 	}
 }
@@ -246,8 +248,8 @@ func TestRevokingIsHeardWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
 		keyID, text := shelf.add(nil)
-		revokedBefore, _ := shelf.add(func(k *Key) { k.RevokedAt = time.Now() })
-		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		revokedBefore, _ := shelf.add(func(k *account.Key) { k.RevokedAt = time.Now() })
+		ring := newTestKeyring(t, shelf, Options{})
 		heard := map[string]int{}
 		ring.OnRevoke(func(keyID string) { heard[keyID]++ })
 		run(t, ring)
@@ -274,7 +276,7 @@ func TestKnownKeysOutliveTheStoreForAWhile(t *testing.T) {
 		shelf := newShelf(t)
 		_, text := shelf.add(nil)
 		var reports []error
-		ring := newTestKeyring(t, shelf, KeyringOptions{Report: func(err error) { reports = append(reports, err) }})
+		ring := newTestKeyring(t, shelf, Options{Report: func(err error) { reports = append(reports, err) }})
 		run(t, ring)
 		shelf.setAway(true)
 
@@ -282,7 +284,7 @@ func TestKnownKeysOutliveTheStoreForAWhile(t *testing.T) {
 		if got := answer(ring, withKey(text)); got != "" {
 			t.Errorf("after 14 minutes: %q", got)
 		}
-		if got := answer(ring, withKey(newKeyText())); got != llm.LedgerUnavailable {
+		if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
 			t.Errorf("an unknown key while the store is away: %q, want an answer that does not claim to know", got)
 		}
 		time.Sleep(2 * time.Minute)
@@ -306,7 +308,7 @@ func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 		shelf := newShelf(t)
 		_, text := shelf.add(nil)
 		shelf.setAway(true)
-		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		ring := newTestKeyring(t, shelf, Options{})
 		run(t, ring)
 		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
 			t.Errorf("before: %q", got)
@@ -327,14 +329,14 @@ func TestASilentStoreIsGivenUp(t *testing.T) {
 		for range 5 {
 			shelf.add(nil)
 		}
-		ring, err := NewKeyring(&slowShelf{shelf, []time.Duration{9 * time.Second, 9 * time.Second, time.Second, 9 * time.Second}}, testMaster, KeyringOptions{})
+		ring, err := New(&slowShelf{shelf, []time.Duration{9 * time.Second, 9 * time.Second, time.Second, 9 * time.Second}}, testMaster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := ring.Load(t.Context()); err != nil || ring.Len() != 5 {
 			t.Errorf("slow but moving: %v, %d keys", err, ring.Len())
 		}
-		stuck, err := NewKeyring(&slowShelf{shelf, []time.Duration{time.Second, time.Hour}}, testMaster, KeyringOptions{})
+		stuck, err := New(&slowShelf{shelf, []time.Duration{time.Second, time.Hour}}, testMaster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,8 +353,8 @@ type slowShelf struct {
 	waits []time.Duration
 }
 
-func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*Key) error) error {
-	return s.keyShelf.ChangedKeys(ctx, after, func(k *Key) error {
+func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
+	return s.keyShelf.ChangedKeys(ctx, after, func(k *account.Key) error {
 		if len(s.waits) > 0 {
 			wait := time.NewTimer(s.waits[0])
 			defer wait.Stop()
@@ -372,7 +374,7 @@ func TestARestoredBackupTakesNewerKeysAway(t *testing.T) {
 	shelf := newShelf(t)
 	_, old := shelf.add(nil)
 	keyID, newer := shelf.add(nil)
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	var heard []string
 	ring.OnRevoke(func(keyID string) { heard = append(heard, keyID) })
 
@@ -397,7 +399,7 @@ func TestOnlyChangedKeysAreReadAgain(t *testing.T) {
 	for range 100 {
 		shelf.add(nil)
 	}
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	calls := shelf.count()
 	for range 5 {
 		if err := ring.Refresh(t.Context()); err != nil {

@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fairlead/internal/account"
 	"fairlead/internal/llm"
 )
 
@@ -16,12 +17,12 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
 		keyID, old := shelf.add(nil)
-		ring, replica := newTestKeyring(t, shelf, KeyringOptions{Poll: 10 * time.Second}), newTestKeyring(t, shelf, KeyringOptions{Poll: 10 * time.Second})
+		ring, replica := newTestKeyring(t, shelf, Options{Poll: 10 * time.Second}), newTestKeyring(t, shelf, Options{Poll: 10 * time.Second})
 		run(t, ring)
 		run(t, replica)
 		fresh, secret := shelf.secret(time.Now())
-		shelf.change(keyID, func(k *Key) {
-			if err := k.rotate(secret, Grace{AfterUse: time.Hour}, time.Now()); err != nil {
+		shelf.change(keyID, func(k *account.Key) {
+			if err := k.Rotate(secret, account.Grace{AfterUse: time.Hour}, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -37,9 +38,9 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 		if got := answer(ring, withKey(old)); got != "" {
 			t.Errorf("within the grace: %q", got)
 		}
-		shelf.change(keyID, func(k *Key) { k.Name = "renamed" }) // a reload must not restart the clock
+		shelf.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the clock
 		time.Sleep(time.Minute)
-		for name, r := range map[string]*Keyring{"here": ring, "on another replica": replica} {
+		for name, r := range map[string]*Ring{"here": ring, "on another replica": replica} {
 			if got := answer(r, withKey(old)); got != llm.ExpiredAPIKey {
 				t.Errorf("after the grace, %s: %q", name, got)
 			}
@@ -56,12 +57,12 @@ func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
 	shelf := newShelf(t)
 	keyID, old := shelf.add(nil)
 	fresh, secret := shelf.secret(now)
-	shelf.change(keyID, func(k *Key) { _ = k.rotate(secret, Grace{AfterUse: time.Hour}, now) })
-	ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
+	shelf.change(keyID, func(k *account.Key) { _ = k.Rotate(secret, account.Grace{AfterUse: time.Hour}, now) })
+	ring := loaded(t, shelf, Options{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
 	if got := answer(ring, withKey(fresh)); got != "" {
 		t.Fatal(got)
 	}
-	shelf.change(keyID, func(k *Key) { k.Name = "renamed" })
+	shelf.change(keyID, func(k *account.Key) { k.Name = "renamed" })
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
 		shelf := newShelf(t)
 		a, _ := shelf.add(nil)
 		b, _ := shelf.add(nil)
-		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		ring := newTestKeyring(t, shelf, Options{})
 		stop := run(t, ring)
 		start := time.Now()
 		ring.Touch(b, "later", start.Add(2*time.Second))
@@ -107,7 +108,7 @@ func TestUsesWaitForTheStore(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	keyID, text := shelf.add(nil)
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	if got := answer(ring, withKey(text)); got != "" {
 		t.Fatal(got)
 	}
@@ -124,7 +125,7 @@ func TestUsesWaitForTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []KeyUse{{KeyID: keyID, Client: "second", At: start.Add(time.Second), First: []SecretUse{{Hash: shelf.hash.bytes(text)}}}}
+	want := []KeyUse{{KeyID: keyID, Client: "second", At: start.Add(time.Second), First: []SecretUse{{Hash: shelf.hash.Bytes(text)}}}}
 	if diff := cmp.Diff(want, shelf.uses(), cmpopts.IgnoreFields(SecretUse{}, "At")); diff != "" {
 		t.Error(diff)
 	}

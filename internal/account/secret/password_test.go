@@ -1,4 +1,4 @@
-package account
+package secret
 
 import (
 	"context"
@@ -25,13 +25,13 @@ func TestPasswordRules(t *testing.T) {
 		{"ten characters of several bytes", "äöüäöüäöüä", true},
 		{"five characters of two bytes", "äöüäö", false},
 		{"the email address", "Somebody@Example.com", false},
-		{"longest", strings.Repeat("x", maxPassword), true},
-		{"too long to hash", strings.Repeat("x", maxPassword+1), false},
+		{"longest", strings.Repeat("x", MaxPassword), true},
+		{"too long to hash", strings.Repeat("x", MaxPassword+1), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := checkPassword("password", tt.password, "somebody@example.com")
+			err := ValidatePassword("password", tt.password, "somebody@example.com")
 			if (err == nil) != tt.ok {
 				t.Errorf("got %v", err)
 			}
@@ -44,16 +44,16 @@ func TestPasswordRules(t *testing.T) {
 
 func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 	t.Parallel()
-	hash := argonHash("correct horse")
+	hash := hashPassword("correct horse")
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("cost is not the promised one: %s", hash)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horsf": false, "": false} {
-		if got, err := argonMatches(hash, password); err != nil || got != want {
+		if got, err := PasswordMatches(hash, password); err != nil || got != want {
 			t.Errorf("%q: got %v, %v", password, got, err)
 		}
 	}
-	if argonHash("correct horse") == hash {
+	if hashPassword("correct horse") == hash {
 		t.Error("two hashes of one password are the same: no salt")
 	}
 }
@@ -62,11 +62,11 @@ func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	t.Parallel()
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
-	dummy := newHasher(1, nil).dummy
-	if cost(dummy) != cost(argonHash("somebody's")) || len(dummy) != len(argonHash("somebody's")) {
+	dummy := NewPasswordHasher(1, nil).Dummy
+	if cost(dummy) != cost(hashPassword("somebody's")) || len(dummy) != len(hashPassword("somebody's")) {
 		t.Errorf("the stand-in is %s", cost(dummy))
 	}
-	if ok, err := argonMatches(dummy, ""); ok || err != nil {
+	if ok, err := PasswordMatches(dummy, ""); ok || err != nil {
 		t.Errorf("the stand-in matches the empty password: %v, %v", ok, err)
 	}
 }
@@ -77,7 +77,7 @@ func TestDamagedHashesAreErrors(t *testing.T) {
 		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=19456,t=2,p=1$AAAA$AAAA",
 		"$argon2id$v=19$m=x$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=0$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
 	} {
-		if ok, err := argonMatches(stored, "password"); ok || !errors.Is(err, errHashForm) {
+		if ok, err := PasswordMatches(stored, "password"); ok || !errors.Is(err, errHashForm) {
 			t.Errorf("%q: got %v, %v", stored, ok, err)
 		}
 	}
@@ -86,16 +86,16 @@ func TestDamagedHashesAreErrors(t *testing.T) {
 func TestHashSlotsAreBoundedAndSoIsTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &hasher{slots: make(chan struct{}, 2)}
-		first, err := h.acquire(t.Context())
+		h := &PasswordHasher{slots: make(chan struct{}, 2)}
+		first, err := h.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, _ := h.acquire(t.Context())
+		second, _ := h.Acquire(t.Context())
 		results := make(chan error, hashQueue)
 		for range hashQueue {
 			go func() {
-				release, err := h.acquire(t.Context())
+				release, err := h.Acquire(t.Context())
 				if err == nil {
 					release()
 				}
@@ -103,7 +103,7 @@ func TestHashSlotsAreBoundedAndSoIsTheQueue(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if _, err := h.acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
+		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
 			t.Errorf("queue full: got %v", err)
 		}
 		first()
@@ -119,16 +119,16 @@ func TestHashSlotsAreBoundedAndSoIsTheQueue(t *testing.T) {
 func TestWaitingForASlotEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &hasher{slots: make(chan struct{}, 1)}
-		if _, err := h.acquire(t.Context()); err != nil {
+		h := &PasswordHasher{slots: make(chan struct{}, 1)}
+		if _, err := h.Acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded {
+		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded {
 			t.Errorf("after the longest wait: got %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.acquire(gone); !errors.Is(err, context.Canceled) {
+		if _, err := h.Acquire(gone); !errors.Is(err, context.Canceled) {
 			t.Errorf("caller gone: got %v", err)
 		}
 		if h.waiting.Load() != 0 {
@@ -140,8 +140,8 @@ func TestWaitingForASlotEnds(t *testing.T) {
 func TestHashSlotsLeaveHalfOfTheProcessors(t *testing.T) {
 	t.Parallel()
 	for processors := 1; processors <= 64; processors++ {
-		slots := hashSlots(processors)
-		if slots < 1 || slots > maxHashSlots || (processors > 1 && slots > processors/2) {
+		slots := PasswordSlots(processors)
+		if slots < 1 || slots > maxPasswordSlots || (processors > 1 && slots > processors/2) {
 			t.Errorf("%d processors: %d concurrent hashes", processors, slots)
 		}
 	}
@@ -151,20 +151,20 @@ func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var shedding atomic.Bool
-		h := newHasher(1, shedding.Load)
-		release, err := h.acquire(t.Context())
+		h := NewPasswordHasher(1, shedding.Load)
+		release, err := h.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		waiting := make(chan error)
 		go func() {
-			_, err := h.acquire(t.Context())
+			_, err := h.Acquire(t.Context())
 			waiting <- err
 		}()
 		synctest.Wait()
 		shedding.Store(true)
 		begun := time.Now()
-		_, err = h.acquire(t.Context())
+		_, err = h.Acquire(t.Context())
 		if e := llm.AsError(err); e.Kind != llm.Overloaded || e.RetryAfter <= 0 || e.Status() != http.StatusServiceUnavailable || time.Since(begun) != 0 {
 			t.Errorf("new sign-in: %v after %s", err, time.Since(begun))
 		}
@@ -173,7 +173,7 @@ func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
 			t.Errorf("waiting sign-in: %v", err)
 		}
 		shedding.Store(false)
-		if _, err := h.acquire(t.Context()); err != nil {
+		if _, err := h.Acquire(t.Context()); err != nil {
 			t.Errorf("after the overload: %v", err)
 		}
 	})

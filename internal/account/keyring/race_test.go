@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
@@ -13,7 +15,7 @@ import (
 func TestRevokedKeysAreNeverRevived(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	_, neighbour := shelf.add(nil)
 	for round := range 1000 {
 		keyID, text := shelf.add(nil)
@@ -64,7 +66,7 @@ func TestKeysThatBeginAlikeAreNotConfused(t *testing.T) {
 	hashes := make([]keyHash, 64)
 	for i := range hashes {
 		hashes[i][31] = byte(i + 1) // equal but for the last byte
-		index.put(changes, &Key{ID: fmt.Sprint("key_", i), Secrets: []Secret{{Hash: hashes[i][:]}}})
+		index.put(changes, &account.Key{ID: fmt.Sprint("key_", i), Secrets: []account.Secret{{Hash: hashes[i][:]}}})
 	}
 	index.publish(changes)
 	for i, hash := range hashes {
@@ -80,7 +82,7 @@ func TestKeysThatBeginAlikeAreNotConfused(t *testing.T) {
 func BenchmarkAuthenticate(b *testing.B) {
 	shelf := newShelf(b)
 	_, text := shelf.add(nil)
-	ring := loaded(b, shelf, KeyringOptions{})
+	ring := loaded(b, shelf, Options{})
 	header := withKey(text)
 	for b.Loop() {
 		if _, err := ring.Authenticate(header); err != nil {
@@ -93,19 +95,19 @@ func BenchmarkAuthenticate(b *testing.B) {
 func BenchmarkRefreshOneOfMany(b *testing.B) {
 	index := newKeyIndex()
 	changes := edits{}
-	hash, err := newKeyedHash(testMaster, "keys")
+	hash, err := secret.NewKeyedHash(testMaster, "keys")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for i := range 1_000_000 {
-		sum := hash.sum(fmt.Sprint(i))
-		index.put(changes, &Key{ID: fmt.Sprint(i), WorkspaceID: "ws_1", Secrets: []Secret{{Hash: sum[:]}}})
+		sum := hash.Sum(fmt.Sprint(i))
+		index.put(changes, &account.Key{ID: fmt.Sprint(i), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}})
 	}
 	index.publish(changes)
 	for n := 0; b.Loop(); n++ {
-		sum := hash.sum(fmt.Sprint(n))
+		sum := hash.Sum(fmt.Sprint(n))
 		one := edits{}
-		index.put(one, &Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []Secret{{Hash: sum[:]}}, Name: "changed"})
+		index.put(one, &account.Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}, Name: "changed"})
 		index.publish(one)
 	}
 }

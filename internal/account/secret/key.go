@@ -1,4 +1,4 @@
-package account
+package secret
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 
 // Format of a key: prefix, random characters (about 190 bits), checksum.
 const (
-	keyPrefix    = "fl_"
+	KeyPrefix    = "fl_"
 	keyRandom    = 32
 	checksumSize = 6
-	keyLength    = len(keyPrefix) + keyRandom + checksumSize
+	KeyLength    = len(KeyPrefix) + keyRandom + checksumSize
 )
 
 // Errors of ParseKey.
@@ -20,37 +20,35 @@ var (
 	ErrKeyChecksum = errors.New("the checksum of the key does not match")
 )
 
-// newKeyText generates a key.
-func newKeyText() string {
-	text := keyPrefix + randomText(base62, keyRandom)
-	return text + checksum(text)
+// NewKey generates a key.
+func NewKey() string {
+	text := KeyPrefix + Random(Base62, keyRandom)
+	return text + KeyChecksum(text)
 }
 
 // ParseKey validates the format of a key. It returns ErrKeyForm or ErrKeyChecksum.
 func ParseKey(s string) error {
-	if len(s) != keyLength || !strings.HasPrefix(s, keyPrefix) {
+	if len(s) != KeyLength || !strings.HasPrefix(s, KeyPrefix) {
 		return ErrKeyForm
 	}
-	for i := len(keyPrefix); i < len(s); i++ {
+	for i := len(KeyPrefix); i < len(s); i++ {
 		if !isBase62(s[i]) {
 			return ErrKeyForm
 		}
 	}
-	body := s[:keyLength-checksumSize]
-	if checksum(body) != s[len(body):] {
+	body := s[:KeyLength-checksumSize]
+	if KeyChecksum(body) != s[len(body):] {
 		return ErrKeyChecksum
 	}
 	return nil
 }
 
-// looksLikeKey reports whether a header value has the prefix of a key.
-func looksLikeKey(s string) bool { return strings.HasPrefix(s, keyPrefix) }
-
-func checksum(s string) string {
+// KeyChecksum returns the last characters of a key, computed from the others.
+func KeyChecksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var text [checksumSize]byte
 	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = base62[sum%62]
+		text[i] = Base62[sum%62]
 		sum /= 62
 	}
 	return string(text[:])

@@ -1,4 +1,5 @@
-package account
+// Package keyring authenticates API keys from memory. It polls the store for changed keys and records their use.
+package keyring
 
 import (
 	"context"
@@ -11,10 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 )
 
-// Defaults of a Keyring.
+// Defaults of Options.
 const (
 	defaultPoll     = 250 * time.Millisecond
 	defaultMaxStale = 15 * time.Minute
@@ -28,8 +31,8 @@ const (
 	unknownKeyQueue = 4096 // maximum number of requests waiting for a forced poll
 )
 
-// KeyringOptions configures a Keyring. The zero value has the defaults of a server.
-type KeyringOptions struct {
+// Options configures a Ring. The zero value has the defaults of a server.
+type Options struct {
 	Now      func() time.Time // clock for the expiry of keys; defaults to time.Now
 	Poll     time.Duration    // poll interval; defaults to 250 ms
 	MaxStale time.Duration    // how long keys stay valid without the store; defaults to 15 min
@@ -37,11 +40,11 @@ type KeyringOptions struct {
 	Report   func(error)      // called for the first error of the store after a success; may be nil
 }
 
-// Keyring holds all keys in memory. Authenticate waits for the store only for a well-formed unknown key. Load or Run fills
+// Ring holds all keys in memory. Authenticate waits for the store only for a well-formed unknown key. Load or Run fills
 // it; Run keeps it current.
-type Keyring struct {
-	store    KeyStore
-	hash     keyedHash
+type Ring struct {
+	store    Store
+	hash     secret.KeyedHash
 	now      func() time.Time
 	poll     time.Duration
 	flush    time.Duration
@@ -64,19 +67,13 @@ type Keyring struct {
 	uses  useBook
 }
 
-// Grant is a valid key with its workspace. Both are shared and must not be changed.
-type Grant struct {
-	Key       *Key
-	Workspace *Workspace
-}
-
-// NewKeyring returns an empty keyring, which rejects every key until it is loaded.
-func NewKeyring(store KeyStore, masterKey []byte, o KeyringOptions) (*Keyring, error) {
-	hash, err := newKeyedHash(masterKey, "keys")
+// New returns an empty keyring, which rejects every key until it is loaded.
+func New(store Store, masterKey []byte, o Options) (*Ring, error) {
+	hash, err := secret.NewKeyedHash(masterKey, "keys")
 	if err != nil {
-		return nil, fmt.Errorf("start the keyring: %w", err)
+		return nil, fmt.Errorf("create the keyring: %w", err)
 	}
-	r := &Keyring{
+	r := &Ring{
 		store: store, hash: hash, now: o.Now, poll: o.Poll, flush: o.Flush, maxStale: o.MaxStale,
 		health: health{report: o.Report}, next: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
@@ -99,14 +96,14 @@ func NewKeyring(store KeyStore, masterKey []byte, o KeyringOptions) (*Keyring, e
 
 // OnRevoke adds a callback for keys that were revoked or rotated without a grace period, to end their running requests. It
 // must return quickly. Call OnRevoke before Run.
-func (r *Keyring) OnRevoke(f func(keyID string)) {
+func (r *Ring) OnRevoke(f func(keyID string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.onRevoke = append(r.onRevoke, f)
 }
 
 // Stale returns the time since the last successful poll. It is the maximum duration before the first one.
-func (r *Keyring) Stale() time.Duration {
+func (r *Ring) Stale() time.Duration {
 	last := r.refreshed.Load()
 	if last == nil {
 		return 1<<63 - 1
@@ -115,26 +112,26 @@ func (r *Keyring) Stale() time.Duration {
 }
 
 // Len returns the number of secrets.
-func (r *Keyring) Len() int { return r.index.Load().len() }
+func (r *Ring) Len() int { return r.index.Load().len() }
 
 // AllowsUnpriced reports whether a key allowed models without a price since the start.
-func (r *Keyring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
+func (r *Ring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
 
 // Workspace returns a workspace, which must not be changed, or nil if it is unknown.
-func (r *Keyring) Workspace(workspaceID string) *Workspace {
+func (r *Ring) Workspace(workspaceID string) *account.Workspace {
 	return r.index.Load().workspace(workspaceID)
 }
 
 // Authenticate returns the key in the headers and its workspace.
-func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
+func (r *Ring) Authenticate(h http.Header) (*account.Grant, error) {
 	text, err := keyFrom(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := ParseKey(text); err != nil {
+	if err := secret.ParseKey(text); err != nil {
 		return nil, malformed(err)
 	}
-	sum := r.hash.sum(text)
+	sum := r.hash.Sum(text)
 	found := r.index.Load().find(sum)
 	if found == nil {
 		if err := r.await(); err != nil {
@@ -152,7 +149,7 @@ func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 }
 
 // grant checks that a secret is valid, and records its first use.
-func (r *Keyring) grant(found *slot) (*Grant, error) {
+func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	now := r.now()
 	key := found.key
 	ending, ended := r.ended.of(key, found.position)
@@ -162,7 +159,7 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	if !key.ExpiresAt.IsZero() && !now.Before(key.ExpiresAt) {
 		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key expired on %s. Extend it or create a new key in the dashboard under API keys.", key.ExpiresAt.UTC().Format(time.RFC3339))
 	}
-	if end := key.secretEnd(found.position, found.firstUses.at); !end.IsZero() && !now.Before(end) {
+	if end := key.SecretEnd(found.position, found.firstUses.at); !end.IsZero() && !now.Before(end) {
 		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and this secret expired on %s. Use the new secret.", end.UTC().Format(time.RFC3339))
 	}
 	if ended {
@@ -171,7 +168,7 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	if key.Secrets[found.position].UsedAt.IsZero() && found.firstUses.mark(found.position, now) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
 	}
-	return &Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil: see takeInto
+	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil: see takeInto
 }
 
 // keyFrom returns the bearer token of a request, or its x-api-key, which clients of the messages format use. Two different
@@ -194,7 +191,7 @@ func keyFrom(h http.Header) (string, error) {
 			if text == "" && name == "X-Api-Key" {
 				text = other
 			}
-			if looksLikeKey(text) && looksLikeKey(other) && other != text {
+			if strings.HasPrefix(text, secret.KeyPrefix) && strings.HasPrefix(other, secret.KeyPrefix) && other != text {
 				return "", twoKeys()
 			}
 		}
@@ -212,14 +209,16 @@ func bearer(value string) (string, bool) {
 }
 
 func twoKeys() error {
-	return invalid("Authorization", "The request contains two different API keys. Send only one.")
+	e := llm.Errorf(llm.InvalidRequest, "The request contains two different API keys. Send only one.")
+	e.Param = "Authorization"
+	return e
 }
 
 func malformed(cause error) error {
-	if errors.Is(cause, ErrKeyChecksum) {
+	if errors.Is(cause, secret.ErrKeyChecksum) {
 		return llm.Errorf(llm.InvalidAPIKey, "The API key is mistyped or incomplete. Copy it again, or create a new key in the dashboard under API keys.")
 	}
-	return llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway. Keys start with fl_ and have %d characters. Create one in the dashboard under API keys.", keyLength)
+	return llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway. Keys start with fl_ and have %d characters. Create one in the dashboard under API keys.", secret.KeyLength)
 }
 
 func storeAway() error {
@@ -230,7 +229,7 @@ func storeAway() error {
 
 // await waits for a poll that starts after the call, because another process may have just created the key. It returns nil
 // after the poll, or if Run is not running.
-func (r *Keyring) await() error {
+func (r *Ring) await() error {
 	if !r.running.Load() {
 		return nil
 	}
@@ -258,7 +257,7 @@ func (r *Keyring) await() error {
 }
 
 // End applies a revocation of another replica immediately and requests a poll.
-func (r *Keyring) End(e Ending) {
+func (r *Ring) End(e account.Ending) {
 	if r.ended.add(e) {
 		r.publishRevoked([]string{e.KeyID})
 	}
@@ -266,9 +265,9 @@ func (r *Keyring) End(e Ending) {
 }
 
 // Nudge requests a poll.
-func (r *Keyring) Nudge() { r.nudge() }
+func (r *Ring) Nudge() { r.nudge() }
 
-func (r *Keyring) nudge() {
+func (r *Ring) nudge() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // a poll is already requested
@@ -276,9 +275,9 @@ func (r *Keyring) nudge() {
 }
 
 // Touch records the use of a key. It is written to the store within seconds.
-func (r *Keyring) Touch(keyID, client string, at time.Time) {
-	r.uses.touch(keyID, clientText(client), at)
+func (r *Ring) Touch(keyID, client string, at time.Time) {
+	r.uses.touch(keyID, account.ClientName(client), at)
 }
 
 // Load fills or updates the keyring.
-func (r *Keyring) Load(ctx context.Context) error { return r.Refresh(ctx) }
+func (r *Ring) Load(ctx context.Context) error { return r.Refresh(ctx) }

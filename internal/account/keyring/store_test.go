@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"context"
@@ -9,20 +9,23 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
 )
 
 var testMaster = []byte("0123456789abcdef0123456789abcdef")
 
 var errAway = errors.New("the store is away")
 
-// keyShelf is a KeyStore in memory, as other processes change it.
+// keyShelf is a Store in memory, as other processes change it.
 type keyShelf struct {
-	hash keyedHash
+	hash secret.KeyedHash
 
 	mu         sync.Mutex
-	keys       map[string]Key
+	keys       map[string]account.Key
 	changed    map[string]int64
-	workspaces map[string]Workspace
+	workspaces map[string]account.Workspace
 	spaces     map[string]int64
 	revisions  map[string]int64
 	away       bool
@@ -33,21 +36,21 @@ type keyShelf struct {
 
 func newShelf(t testing.TB) *keyShelf {
 	t.Helper()
-	hash, err := newKeyedHash(testMaster, "keys")
+	hash, err := secret.NewKeyedHash(testMaster, "keys")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &keyShelf{
-		hash: hash, keys: map[string]Key{}, changed: map[string]int64{}, workspaces: map[string]Workspace{}, spaces: map[string]int64{},
+		hash: hash, keys: map[string]account.Key{}, changed: map[string]int64{}, workspaces: map[string]account.Workspace{}, spaces: map[string]int64{},
 		revisions: map[string]int64{},
 	}
-	s.addWorkspace(Workspace{ID: "ws_1", Name: "first"})
+	s.addWorkspace(account.Workspace{ID: "ws_1", Name: "first"})
 	return s
 }
 
-func newTestKeyring(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
+func newTestKeyring(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	t.Helper()
-	ring, err := NewKeyring(shelf, testMaster, o)
+	ring, err := New(shelf, testMaster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +58,7 @@ func newTestKeyring(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
 }
 
 // loaded returns a keyring that knows what is on the shelf.
-func loaded(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
+func loaded(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	t.Helper()
 	ring := newTestKeyring(t, shelf, o)
 	if err := ring.Load(t.Context()); err != nil {
@@ -64,24 +67,24 @@ func loaded(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
 	return ring
 }
 
-func (s *keyShelf) addWorkspace(w Workspace) {
+func (s *keyShelf) addWorkspace(w account.Workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[topicWorkspaces]++
 	s.workspaces[w.ID], s.spaces[w.ID] = w, s.revisions[topicWorkspaces]
 }
 
-func (s *keyShelf) secret(now time.Time) (string, Secret) {
-	text := newKeyText()
-	return text, Secret{Hash: s.hash.bytes(text), CreatedAt: now}
+func (s *keyShelf) secret(now time.Time) (string, account.Secret) {
+	text := secret.NewKey()
+	return text, account.Secret{Hash: s.hash.Bytes(text), CreatedAt: now}
 }
 
 // add makes a key of the first workspace and returns its text.
-func (s *keyShelf) add(change func(*Key)) (keyID, text string) {
+func (s *keyShelf) add(change func(*account.Key)) (keyID, text string) {
 	text, secret := s.secret(time.Time{})
 	s.mu.Lock()
 	s.made++
-	key := Key{ID: fmt.Sprintf("key_%06d", s.made), WorkspaceID: "ws_1", Scopes: []Scope{Inference}, Secrets: []Secret{secret}}
+	key := account.Key{ID: fmt.Sprintf("key_%06d", s.made), WorkspaceID: "ws_1", Scopes: []account.Scope{account.Inference}, Secrets: []account.Secret{secret}}
 	s.mu.Unlock()
 	if change != nil {
 		change(&key)
@@ -90,14 +93,14 @@ func (s *keyShelf) add(change func(*Key)) (keyID, text string) {
 	return key.ID, text
 }
 
-func (s *keyShelf) put(key Key) {
+func (s *keyShelf) put(key account.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[topicKeys]++
 	s.keys[key.ID], s.changed[key.ID] = key, s.revisions[topicKeys]
 }
 
-func (s *keyShelf) change(keyID string, change func(*Key)) {
+func (s *keyShelf) change(keyID string, change func(*account.Key)) {
 	s.mu.Lock()
 	key := s.keys[keyID]
 	s.mu.Unlock()
@@ -107,7 +110,7 @@ func (s *keyShelf) change(keyID string, change func(*Key)) {
 }
 
 func (s *keyShelf) revoke(keyID string, at time.Time) {
-	s.change(keyID, func(k *Key) { k.RevokedAt = at })
+	s.change(keyID, func(k *account.Key) { k.RevokedAt = at })
 }
 
 func (s *keyShelf) setAway(away bool) {
@@ -143,7 +146,7 @@ func (s *keyShelf) Revisions(context.Context) (map[string]int64, error) {
 	return maps.Clone(s.revisions), s.enter()
 }
 
-func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*Key) error) error {
+func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*account.Key) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {
@@ -162,7 +165,7 @@ func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*Key) 
 	return nil
 }
 
-func (s *keyShelf) ChangedWorkspaces(_ context.Context, after int64, visit func(*Workspace) error) error {
+func (s *keyShelf) ChangedWorkspaces(_ context.Context, after int64, visit func(*account.Workspace) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {

@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"fairlead/internal/account"
 )
 
 // Topics of revisions.
@@ -23,7 +25,7 @@ const (
 )
 
 // Refresh loads changes from the store. Changes made by this process are active when it returns.
-func (r *Keyring) Refresh(ctx context.Context) error {
+func (r *Ring) Refresh(ctx context.Context) error {
 	r.refreshMu.Lock()
 	defer r.refreshMu.Unlock()
 	began := time.Now()
@@ -38,7 +40,7 @@ func (r *Keyring) Refresh(ctx context.Context) error {
 	return nil
 }
 
-func (r *Keyring) revisions(ctx context.Context) (map[string]int64, error) {
+func (r *Ring) revisions(ctx context.Context) (map[string]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	revisions, err := r.store.Revisions(ctx)
@@ -50,7 +52,7 @@ func (r *Keyring) revisions(ctx context.Context) (map[string]int64, error) {
 
 // take loads changes up to the revisions. If revisions decreased, the store was replaced by another one or an older copy, and
 // everything is loaded again.
-func (r *Keyring) take(ctx context.Context, revisions map[string]int64) error {
+func (r *Ring) take(ctx context.Context, revisions map[string]int64) error {
 	previous := r.index.Load()
 	if r.refreshed.Load() != nil && revisions[topicKeys] >= previous.keys && revisions[topicWorkspaces] >= previous.spaces {
 		revoked, err := r.takeInto(ctx, previous, revisions)
@@ -68,7 +70,7 @@ func (r *Keyring) take(ctx context.Context, revisions map[string]int64) error {
 
 // takeInto loads changed keys, then changed workspaces, and then makes both visible. It returns newly revoked keys. The order
 // ensures that every key finds its workspace, which is older.
-func (r *Keyring) takeInto(ctx context.Context, index *keyIndex, revisions map[string]int64) (revoked []string, err error) {
+func (r *Ring) takeInto(ctx context.Context, index *keyIndex, revisions map[string]int64) (revoked []string, err error) {
 	keys, err := r.readKeys(ctx, index, revisions[topicKeys])
 	if err != nil {
 		return nil, err
@@ -94,13 +96,13 @@ func (r *Keyring) takeInto(ctx context.Context, index *keyIndex, revisions map[s
 	return revoked, nil
 }
 
-func (r *Keyring) readKeys(ctx context.Context, index *keyIndex, revision int64) (keys []*Key, err error) {
+func (r *Ring) readKeys(ctx context.Context, index *keyIndex, revision int64) (keys []*account.Key, err error) {
 	if revision <= index.keys {
 		return nil, nil
 	}
 	ctx, progress, stop := whileMoving(ctx)
 	defer stop()
-	err = r.store.ChangedKeys(ctx, index.keys, func(key *Key) error {
+	err = r.store.ChangedKeys(ctx, index.keys, func(key *account.Key) error {
 		progress()
 		for _, secret := range key.Secrets {
 			if len(secret.Hash) != sha256.Size {
@@ -117,14 +119,14 @@ func (r *Keyring) readKeys(ctx context.Context, index *keyIndex, revision int64)
 }
 
 // readWorkspaces also loads workspaces if a key refers to one that is newer than the revisions.
-func (r *Keyring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*Key) (workspaces []*Workspace, err error) {
-	unknown := slices.ContainsFunc(keys, func(k *Key) bool { return index.workspace(k.WorkspaceID) == nil })
+func (r *Ring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*account.Key) (workspaces []*account.Workspace, err error) {
+	unknown := slices.ContainsFunc(keys, func(k *account.Key) bool { return index.workspace(k.WorkspaceID) == nil })
 	if revision <= index.spaces && !unknown {
 		return nil, nil
 	}
 	ctx, progress, stop := whileMoving(ctx)
 	defer stop()
-	err = r.store.ChangedWorkspaces(ctx, index.spaces, func(w *Workspace) error {
+	err = r.store.ChangedWorkspaces(ctx, index.spaces, func(w *account.Workspace) error {
 		progress()
 		workspaces = append(workspaces, w)
 		return nil
@@ -159,7 +161,7 @@ func lost(previous, index *keyIndex) []string {
 	return gone
 }
 
-func (r *Keyring) publishRevoked(revoked []string) {
+func (r *Ring) publishRevoked(revoked []string) {
 	r.mu.Lock()
 	callbacks := r.onRevoke
 	r.mu.Unlock()
@@ -171,7 +173,7 @@ func (r *Keyring) publishRevoked(revoked []string) {
 }
 
 // Run keeps the keyring current and records uses until ctx ends. It records the remaining uses before it returns.
-func (r *Keyring) Run(ctx context.Context) {
+func (r *Ring) Run(ctx context.Context) {
 	r.running.Store(true)
 	defer r.running.Store(false)
 	poll, flush := time.NewTimer(0), time.NewTicker(r.flush)
@@ -197,7 +199,7 @@ func (r *Keyring) Run(ctx context.Context) {
 }
 
 // pollOnce refreshes the keyring and releases the waiting requests.
-func (r *Keyring) pollOnce(ctx context.Context) error {
+func (r *Ring) pollOnce(ctx context.Context) error {
 	r.mu.Lock()
 	waiters := r.next
 	r.next = make(chan struct{})
@@ -211,7 +213,7 @@ func (r *Keyring) pollOnce(ctx context.Context) error {
 }
 
 // release releases the waiting requests at the end of Run.
-func (r *Keyring) release() {
+func (r *Ring) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.next)

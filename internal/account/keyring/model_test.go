@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairlead/internal/account"
 	"fairlead/internal/llm"
 )
 
@@ -34,7 +35,7 @@ func (k modelKey) clone() modelKey {
 type keyringModel struct {
 	now      time.Time
 	shelf    *keyShelf
-	ring     *Keyring
+	ring     *Ring
 	current  map[string]modelKey // what is stored
 	seen     map[string]modelKey // what the keyring polled last
 	firstUse map[string]time.Time
@@ -84,14 +85,14 @@ func (m *keyringModel) create(*rapid.T) {
 	m.current[keyID] = modelKey{secrets: []modelSecret{{text: text, made: m.now}}}
 }
 
-func (m *keyringModel) rotate(t *rapid.T) {
+func (m *keyringModel) Rotate(t *rapid.T) {
 	keyID := m.pick(t)
 	k := m.current[keyID].clone()
 	hours := rapid.IntRange(0, 2)
-	grace := Grace{For: time.Duration(hours.Draw(t, "for")) * time.Hour, AfterUse: time.Duration(hours.Draw(t, "after use")) * time.Hour}
+	grace := account.Grace{For: time.Duration(hours.Draw(t, "for")) * time.Hour, AfterUse: time.Duration(hours.Draw(t, "after use")) * time.Hour}
 	text, secret := m.shelf.secret(m.now)
 	var refused error
-	m.shelf.change(keyID, func(k *Key) { refused = k.rotate(secret, grace, m.now) })
+	m.shelf.change(keyID, func(k *account.Key) { refused = k.Rotate(secret, grace, m.now) })
 	if refused != nil {
 		return
 	}
@@ -100,7 +101,7 @@ func (m *keyringModel) rotate(t *rapid.T) {
 			continue // over already
 		}
 		switch {
-		case grace == Grace{}:
+		case grace == account.Grace{}:
 			k.secrets[i].ends, k.secrets[i].afterUse = m.now, 0
 		case i == len(k.secrets)-1:
 			k.secrets[i].afterUse = grace.AfterUse
@@ -110,7 +111,7 @@ func (m *keyringModel) rotate(t *rapid.T) {
 		}
 	}
 	k.secrets = append(k.secrets, modelSecret{text: text, made: m.now})
-	k.secrets = k.secrets[max(0, len(k.secrets)-maxSecrets):]
+	k.secrets = k.secrets[max(0, len(k.secrets)-10):]
 	m.current[keyID] = k
 }
 
@@ -130,7 +131,7 @@ func (m *keyringModel) setEnd(t *rapid.T) {
 		k.expires = m.now.Add(time.Duration(hours) * time.Hour)
 	}
 	m.current[keyID] = k
-	m.shelf.change(keyID, func(stored *Key) { stored.ExpiresAt = k.expires })
+	m.shelf.change(keyID, func(stored *account.Key) { stored.ExpiresAt = k.expires })
 }
 
 func (m *keyringModel) poll(t *rapid.T) {
@@ -186,14 +187,14 @@ func TestKeyringAgreesWithItsModel(t *testing.T) {
 			current: map[string]modelKey{}, seen: map[string]modelKey{}, firstUse: map[string]time.Time{},
 			revoked: map[string]int{}, heard: map[string]int{},
 		}
-		m.ring = newTestKeyring(t, m.shelf, KeyringOptions{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
+		m.ring = newTestKeyring(t, m.shelf, Options{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
 		m.ring.OnRevoke(func(keyID string) { m.heard[keyID]++ })
 		m.poll(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"create": m.create,
 			"rotate": func(t *rapid.T) {
 				m.record(t)
-				m.rotate(t)
+				m.Rotate(t)
 			},
 			"revoke":        m.revoke,
 			"set end":       m.setEnd,

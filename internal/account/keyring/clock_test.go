@@ -1,9 +1,10 @@
-package account
+package keyring
 
 import (
 	"testing"
 	"time"
 
+	"fairlead/internal/account"
 	"fairlead/internal/llm"
 )
 
@@ -13,11 +14,11 @@ func TestKeysEndByTheClockThatIsGiven(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	end := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
-	_, ends := shelf.add(func(k *Key) { k.ExpiresAt = end })
+	_, ends := shelf.add(func(k *account.Key) { k.ExpiresAt = end })
 	_, stays := shelf.add(nil)
-	_, revoked := shelf.add(func(k *Key) { k.RevokedAt = end.Add(-time.Minute) })
+	_, revoked := shelf.add(func(k *account.Key) { k.RevokedAt = end.Add(-time.Minute) })
 	now := end.Add(-time.Second)
-	ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }})
+	ring := loaded(t, shelf, Options{Now: func() time.Time { return now }})
 	for _, step := range []struct {
 		by   time.Duration
 		want llm.Kind

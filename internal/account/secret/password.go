@@ -1,4 +1,4 @@
-package account
+package secret
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // What a password must be.
 const (
 	minPassword = 10   // characters
-	maxPassword = 1024 // bytes
+	MaxPassword = 1024 // bytes
 )
 
 // The cost of a password hash: argon2id with 19 MiB, two passes and one lane.
@@ -40,28 +40,28 @@ const (
 
 var errHashForm = errors.New("stored password hash is not in the known form")
 
-// hasher makes and checks password hashes, a few at a time, because each takes 19 MiB and tens of milliseconds.
-type hasher struct {
+// PasswordHasher makes and checks password hashes, a few at a time, because each takes 19 MiB and tens of milliseconds.
+type PasswordHasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	busy    func() bool // reports that model requests are being shed; nil for never
-	dummy   string      // a hash that no password has, so that unknown accounts cost the same work
+	Dummy   string      // a hash that no password has, so that unknown accounts cost the same work
 }
 
-func newHasher(slots int, busy func() bool) *hasher {
-	return &hasher{slots: make(chan struct{}, slots), busy: busy, dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
+func NewPasswordHasher(slots int, busy func() bool) *PasswordHasher {
+	return &PasswordHasher{slots: make(chan struct{}, slots), busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
-// maxHashSlots bounds the memory of concurrent hashes.
-const maxHashSlots = 8
+// maxPasswordSlots bounds the memory of concurrent hashes.
+const maxPasswordSlots = 8
 
-// hashSlots is the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to model
+// PasswordSlots is the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to model
 // requests.
-func hashSlots(processors int) int { return min(max(processors/2, 1), maxHashSlots) }
+func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
 // acquire waits for a slot; the caller gives it back by calling release. It returns Overloaded while model requests are
 // being shed, so that sign-ins are shed first.
-func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
+func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
 	if h.shedding() {
 		return nil, busy()
 	}
@@ -91,7 +91,7 @@ func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-func (h *hasher) shedding() bool { return h.busy != nil && h.busy() }
+func (h *PasswordHasher) shedding() bool { return h.busy != nil && h.busy() }
 
 func busy() error {
 	e := llm.Errorf(llm.Overloaded, "The gateway is too busy to verify passwords. Retry in 2 seconds.")
@@ -100,16 +100,16 @@ func busy() error {
 }
 
 // hash waits for a slot and hashes the password with a new salt.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	release, err := h.acquire(ctx)
+func (h *PasswordHasher) Hash(ctx context.Context, password string) (string, error) {
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	return argonHash(password), nil
+	return hashPassword(password), nil
 }
 
-func argonHash(password string) string {
+func hashPassword(password string) string {
 	salt := randomBytes(argonSalt)
 	return argonText(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey))
 }
@@ -127,8 +127,8 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// argonMatches computes the hash with the stored salt and cost and compares in constant time.
-func argonMatches(stored, password string) (bool, error) {
+// PasswordMatches computes the hash with the stored salt and cost and compares in constant time.
+func PasswordMatches(stored, password string) (bool, error) {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
 		return false, errHashForm
@@ -150,15 +150,21 @@ func argonMatches(stored, password string) (bool, error) {
 	return subtle.ConstantTimeCompare(got, want) == 1, nil
 }
 
-// checkPassword refuses passwords that are too easy or too long to hash.
-func checkPassword(param, password, email string) error {
+// ValidatePassword refuses passwords that are too easy or too long to hash.
+func ValidatePassword(param, password, email string) error {
 	switch {
-	case len(password) > maxPassword:
-		return invalid(param, "The password has more than %d bytes. Choose a shorter one.", maxPassword)
+	case len(password) > MaxPassword:
+		return invalidPassword(param, "The password has more than %d bytes. Choose a shorter one.", MaxPassword)
 	case utf8.RuneCountInString(password) < minPassword:
-		return invalid(param, "The password must have at least %d characters.", minPassword)
+		return invalidPassword(param, "The password must have at least %d characters.", minPassword)
 	case strings.EqualFold(password, email):
-		return invalid(param, "The password must not be the email address.")
+		return invalidPassword(param, "The password must not be the email address.")
 	}
 	return nil
+}
+
+func invalidPassword(param, format string, args ...any) error {
+	e := llm.Errorf(llm.InvalidRequest, format, args...)
+	e.Param = param
+	return e
 }

@@ -1,4 +1,4 @@
-package account
+package keyring
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fairlead/internal/account"
 )
 
 // shardCount keeps shards small, so that adding a key to a million keys copies a few hundred pointers.
@@ -16,9 +18,9 @@ type keyHash = [sha256.Size]byte
 
 // slot is a secret of a key. Only firstUses changes.
 type slot struct {
-	key       *Key
+	key       *account.Key
 	position  int // index of the secret in the key
-	workspace *atomic.Pointer[Workspace]
+	workspace *atomic.Pointer[account.Workspace]
 	firstUses *firstUses
 }
 
@@ -42,7 +44,7 @@ func (f *firstUses) at(position int) time.Time {
 // keyIndex finds secrets by their keyed hash. Readers take no lock; a single writer replaces whole shards.
 type keyIndex struct {
 	shards     [shardCount]atomic.Pointer[map[keyHash]*slot]
-	workspaces sync.Map    // *atomic.Pointer[Workspace] by id, shared by the slots
+	workspaces sync.Map    // *atomic.Pointer[account.Workspace] by id, shared by the slots
 	unpriced   atomic.Bool // a key allows models without a price
 
 	// The fields below are used only by the writer.
@@ -76,18 +78,18 @@ func (x *keyIndex) len() int {
 }
 
 // space returns the pointer of a workspace, which is set when the workspace is loaded.
-func (x *keyIndex) space(workspaceID string) *atomic.Pointer[Workspace] {
-	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[Workspace]))
-	return place.(*atomic.Pointer[Workspace])
+func (x *keyIndex) space(workspaceID string) *atomic.Pointer[account.Workspace] {
+	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[account.Workspace]))
+	return place.(*atomic.Pointer[account.Workspace])
 }
 
 // workspace returns nil for a workspace that is not loaded.
-func (x *keyIndex) workspace(workspaceID string) *Workspace {
+func (x *keyIndex) workspace(workspaceID string) *account.Workspace {
 	place, ok := x.workspaces.Load(workspaceID)
 	if !ok {
 		return nil
 	}
-	return place.(*atomic.Pointer[Workspace]).Load()
+	return place.(*atomic.Pointer[account.Workspace]).Load()
 }
 
 // edits collects the shards that a refresh changes, so that each is copied once.
@@ -108,7 +110,7 @@ func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
 }
 
 // put replaces a key with all its secrets. It reports whether the key was revoked or lost its current secret.
-func (x *keyIndex) put(e edits, key *Key) (ended bool) {
+func (x *keyIndex) put(e edits, key *account.Key) (ended bool) {
 	old := x.byID[key.ID]
 	uses := make(firstUses, len(key.Secrets))
 	if key.AllowUnpriced && key.RevokedAt.IsZero() {
@@ -132,16 +134,16 @@ func (x *keyIndex) put(e edits, key *Key) (ended bool) {
 }
 
 // endsNow reports whether a change revoked the key or all its earlier secrets.
-func endsNow(old, key *Key) bool {
+func endsNow(old, key *account.Key) bool {
 	if !old.RevokedAt.IsZero() {
 		return false
 	}
-	ending, ended := endingOf(key)
-	before, was := endingOf(old)
-	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(old.newestHash(), key.newestHash())) // two rotations within the clock resolution
+	ending, ended := key.Ending()
+	before, was := old.Ending()
+	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(newestHash(old), newestHash(key))) // two rotations within the clock resolution
 }
 
-func (k *Key) newestHash() []byte {
+func newestHash(k *account.Key) []byte {
 	if len(k.Secrets) == 0 {
 		return nil
 	}
@@ -149,7 +151,7 @@ func (k *Key) newestHash() []byte {
 }
 
 // remove deletes the old secrets and keeps first uses that are not in the store yet.
-func (x *keyIndex) remove(e edits, old *slot, key *Key, uses firstUses) {
+func (x *keyIndex) remove(e edits, old *slot, key *account.Key, uses firstUses) {
 	for i := range old.key.Secrets {
 		hash := keyHash(old.key.Secrets[i].Hash)
 		delete(e.shard(x, shardOf(hash)), hash)

@@ -1,6 +1,6 @@
 //go:build !race
 
-package account
+package keyring
 
 import (
 	"flag"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairlead/internal/account/secret"
 )
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")
@@ -41,17 +43,17 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 		_, text := shelf.add(nil)
 		known = append(known, text)
 	}
-	ring := loaded(t, shelf, KeyringOptions{})
+	ring := loaded(t, shelf, Options{})
 	strange := make([]string, len(known)) // as many as known, so that branch prediction treats both kinds alike
 	for i := range strange {
-		strange[i] = newKeyText()
+		strange[i] = secret.NewKey()
 	}
 	times, header := [2][]float64{}, http.Header{}
 	for range *timingSamples {
 		kind := rand.IntN(2)
 		of := [2][]string{known, strange}[kind]
 		// A new text for each check, so that its address and its hash vary.
-		header.Set("Authorization", "Bearer "+nearTo(of[rand.IntN(len(of))], rand.IntN(len(base62)-1)))
+		header.Set("Authorization", "Bearer "+nearTo(of[rand.IntN(len(of))], rand.IntN(len(secret.Base62)-1)))
 		began := time.Now()
 		_, err := ring.Authenticate(header)
 		took := time.Since(began)
@@ -73,10 +75,10 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 
 // nearTo differs from a key in its last random character alone.
 func nearTo(text string, variant int) string {
-	last := keyLength - checksumSize - 1
-	other := strings.IndexByte(base62, text[last]) + 1 + variant
-	near := text[:last] + string(base62[other%len(base62)])
-	return near + checksum(near)
+	last := secret.KeyLength - len(secret.KeyChecksum("")) - 1
+	other := strings.IndexByte(secret.Base62, text[last]) + 1 + variant
+	near := text[:last] + string(secret.Base62[other%len(secret.Base62)])
+	return near + secret.KeyChecksum(near)
 }
 
 func below(all []float64, bound float64) []float64 {

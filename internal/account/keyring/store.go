@@ -1,0 +1,34 @@
+package keyring
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/account"
+)
+
+// Store provides the keys and workspaces and records uses.
+type Store interface {
+	// Revisions returns the number of the last change of each topic.
+	Revisions(ctx context.Context) (map[string]int64, error)
+	// ChangedKeys visits every key that changed after the revision, with its secrets, oldest secret first.
+	ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error
+	// ChangedWorkspaces visits every workspace that changed after the revision.
+	ChangedWorkspaces(ctx context.Context, after int64, visit func(*account.Workspace) error) error
+	// RecordUses writes when keys were last used and when secrets were first used. It never moves a time back.
+	RecordUses(ctx context.Context, uses []KeyUse) error
+}
+
+// KeyUse says that a key was used.
+type KeyUse struct {
+	KeyID  string
+	Client string
+	At     time.Time
+	First  []SecretUse // first uses of secrets since the last record
+}
+
+// SecretUse is the first use of a secret.
+type SecretUse struct {
+	Hash []byte
+	At   time.Time
+}

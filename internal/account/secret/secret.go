@@ -1,0 +1,73 @@
+// Package secret generates and hashes the secrets of accounts: API keys, tokens and passwords.
+package secret
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"sync"
+)
+
+// minMasterKey is the least number of bytes that keyed hashes are derived from.
+const minMasterKey = 32
+
+// Base62 is the alphabet of digits and letters.
+const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// TokenLength is the length of a token: about 190 random bits.
+const TokenLength = 32
+
+// Token returns a random token for a session or an invitation.
+func Token() string { return Random(Base62, TokenLength) }
+
+// Random returns n characters of an alphabet of at most 256, each equally likely.
+func Random(alphabet string, n int) string {
+	fair := 256 - 256%len(alphabet) // above it the first characters would come more often
+	text := make([]byte, 0, n)
+	var draw [64]byte
+	for {
+		_, _ = rand.Read(draw[:]) // never fails: crypto/rand ends the process instead
+		for _, b := range draw {
+			if int(b) >= fair {
+				continue
+			}
+			text = append(text, alphabet[int(b)%len(alphabet)])
+			if len(text) == n {
+				return string(text)
+			}
+		}
+	}
+}
+
+// KeyedHash hashes secrets of one purpose so that a copy of the database is not enough to test guesses.
+// Hashes that are ready with the key are used again.
+type KeyedHash struct{ ready *sync.Pool }
+
+func NewKeyedHash(masterKey []byte, purpose string) (KeyedHash, error) {
+	if len(masterKey) < minMasterKey {
+		return KeyedHash{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed", len(masterKey), minMasterKey)
+	}
+	key, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/account/"+purpose, sha256.Size)
+	if err != nil {
+		return KeyedHash{}, fmt.Errorf("derive the key for %s: %w", purpose, err)
+	}
+	return KeyedHash{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
+}
+
+func (h KeyedHash) Sum(secret string) [sha256.Size]byte {
+	mac := h.ready.Get().(hash.Hash)
+	defer h.ready.Put(mac)
+	mac.Reset()
+	_, _ = mac.Write([]byte(secret)) // a hash takes everything
+	var sum [sha256.Size]byte
+	mac.Sum(sum[:0])
+	return sum
+}
+
+func (h KeyedHash) Bytes(secret string) []byte {
+	sum := h.Sum(secret)
+	return sum[:]
+}
