@@ -31,7 +31,7 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 	if hasControl(before) {
 		return []AuditEvent{}, nil
 	}
-	events, err := s.store.Audit(ctx, workspaceID, before, limit)
+	events, err := s.store.Audit.Audit(ctx, workspaceID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the audit log: %w", err)
 	}
@@ -41,7 +41,7 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 // Note records a change that another package made, such as a policy or a provider's credential. Before and after are
 // written as JSON and must not hold secrets; nil leaves them out.
 func (s *Service) Note(ctx context.Context, by Actor, action, object string, before, after any) error {
-	if err := s.store.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
+	if err := s.store.Audit.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
 		return fmt.Errorf("note %s: %w", action, err)
 	}
 	return nil

@@ -28,7 +28,7 @@ func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, 
 		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: now.Add(invitationLife),
 	}
 	event := s.event(by, "invitation.create", invitation.ID, nil, memberView{role})
-	if err := s.store.CreateInvitation(ctx, invitation, event); err != nil {
+	if err := s.store.Invitations.CreateInvitation(ctx, invitation, event); err != nil {
 		return Invitation{}, "", fmt.Errorf("create an invitation: %w", err)
 	}
 	return invitation, token, nil
@@ -36,7 +36,7 @@ func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, 
 
 // Invitations lists the workspace's open invitations, newest first.
 func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invitation, error) {
-	invitations, err := s.store.InvitationsOf(ctx, workspaceID, s.now())
+	invitations, err := s.store.Invitations.InvitationsOf(ctx, workspaceID, s.now())
 	if err != nil {
 		return nil, fmt.Errorf("list invitations: %w", err)
 	}
@@ -45,7 +45,7 @@ func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invita
 
 // Invitation returns what a token invites to, for the page that asks whether to accept.
 func (s *Service) Invitation(ctx context.Context, token string) (Invitation, error) {
-	invitation, err := s.store.InvitationByHash(ctx, s.invitationHash.Bytes(token))
+	invitation, err := s.store.Invitations.InvitationByHash(ctx, s.invitationHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) || err == nil && !s.now().Before(invitation.ExpiresAt) {
 		return Invitation{}, invitationOver()
 	}
@@ -58,13 +58,13 @@ func (s *Service) Invitation(ctx context.Context, token string) (Invitation, err
 // RevokeInvitation ends an invitation of the actor's workspace.
 func (s *Service) RevokeInvitation(ctx context.Context, by Actor, invitationID string) error {
 	event := s.event(by, "invitation.revoke", invitationID, nil, nil)
-	return wrapStoreError(s.store.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
+	return wrapStoreError(s.store.Invitations.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
 }
 
 // AcceptInvitation makes the account a member and uses the invitation up.
 func (s *Service) AcceptInvitation(ctx context.Context, accountID, token string) (Member, error) {
 	event := s.event(Actor{AccountID: accountID}, "invitation.accept", accountID, nil, nil)
-	member, err := s.store.AcceptInvitation(ctx, s.invitationHash.Bytes(token), accountID, event)
+	member, err := s.store.Invitations.AcceptInvitation(ctx, s.invitationHash.Bytes(token), accountID, event)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Member{}, invitationOver()

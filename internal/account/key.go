@@ -94,7 +94,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	if by.KeyID == "" && by.AccountID == "" { // the command line
 		most = 0
 	}
-	err = s.store.CreateKey(ctx, key, most, event)
+	err = s.store.Keys.CreateKey(ctx, key, most, event)
 	if errors.Is(err, ErrTooMany) {
 		return Key{}, "", conflict(err, "Your account has %d active API keys, which is the maximum. Revoke keys that are no longer used, or ask the operator to raise accounts.max_keys.", most)
 	}
@@ -114,7 +114,7 @@ func (s *Service) newSecret(now time.Time) (string, Secret) {
 
 // Keys lists the workspace's keys, newest first, with revoked ones.
 func (s *Service) Keys(ctx context.Context, workspaceID string) ([]Key, error) {
-	keys, err := s.store.KeysOf(ctx, workspaceID)
+	keys, err := s.store.Keys.KeysOf(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
@@ -123,7 +123,7 @@ func (s *Service) Keys(ctx context.Context, workspaceID string) ([]Key, error) {
 
 // Key returns one key of the workspace.
 func (s *Service) Key(ctx context.Context, workspaceID, keyID string) (Key, error) {
-	key, err := s.store.KeyByID(ctx, workspaceID, keyID)
+	key, err := s.store.Keys.KeyByID(ctx, workspaceID, keyID)
 	return key, wrapStoreError(err, "key", "look up a key")
 }
 
@@ -266,7 +266,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 	if err != nil {
 		return Key{}, err
 	}
-	key, err := s.store.ChangeKey(ctx, by.WorkspaceID, keyID, func(k *Key) (AuditEvent, error) {
+	key, err := s.store.Keys.ChangeKey(ctx, by.WorkspaceID, keyID, func(k *Key) (AuditEvent, error) {
 		if !by.mayManage(*k) {
 			return AuditEvent{}, denied("You do not have permission to change this API key. Ask its creator, an owner or an admin.")
 		}
@@ -307,7 +307,7 @@ func (s *Service) maker(ctx context.Context, by Actor) (maker, error) {
 	if by.KeyID == "" {
 		return maker{Actor: by}, nil
 	}
-	key, err := s.store.KeyByID(ctx, by.WorkspaceID, by.KeyID)
+	key, err := s.store.Keys.KeyByID(ctx, by.WorkspaceID, by.KeyID)
 	if err != nil {
 		return maker{}, wrapStoreError(err, "key", "look up the key in use")
 	}

@@ -270,7 +270,7 @@ func TestServiceAndKeyringAgree(t *testing.T) {
 	f := newFixture(t, "invitation")
 	ring, err := keyring.New(f.db.Accounts, master, keyring.Options{Now: f.clock.now})
 	f.must(err)
-	f.Service, err = account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
+	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
 	f.must(err)
 	owner := f.owner("ann@example.com")
 	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})

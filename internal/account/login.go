@@ -25,7 +25,7 @@ func (s *Service) Login(ctx context.Context, email, password string, v Visitor) 
 		return Account{}, "", err
 	}
 	token, session := s.newSession(account.ID, v)
-	err = s.store.CreateSession(ctx, session, account.PasswordHash)
+	err = s.store.Sessions.CreateSession(ctx, session, account.PasswordHash)
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) { // the password was changed, or the account deleted, meanwhile
 		return Account{}, "", wrongCredentials()
 	}
@@ -52,7 +52,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if hasControl(email) {
 		email = "" // belongs to no account, and is valid in a database query
 	}
-	account, err := s.store.AccountByEmail(ctx, email)
+	account, err := s.store.Accounts.AccountByEmail(ctx, email)
 	known := err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Account{}, fmt.Errorf("look up an account: %w", err)
@@ -61,7 +61,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if s.knowsDevice(account, device) {
 		subject = s.guessHash.Bytes("device " + device)
 	}
-	wait, err := s.store.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
+	wait, err := s.store.Passwords.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
 	if err != nil {
 		return Account{}, fmt.Errorf("count a guess: %w", err)
 	}
@@ -79,7 +79,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if !known || !matches {
 		return Account{}, wrong()
 	}
-	if err := s.store.ReturnGuess(ctx, subject, at); err != nil {
+	if err := s.store.Passwords.ReturnGuess(ctx, subject, at); err != nil {
 		return Account{}, fmt.Errorf("count a guess: %w", err)
 	}
 	return account, nil
@@ -90,12 +90,12 @@ func (s *Service) guessSubject(email string) []byte { return s.guessHash.Bytes("
 
 // Unlock allows sign-ins to an account again after too many wrong passwords.
 func (s *Service) Unlock(ctx context.Context, email string) error {
-	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return wrapStoreError(err, "account", "look up an account")
 	}
 	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
-	return wrapStoreError(s.store.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
+	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
 }
 
 func tooManyGuesses(wait time.Duration) error {

@@ -11,7 +11,7 @@ type memberView struct {
 
 // Members lists who belongs to the workspace, the first to join first.
 func (s *Service) Members(ctx context.Context, workspaceID string) ([]Member, error) {
-	members, err := s.store.MembersOf(ctx, workspaceID)
+	members, err := s.store.Members.MembersOf(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("list members: %w", err)
 	}
@@ -53,7 +53,7 @@ func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, 
 
 // changeMember writes a role; the empty one removes.
 func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, role Role, revokeKeys bool, action string) ([]Key, error) {
-	revoked, err := s.store.ChangeMember(ctx, by.WorkspaceID, accountID, revokeKeys, func(m *Member, owners int) (AuditEvent, error) {
+	revoked, err := s.store.Members.ChangeMember(ctx, by.WorkspaceID, accountID, revokeKeys, func(m *Member, owners int) (AuditEvent, error) {
 		if m.Role == role {
 			return AuditEvent{}, nil
 		}

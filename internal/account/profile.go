@@ -28,7 +28,7 @@ func accountFacts(a Account) accountView {
 
 // Account returns an account.
 func (s *Service) Account(ctx context.Context, accountID string) (Account, error) {
-	account, err := s.store.AccountByID(ctx, accountID)
+	account, err := s.store.Accounts.AccountByID(ctx, accountID)
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
@@ -44,7 +44,7 @@ func (s *Service) UpdateAccount(ctx context.Context, accountID string, c Profile
 			return Account{}, err
 		}
 	}
-	account, err := s.store.ChangeAccount(ctx, accountID, func(a *Account) (AuditEvent, error) {
+	account, err := s.store.Accounts.ChangeAccount(ctx, accountID, func(a *Account) (AuditEvent, error) {
 		before := accountFacts(*a)
 		set(&a.Name, c.Name)
 		set(&a.TimeZone, c.TimeZone)
@@ -77,7 +77,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	}
 	token, session := s.newSession(accountID, v)
 	event := s.event(Actor{AccountID: accountID}, "account.password", accountID, nil, nil)
-	if err := s.store.SetPassword(ctx, accountID, hash, &session, event); err != nil {
+	if err := s.store.Passwords.SetPassword(ctx, accountID, hash, &session, event); err != nil {
 		return "", wrapStoreError(err, "account", "set a password")
 	}
 	return token, nil
@@ -91,7 +91,7 @@ func wrongOldPassword() error {
 
 // ResetPassword sets a password from the command line, ends all sessions of the account and unlocks it.
 func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
-	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return wrapStoreError(err, "account", "look up an account")
 	}
@@ -103,7 +103,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 		return err
 	}
 	event := s.event(Actor{}, "account.password", account.ID, nil, nil)
-	if err := s.store.SetPassword(ctx, account.ID, hash, nil, event); err != nil {
+	if err := s.store.Passwords.SetPassword(ctx, account.ID, hash, nil, event); err != nil {
 		return wrapStoreError(err, "account", "set a password")
 	}
 	return s.Unlock(ctx, account.Email)
@@ -125,7 +125,7 @@ func (s *Service) DeleteAccount(ctx context.Context, accountID, password string,
 		return err
 	}
 	event := s.event(Actor{AccountID: accountID}, "account.delete", accountID, accountFacts(account), nil)
-	err = s.store.DeleteAccount(ctx, accountID, event)
+	err = s.store.Accounts.DeleteAccount(ctx, accountID, event)
 	if errors.Is(err, ErrLastOwner) {
 		return conflict(err, "You are the last owner of a workspace with other members. Make one of them an owner first.")
 	}

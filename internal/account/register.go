@@ -72,7 +72,7 @@ func (s *Service) enrolSilently(ctx context.Context, e Enrolment) error {
 		return err
 	}
 	e.Event.Action = "account.register_taken"
-	if err := s.store.WriteAudit(ctx, e.Event); err != nil {
+	if err := s.store.Audit.WriteAudit(ctx, e.Event); err != nil {
 		return fmt.Errorf("record a registration: %w", err)
 	}
 	s.changed(ctx)
@@ -104,7 +104,7 @@ type admission struct {
 }
 
 func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {
-	has, err := s.store.HasAccounts(ctx)
+	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
 		return admission{}, fmt.Errorf("look for accounts: %w", err)
 	}
@@ -166,7 +166,7 @@ func (s *Service) enrolment(account Account, workspace string, a admission) Enro
 }
 
 func (s *Service) enrol(ctx context.Context, e Enrolment) error {
-	_, err := s.store.Enrol(ctx, e)
+	_, err := s.store.Accounts.Enrol(ctx, e)
 	switch {
 	case errors.Is(err, ErrConflict):
 		return conflict(err, "An account with this email address already exists. Sign in instead.")

@@ -225,12 +225,13 @@ func TestTheCommandLineCreatesAccounts(t *testing.T) {
 
 // commits counts the transactions of a service that change something, as a measure of the work that a caller can time.
 type commits struct {
-	account.Store
+	account.AccountStore
+	account.AuditStore
 	n int
 }
 
 func (c *commits) Enrol(ctx context.Context, e account.Enrolment) (account.Member, error) {
-	m, err := c.Store.Enrol(ctx, e)
+	m, err := c.AccountStore.Enrol(ctx, e)
 	if err == nil {
 		c.n++
 	}
@@ -239,16 +240,18 @@ func (c *commits) Enrol(ctx context.Context, e account.Enrolment) (account.Membe
 
 func (c *commits) WriteAudit(ctx context.Context, e account.AuditEvent) error {
 	c.n++
-	return c.Store.WriteAudit(ctx, e)
+	return c.AuditStore.WriteAudit(ctx, e)
 }
 
 func TestOpenRegistrationRevealsNoAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
 	known := f.register("known@example.com")
-	counting := &commits{Store: f.db.Accounts}
+	counting := &commits{AccountStore: f.db.Accounts, AuditStore: f.db.Accounts}
+	stores := f.db.Accounts.Stores()
+	stores.Accounts, stores.Audit = counting, counting
 	refreshed := 0
-	service, err := account.New(counting, account.Options{
+	service, err := account.New(stores, account.Options{
 		MasterKey: master, Now: f.clock.now, Registration: "open", Changed: func(context.Context) { refreshed++ },
 	})
 	f.must(err)

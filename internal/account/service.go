@@ -53,7 +53,7 @@ type Options struct {
 // Service does everything that people do with accounts, workspaces and keys. Whether they may is decided by its
 // callers through Actor.May; the service itself sees to it that nobody grants more than they have.
 type Service struct {
-	store        Store
+	store        Stores
 	clock        func() time.Time
 	registration string
 	quota        Quota
@@ -67,7 +67,7 @@ type Service struct {
 }
 
 // New makes a service. The master key must have 32 bytes or more.
-func New(store Store, o Options) (*Service, error) {
+func New(store Stores, o Options) (*Service, error) {
 	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
 	for purpose, hash := range map[string]*secret.KeyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,

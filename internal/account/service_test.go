@@ -59,7 +59,7 @@ func newFixture(t *testing.T, registration string) *fixture {
 			t.Error(err)
 		}
 	})
-	f.Service, err = account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Registration: registration})
+	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Registration: registration})
 	f.must(err)
 	return f
 }
@@ -152,7 +152,7 @@ func TestNewRefusesWeakOptions(t *testing.T) {
 		"short master key":     {MasterKey: master[:31]},
 		"unknown registration": {MasterKey: master, Registration: "everybody"},
 	} {
-		if _, err := account.New(nil, o); err == nil {
+		if _, err := account.New(account.Stores{}, o); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Service) Session(ctx context.Context, token string) (Account, Session, 
 	if len(token) != secret.TokenLength {
 		return Account{}, Session{}, signInRequired()
 	}
-	session, account, err := s.store.SessionByHash(ctx, s.sessionHash.Bytes(token))
+	session, account, err := s.store.Sessions.SessionByHash(ctx, s.sessionHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) {
 		return Account{}, Session{}, signInRequired()
 	}
@@ -51,7 +51,7 @@ func (s *Service) Session(ctx context.Context, token string) (Account, Session, 
 		if last := session.CreatedAt.Add(sessionLife); session.ExpiresAt.After(last) {
 			session.ExpiresAt = last
 		}
-		if err := s.store.TouchSession(ctx, session.TokenHash, session.SeenAt, session.ExpiresAt); err != nil {
+		if err := s.store.Sessions.TouchSession(ctx, session.TokenHash, session.SeenAt, session.ExpiresAt); err != nil {
 			return Account{}, Session{}, fmt.Errorf("keep a session alive: %w", err)
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 
 // Sessions lists the account's sessions that are not over, the last used first.
 func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, error) {
-	all, err := s.store.SessionsOf(ctx, accountID)
+	all, err := s.store.Sessions.SessionsOf(ctx, accountID)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
@@ -96,13 +96,13 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 
 // EndSession ends one of the account's sessions.
 func (s *Service) EndSession(ctx context.Context, accountID, sessionID string) error {
-	sessions, err := s.store.SessionsOf(ctx, accountID)
+	sessions, err := s.store.Sessions.SessionsOf(ctx, accountID)
 	if err != nil {
 		return fmt.Errorf("list sessions: %w", err)
 	}
 	for _, session := range sessions {
 		if session.ID() == sessionID {
-			return wrapStoreError(s.store.DeleteSession(ctx, accountID, session.TokenHash), "session", "end a session")
+			return wrapStoreError(s.store.Sessions.DeleteSession(ctx, accountID, session.TokenHash), "session", "end a session")
 		}
 	}
 	return missing("session")

@@ -68,7 +68,7 @@ func (c *setupCode) use() {
 // SetupCode makes a new one-time code for the first account and voids the one before. It is needed only while there
 // is no account.
 func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time, needed bool, err error) {
-	has, err := s.store.HasAccounts(ctx)
+	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
 		return "", time.Time{}, false, fmt.Errorf("look for accounts: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time
 
 // SetupNeeded reports whether there is no account yet.
 func (s *Service) SetupNeeded(ctx context.Context) (bool, error) {
-	has, err := s.store.HasAccounts(ctx)
+	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for accounts: %w", err)
 	}

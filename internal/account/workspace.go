@@ -68,7 +68,7 @@ func (s *Service) draftWorkspace(name string, limited bool) Workspace {
 
 // Workspaces lists where the account is a member, the oldest first.
 func (s *Service) Workspaces(ctx context.Context, accountID string) ([]Membership, error) {
-	memberships, err := s.store.WorkspacesOf(ctx, accountID)
+	memberships, err := s.store.Workspaces.WorkspacesOf(ctx, accountID)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -77,7 +77,7 @@ func (s *Service) Workspaces(ctx context.Context, accountID string) ([]Membershi
 
 // Workspace returns a workspace.
 func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace, error) {
-	workspace, err := s.store.WorkspaceByID(ctx, workspaceID)
+	workspace, err := s.store.Workspaces.WorkspaceByID(ctx, workspaceID)
 	return workspace, wrapStoreError(err, "workspace", "look up a workspace")
 }
 
@@ -95,7 +95,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	owner := Member{AccountID: by.AccountID, WorkspaceID: w.ID, Role: Owner, JoinedAt: w.CreatedAt}
 	by.WorkspaceID = w.ID
 	event := s.event(by, "workspace.create", w.ID, nil, workspaceFacts(w))
-	err := s.store.CreateWorkspace(ctx, w, owner, s.quota.Workspaces, event)
+	err := s.store.Workspaces.CreateWorkspace(ctx, w, owner, s.quota.Workspaces, event)
 	if errors.Is(err, ErrTooMany) {
 		return Workspace{}, conflict(err, "Your account owns %d workspaces, which is the maximum. The operator can raise accounts.max_workspaces.", s.quota.Workspaces)
 	}
@@ -115,7 +115,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		return Workspace{}, err
 	}
 	var event AuditEvent
-	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
+	w, err := s.store.Workspaces.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		before := workspaceFacts(*w)
 		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
 			return AuditEvent{}, denied("Only operators can raise or remove the budget of a workspace.")
@@ -129,7 +129,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 	}
 	s.changed(ctx)
 	if by.WorkspaceID != workspaceID { // there it says that the operator did it, here who that was
-		if err := s.store.WriteAudit(ctx, event); err != nil {
+		if err := s.store.Audit.WriteAudit(ctx, event); err != nil {
 			return Workspace{}, fmt.Errorf("note the change of another workspace: %w", err)
 		}
 	}
@@ -187,13 +187,13 @@ func stricter(old, replacement *Budget) bool {
 // FirstWorkspace returns the instance's oldest workspace and makes it when there is none. Keys that are made on the
 // command line belong to it, and its people run the gateway.
 func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
-	w, err := s.store.OldestWorkspace(ctx)
+	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return w, wrapStoreError(err, "workspace", "look for the first workspace")
 	}
 	draft := s.draftWorkspace("Default", false)
 	event := s.event(CommandLine(draft.ID), "workspace.create", draft.ID, nil, workspaceFacts(draft))
-	if w, err = s.store.EnsureWorkspace(ctx, draft, event); err != nil {
+	if w, err = s.store.Workspaces.EnsureWorkspace(ctx, draft, event); err != nil {
 		return Workspace{}, fmt.Errorf("create the first workspace: %w", err)
 	}
 	s.changed(ctx)
@@ -206,7 +206,7 @@ func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (
 	if model == "" || len(model) > maxModelName || hasControl(model) {
 		return "", invalid("model", "This is not a valid model name.")
 	}
-	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
+	w, err := s.store.Workspaces.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		if w.PinnedEmbed != "" {
 			return AuditEvent{}, nil
 		}
@@ -224,7 +224,7 @@ func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (
 
 // Actor returns what the account may do in the workspace. A workspace where it is no member does not exist for it.
 func (s *Service) Actor(ctx context.Context, accountID, workspaceID string) (Actor, error) {
-	member, err := s.store.MemberOf(ctx, workspaceID, accountID)
+	member, err := s.store.Members.MemberOf(ctx, workspaceID, accountID)
 	if err != nil {
 		return Actor{}, wrapStoreError(err, "workspace", "look up a member")
 	}
@@ -249,7 +249,7 @@ func (s *Service) operates(ctx context.Context, workspaceID string) (bool, error
 	if first := s.first.Load(); first != nil {
 		return *first == workspaceID, nil
 	}
-	w, err := s.store.OldestWorkspace(ctx)
+	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for the first workspace: %w", err)
 	}

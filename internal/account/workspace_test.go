@@ -227,7 +227,7 @@ func TestOnlyInstanceManagersCreateWorkspacesThatSpend(t *testing.T) {
 func TestQuotaOfAnAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
-	service, err := account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Registration: "open", Quota: account.Quota{
+	service, err := account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Registration: "open", Quota: account.Quota{
 		WorkspaceBudget: 5 * money.Dollar, Workspaces: 2, Keys: 2,
 	}})
 	f.must(err)
@@ -262,7 +262,7 @@ func TestRemovingAMemberRevokesTheirKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	var endings []string
-	service, err := account.New(f.db.Accounts, account.Options{
+	service, err := account.New(f.db.Accounts.Stores(), account.Options{
 		MasterKey: master, Now: f.clock.now,
 		Ended: func(_ context.Context, e account.Ending) { endings = append(endings, e.KeyID) },
 	})

@@ -289,7 +289,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := a.keyring.Load(ctx); err != nil {
 		return fmt.Errorf("load keys: %w", err)
 	}
-	if a.accounts, err = account.New(a.db.Accounts, account.Options{
+	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
 		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts), Busy: a.shedding,
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
 		Ended:   a.tellEnd,

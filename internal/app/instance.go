@@ -74,7 +74,7 @@ func (i *Instance) prepare(ctx context.Context, master []byte) error {
 }
 
 func (i *Instance) openAccounts(master []byte) (err error) {
-	if i.Accounts, err = account.New(i.Store.Accounts, account.Options{MasterKey: master, Registration: i.Config.Registration, Quota: quota(i.Config.Accounts), Ended: i.tellEnd}); err != nil {
+	if i.Accounts, err = account.New(i.Store.Accounts.Stores(), account.Options{MasterKey: master, Registration: i.Config.Registration, Quota: quota(i.Config.Accounts), Ended: i.tellEnd}); err != nil {
 		return err
 	}
 	i.vault, err = vault.New(i.Store.Config, master, nil)

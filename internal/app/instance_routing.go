@@ -76,7 +76,7 @@ func (a *App) openRules(ctx context.Context, f *providerset.Set) error {
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base: f.Snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
 	})
 	if err := a.feedback.Refresh(ctx); err != nil {

@@ -32,7 +32,7 @@ func ratedApp(t *testing.T) (*App, string) {
 	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
 		Predictor: "p-1",
 	})

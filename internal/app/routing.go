@@ -36,7 +36,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
 		HalfLife: a.halfLife,
 	})

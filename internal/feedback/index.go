@@ -39,7 +39,8 @@ type Options struct {
 
 // Index stores ratings and keeps the corrections derived from them. Reading corrections never blocks.
 type Index struct {
-	store      Store
+	reader     Reader
+	writer     Writer
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
 
@@ -57,14 +58,14 @@ type workspaceState struct {
 }
 
 // NewIndex returns an index without corrections; Refresh loads them.
-func NewIndex(store Store, o Options) *Index {
+func NewIndex(r Reader, w Writer, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.HalfLife == nil {
 		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
-	b := &Index{store: store, options: o}
+	b := &Index{reader: r, writer: w, options: o}
 	b.workspaces.Store(&map[string]*workspaceState{})
 	return b
 }
@@ -86,7 +87,7 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	if r.Source == FromSignal {
 		return r, fmt.Errorf("rate %s: use Signal for signals", r.RequestID)
 	}
-	if err := b.store.SaveRating(ctx, r); err != nil {
+	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return r, err
 	}
 	b.recomputeSoon(ctx, r.WorkspaceID)
@@ -106,7 +107,7 @@ func (b *Index) Signal(ctx context.Context, signals []Rating) error {
 	if len(stamped) == 0 {
 		return nil
 	}
-	return b.store.SaveSignals(ctx, stamped)
+	return b.writer.SaveSignals(ctx, stamped)
 }
 
 // complete validates a rating and sets its missing fields.
@@ -123,7 +124,7 @@ func (b *Index) complete(r *Rating) error {
 // Reset excludes the existing ratings of one model, or of all models if model is empty, from corrections. They stay
 // readable.
 func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
-	if err := b.store.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {
+	if err := b.writer.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -133,7 +134,7 @@ func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 
 // Summary summarises the feedback of a workspace.
 func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
-	signals, err := b.store.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
+	signals, err := b.reader.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
 	if err != nil {
 		return Summary{}, err
 	}

@@ -254,7 +254,7 @@ func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 	}
 	refresh(t, b)
 	older := newShelf()
-	b.store = older
+	b.reader, b.writer = older, older
 	rate(t, newTestBook(older, c), draft(7, "large", 1))
 	refresh(t, b)
 	if b.For("ws_2") != nil || b.For("ws_1").Abilities["large"] == nil {
@@ -314,7 +314,8 @@ func TestRecomputeUsesNewBase(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	base := bases["small"]
-	b := NewIndex(newShelf(), Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
+	shelf := newShelf()
+	b := NewIndex(shelf, shelf, Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
 	rate(t, b, draft(1, "small", 0))
 	refresh(t, b)
 	base = bases["large"]
@@ -330,7 +331,8 @@ func TestRecomputeUsesNewHalfLife(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	halfLife := 30 * 24 * time.Hour
-	b := NewIndex(newShelf(), Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
+	shelf := newShelf()
+	b := NewIndex(shelf, shelf, Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
 	without := chance(b, "ws_1", "small")
 	for i := range 40 {
 		rate(t, b, draft(i, "small", 0))

@@ -13,7 +13,7 @@ import (
 func (b *Index) Refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	revisions, err := b.store.Revisions(ctx)
+	revisions, err := b.reader.Revisions(ctx)
 	if err != nil {
 		return fmt.Errorf("load feedback revision: %w", err)
 	}
@@ -31,7 +31,7 @@ func (b *Index) Refresh(ctx context.Context) error {
 func (b *Index) Recompute(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	revisions, err := b.store.Revisions(ctx)
+	revisions, err := b.reader.Revisions(ctx)
 	if err != nil {
 		return fmt.Errorf("load feedback revision: %w", err)
 	}
@@ -49,7 +49,7 @@ func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 
 // recomputeChanged recomputes the workspaces that changed after a revision.
 func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
-	changed, err := b.store.ChangedFeedback(ctx, after)
+	changed, err := b.reader.ChangedFeedback(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (b *Index) recomputeWorkspace(ctx context.Context, workspaceID string) erro
 // compute loads the ratings of a workspace and computes its corrections.
 func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceState, error) {
 	s := &workspaceState{corrections: &Corrections{Abilities: map[string]*Shift{}}, at: b.options.Now()}
-	err := b.store.CountedRatings(ctx, workspaceID, maxCounted, func(model string, ratings []Rating) error {
+	err := b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(model string, ratings []Rating) error {
 		current := b.current(ratings)
 		shift := b.correct(model, current)
 		if shift != nil {

@@ -10,16 +10,10 @@ import (
 // Topic is the revision topic for changes that affect corrections. Signals do not count.
 const Topic = "feedback"
 
-// Store stores ratings.
-type Store interface {
+// Reader reads ratings.
+type Reader interface {
 	// Revisions returns the latest revision of each topic.
 	Revisions(ctx context.Context) (map[string]int64, error)
-	// SaveRating replaces an earlier rating of the same request by the same rater.
-	SaveRating(ctx context.Context, r Rating) error
-	// SaveSignals stores signals and ignores those that exist.
-	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes ratings up to at from corrections: those of one model, or all if model is empty.
-	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 	// ChangedFeedback lists the workspaces whose ratings changed after the revision.
 	ChangedFeedback(ctx context.Context, after int64) ([]string, error)
 	// CountedRatings calls visit for each model, sorted by name, with the ratings that count: no signals, none before
@@ -27,6 +21,16 @@ type Store interface {
 	CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []Rating) error) error
 	// SignalCounts counts signals since a time, sorted by model, task and signal.
 	SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]SignalCount, error)
+}
+
+// Writer writes ratings.
+type Writer interface {
+	// SaveRating replaces an earlier rating of the same request by the same rater.
+	SaveRating(ctx context.Context, r Rating) error
+	// SaveSignals stores signals and ignores those that exist.
+	SaveSignals(ctx context.Context, signals []Rating) error
+	// ResetFeedback excludes ratings up to at from corrections: those of one model, or all if model is empty.
+	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 }
 
 // SignalCount is how often a signal was observed for a model.

@@ -169,8 +169,11 @@ func baseOf(model string) (predict.Ability, bool) {
 	return a, ok
 }
 
-func newTestBook(store Store, c *clock) *Index {
-	return NewIndex(store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
+func newTestBook(store interface {
+	Reader
+	Writer
+}, c *clock) *Index {
+	return NewIndex(store, store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
 }
 
 // requestID returns a distinct ID for each number.

@@ -12,11 +12,16 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Store implements account.Store and keyring.Store.
+// Store implements the interfaces of account.Stores and keyring.Store.
 type Store struct{ db *sqldb.DB }
 
 // New returns the accounts stored in db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+// Stores returns the store as the parts of an account.Service.
+func (s *Store) Stores() account.Stores {
+	return account.Stores{Accounts: s, Passwords: s, Sessions: s, Workspaces: s, Members: s, Invitations: s, Keys: s, Audit: s}
+}
 
 // Revisions implements keyring.Store.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }

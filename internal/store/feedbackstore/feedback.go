@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Store implements feedback.Store.
+// Store implements feedback.Reader and feedback.Writer.
 type Store struct {
 	db                           *sqldb.DB
 	insertRatings, insertSignals *sqldb.Inserter
@@ -32,7 +32,7 @@ func New(db *sqldb.DB) *Store {
 	}
 }
 
-// Revisions implements feedback.Store.
+// Revisions implements feedback.Reader.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
 
 // replaceRating is what a later rating by the same rater does to the earlier one.
