@@ -52,7 +52,7 @@ const (
 )
 
 // Column declares a column of the request log once. The columns of the requests table, the filters of the API, the command
-// line and the dashboard, their documentation, and redaction derive from it. To add a filterable column, add a field to
+// line and the dashboard, their documentation, exports, and redaction derive from it. To add a filterable column, add a field to
 // Filter, a row to columns, and a migration that adds the stored column.
 type Column struct {
 	Name    string   // filter parameter; a range has the parameters min_NAME and max_NAME
@@ -60,6 +60,7 @@ type Column struct {
 	Help    string   // description of the filter
 	Example string   // sample value, shown in the dashboard's text input; empty when the dashboard has another control
 	Stored  string   // column of the requests table
+	Export  string   // column of CSV and JSON exports
 	Kind    Kind     // type
 	Values  []string // allowed values; nil for any
 
@@ -85,76 +86,76 @@ func Columns() []Column { return columns }
 
 var columns = []Column{
 	{
-		Name: "id", Label: "id", Help: "Request IDs.", Stored: "id", Rank: 1,
+		Name: "id", Label: "id", Help: "Request IDs.", Stored: "id", Export: "id", Rank: 1,
 		terms: func(f *Filter) *[]string { return &f.ID }, text: func(e *Entry) string { return e.ID },
 	},
 	{
-		Name: "decision", Label: "decision", Help: "Kinds of decisions.", Stored: "decision", Rank: 6, Partial: true, Common: string(route.Expected),
+		Name: "decision", Label: "decision", Help: "Kinds of decisions.", Stored: "decision", Export: "decision", Rank: 6, Partial: true, Common: string(route.Expected),
 		Values: []string{string(route.Expected), string(route.Fallback), string(route.Policy)},
 		terms:  func(f *Filter) *[]string { return &f.Decision }, text: func(e *Entry) string { return string(e.DecisionKind) },
 	},
 	{
-		Name: "outcome", Label: "outcome", Help: "Outcomes.", Stored: "outcome", Rank: 4, Partial: true, Common: string(OK), Values: outcomes(),
+		Name: "outcome", Label: "outcome", Help: "Outcomes.", Stored: "outcome", Export: "outcome", Rank: 4, Partial: true, Common: string(OK), Values: outcomes(),
 		terms: func(f *Filter) *[]string { return &f.Outcome }, text: func(e *Entry) string { return string(e.Outcome) },
 	},
 	{
-		Name: "status", Label: "status", Help: "HTTP status codes sent to the client.", Example: "429,502", Stored: "status", Kind: Number, Rank: 11, Partial: true, Common: "200",
+		Name: "status", Label: "status", Help: "HTTP status codes sent to the client.", Example: "429,502", Stored: "status", Export: "status", Kind: Number, Rank: 11, Partial: true, Common: "200",
 		codes: func(f *Filter) *[]int { return &f.Status }, number: func(e *Entry) (int64, bool) { return int64(e.Status), true },
 	},
 	{
-		Name: "model", Label: "model", Help: "Models that served the request.", Stored: "model", Rank: 9,
+		Name: "model", Label: "model", Help: "Models that served the request.", Stored: "model", Export: "model", Rank: 9,
 		terms: func(f *Filter) *[]string { return &f.Model }, text: func(e *Entry) string { return e.Model },
 	},
 	{
-		Name: "requested", Label: "requested", Help: "Models as requested by the client.", Example: "auto", Stored: "requested", Rank: 8, Partial: true, Common: "auto",
+		Name: "requested", Label: "requested", Help: "Models as requested by the client.", Example: "auto", Stored: "requested", Export: "requested_model", Rank: 8, Partial: true, Common: "auto",
 		terms: func(f *Filter) *[]string { return &f.Requested }, text: func(e *Entry) string { return e.Requested },
 	},
 	{
-		Name: "provider", Label: "provider", Help: "Providers that served the request.", Stored: "provider", Rank: 10,
+		Name: "provider", Label: "provider", Help: "Providers that served the request.", Stored: "provider", Export: "provider", Rank: 10,
 		terms: func(f *Filter) *[]string { return &f.Provider }, text: func(e *Entry) string { return e.Provider },
 	},
 	{
-		Name: "policy", Label: "policy", Help: "Policies that changed the decision.", Stored: "policy", Rank: 5, Partial: true,
+		Name: "policy", Label: "policy", Help: "Policies that changed the decision.", Stored: "policy", Export: "policy", Rank: 5, Partial: true,
 		terms: func(f *Filter) *[]string { return &f.Policy }, text: func(e *Entry) string { return e.Policy },
 	},
 	{
-		Name: "key", Label: "key", Help: "Key IDs.", Stored: "key_id", Rank: 7,
+		Name: "key", Label: "key", Help: "Key IDs.", Stored: "key_id", Export: "key_id", Rank: 7,
 		terms: func(f *Filter) *[]string { return &f.Key }, text: func(e *Entry) string { return e.KeyID },
 	},
 	{
-		Name: "finish", Label: "finish reason", Help: "Finish reasons.", Example: "length", Stored: "finish",
+		Name: "finish", Label: "finish reason", Help: "Finish reasons.", Example: "length", Stored: "finish", Export: "finish_reason",
 		terms: func(f *Filter) *[]string { return &f.Finish }, text: func(e *Entry) string { return e.Finish },
 	},
 	{
-		Name: "session", Label: "session", Help: "Session IDs.", Example: "session id", Stored: "session", Rank: 2, Partial: true,
+		Name: "session", Label: "session", Help: "Session IDs.", Example: "session id", Stored: "session", Export: "session", Rank: 2, Partial: true,
 		Redacted: func(e *Entry) *string { return &e.Session },
 		terms:    func(f *Filter) *[]string { return &f.Session }, text: func(e *Entry) string { return e.Session },
 	},
 	{
-		Name: "user", Label: "user", Help: "End users as reported by the client.", Example: "end user", Stored: "end_user", Rank: 3, Partial: true,
+		Name: "user", Label: "user", Help: "End users as reported by the client.", Example: "end user", Stored: "end_user", Export: "end_user", Rank: 3, Partial: true,
 		Redacted: func(e *Entry) *string { return &e.EndUser },
 		terms:    func(f *Filter) *[]string { return &f.User }, text: func(e *Entry) string { return e.EndUser },
 	},
 	{
-		Name: "stream", Label: "stream", Help: "Whether the response was streamed.", Stored: "stream", Kind: Truth,
+		Name: "stream", Label: "stream", Help: "Whether the response was streamed.", Stored: "stream", Export: "stream", Kind: Truth,
 		truth: func(f *Filter) **bool { return &f.Stream }, number: func(e *Entry) (int64, bool) { return truthNumber(e.Stream), true },
 	},
 	{
-		Name: "simulated", Label: "simulated", Help: "Whether a simulated model served the request.", Stored: "simulated", Kind: Truth,
+		Name: "simulated", Label: "simulated", Help: "Whether a simulated model served the request.", Stored: "simulated", Export: "simulated", Kind: Truth,
 		truth: func(f *Filter) **bool { return &f.Simulated }, number: func(e *Entry) (int64, bool) { return truthNumber(e.Simulated), true },
 	},
 	{
-		Name: "cost", Label: "cost", Help: "Cost in US dollars.", Example: "USD", Stored: "cost", Kind: Amount,
+		Name: "cost", Label: "cost", Help: "Cost in US dollars.", Example: "USD", Stored: "cost", Export: "cost_usd", Kind: Amount,
 		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinCost, maxAmount: &f.MaxCost} },
 		number: func(e *Entry) (int64, bool) { return amountNumber(e.Cost) },
 	},
 	{
-		Name: "latency", Label: "latency", Help: "Latency in milliseconds, or a duration such as 2s.", Example: "ms or 2s", Stored: "latency", Kind: Duration,
+		Name: "latency", Label: "latency", Help: "Latency in milliseconds, or a duration such as 2s.", Example: "ms or 2s", Stored: "latency", Export: "latency_ms", Kind: Duration,
 		bounds: func(f *Filter) bounds { return bounds{minDuration: &f.MinLatency, maxDuration: &f.MaxLatency} },
 		number: func(e *Entry) (int64, bool) { return int64(e.Latency), true },
 	},
 	{
-		Name: "saved", Label: "saved", Help: "Savings in US dollars compared with the baseline; negative when the request cost more.", Example: "USD", Stored: "saved", Kind: Amount,
+		Name: "saved", Label: "saved", Help: "Savings in US dollars compared with the baseline; negative when the request cost more.", Example: "USD", Stored: "saved", Export: "saved_usd", Kind: Amount,
 		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinSaved, maxAmount: &f.MaxSaved} },
 		number: func(e *Entry) (int64, bool) {
 			saved, known := e.Saved()
@@ -177,6 +178,26 @@ func (c *Column) TextOf(e *Entry) string { return Term(c.text(e)) }
 
 // NumberOf returns the stored number of a column of another kind; known is false when the entry has none.
 func (c *Column) NumberOf(e *Entry) (n int64, known bool) { return c.number(e) }
+
+// Value returns the value of the column in an entry: a string, an int64, a bool, a money.Amount or a time.Duration. It
+// returns nil when an entry has no amount, and for a status or duration of 0.
+func (c *Column) Value(e *Entry) any {
+	if c.Kind == Text {
+		return c.text(e)
+	}
+	n, known := c.number(e)
+	switch {
+	case c.Kind == Truth:
+		return n == 1
+	case !known, c.Kind != Amount && n <= 0:
+		return nil
+	case c.Kind == Amount:
+		return money.Amount(n)
+	case c.Kind == Duration:
+		return time.Duration(n)
+	}
+	return n
+}
 
 // Terms returns the values that a filter lists for a column of kind Text.
 func (c *Column) Terms(f *Filter) []string {

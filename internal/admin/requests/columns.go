@@ -9,54 +9,92 @@ import (
 	"time"
 
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/spelling"
 )
+
+// exportRow is a row of an export.
+type exportRow struct {
+	RequestRow
+	entry *requestlog.Entry
+}
 
 // column is one column of an export. value returns nil if unknown, and a string only for text set by clients.
 type column struct {
 	name  string
-	value func(*RequestRow) any
+	value func(*exportRow) any
 }
 
 // columns are all columns of an export, in default order.
-var columns = []column{
-	{"id", func(r *RequestRow) any { return r.ID }},
-	{"time", func(r *RequestRow) any { return r.Time.Format(time.RFC3339Nano) }},
-	{"outcome", func(r *RequestRow) any { return orNil(r.Outcome) }},
-	{"status", func(r *RequestRow) any { return orNil(r.Status) }},
-	{"endpoint", func(r *RequestRow) any { return r.Endpoint }},
-	{"stream", func(r *RequestRow) any { return r.Stream }},
-	{"requested_model", func(r *RequestRow) any { return r.Requested }},
-	{"model", func(r *RequestRow) any { return orNil(r.Model) }},
-	{"provider", func(r *RequestRow) any { return orNil(r.Provider) }},
-	{"decision", func(r *RequestRow) any { return orNil(r.Decision) }},
-	{"policy", func(r *RequestRow) any { return orNil(r.Policy) }},
-	{"attempt_count", func(r *RequestRow) any { return r.Attempts }},
-	{"input_tokens", func(r *RequestRow) any { return r.Tokens.Input }},
-	{"cache_read_tokens", func(r *RequestRow) any { return r.Tokens.CacheRead }},
-	{"cache_write_tokens", func(r *RequestRow) any { return r.Tokens.CacheWrite }},
-	{"output_tokens", func(r *RequestRow) any { return r.Tokens.Output }},
-	{"reasoning_tokens", func(r *RequestRow) any { return r.Tokens.Reasoning }},
-	{"cost_usd", func(r *RequestRow) any { return orNil(r.Cost) }},
-	{"baseline_model", func(r *RequestRow) any { return orNil(r.BaselineModel) }},
-	{"baseline_cost_usd", func(r *RequestRow) any { return orNil(r.BaselineCost) }},
-	{"saved_usd", func(r *RequestRow) any { return orNil(r.Saved) }},
-	{"latency_ms", func(r *RequestRow) any { return orNil(r.LatencyMS) }},
-	{"ttft_ms", func(r *RequestRow) any { return orNil(r.TTFTMS) }},
-	{"key_id", func(r *RequestRow) any { return orNil(r.KeyID) }},
-	{"key_name", func(r *RequestRow) any { return orNil(r.KeyName) }},
-	{"finish_reason", func(r *RequestRow) any { return orNil(r.Finish) }},
-	{"error_code", func(r *RequestRow) any { return r.failure().Code }},
-	{"error_message", func(r *RequestRow) any { return r.failure().Message }},
-	{"simulated", func(r *RequestRow) any { return r.Simulated }},
-	{"session", func(r *RequestRow) any { return orNil(r.Session) }},
-	{"end_user", func(r *RequestRow) any { return orNil(r.EndUser) }},
-	{"tags", func(r *RequestRow) any { return tagText(r.Tags) }},
-	{"client", func(r *RequestRow) any { return r.Client }},
-	{"ip", func(r *RequestRow) any { return r.IP }},
-	{"fallback_reason", func(r *RequestRow) any { return orNil(r.Fallback) }},
-	{"source", func(r *RequestRow) any { return r.Source }},
-	{"preview", func(r *RequestRow) any { return r.Preview }},
+var columns = exportColumns()
+
+// exportColumns returns the columns of the request log and those that exist only in exports. Columns of the request log
+// that have no position in the list follow it.
+func exportColumns() []column {
+	list := []column{
+		logged("id"),
+		{"time", func(r *exportRow) any { return r.Time.Format(time.RFC3339Nano) }},
+		logged("outcome"),
+		logged("status"),
+		{"endpoint", func(r *exportRow) any { return r.Endpoint }},
+		logged("stream"),
+		logged("requested_model"),
+		logged("model"),
+		logged("provider"),
+		logged("decision"),
+		logged("policy"),
+		{"attempt_count", func(r *exportRow) any { return r.Attempts }},
+		{"input_tokens", func(r *exportRow) any { return r.Tokens.Input }},
+		{"cache_read_tokens", func(r *exportRow) any { return r.Tokens.CacheRead }},
+		{"cache_write_tokens", func(r *exportRow) any { return r.Tokens.CacheWrite }},
+		{"output_tokens", func(r *exportRow) any { return r.Tokens.Output }},
+		{"reasoning_tokens", func(r *exportRow) any { return r.Tokens.Reasoning }},
+		logged("cost_usd"),
+		{"baseline_model", func(r *exportRow) any { return orNil(r.BaselineModel) }},
+		{"baseline_cost_usd", func(r *exportRow) any { return orNil(r.BaselineCost) }},
+		logged("saved_usd"),
+		logged("latency_ms"),
+		{"ttft_ms", func(r *exportRow) any { return orNil(r.TTFTMS) }},
+		logged("key_id"),
+		{"key_name", func(r *exportRow) any { return orNil(r.KeyName) }},
+		logged("finish_reason"),
+		{"error_code", func(r *exportRow) any { return r.failure().Code }},
+		{"error_message", func(r *exportRow) any { return r.failure().Message }},
+		logged("simulated"),
+		logged("session"),
+		logged("end_user"),
+		{"tags", func(r *exportRow) any { return tagText(r.Tags) }},
+		{"client", func(r *exportRow) any { return r.Client }},
+		{"ip", func(r *exportRow) any { return r.IP }},
+		{"fallback_reason", func(r *exportRow) any { return orNil(r.Fallback) }},
+		{"source", func(r *exportRow) any { return r.Source }},
+		{"preview", func(r *exportRow) any { return r.Preview }},
+	}
+	for _, c := range requestlog.Columns() {
+		if !slices.ContainsFunc(list, func(listed column) bool { return listed.name == c.Export }) {
+			list = append(list, logged(c.Export))
+		}
+	}
+	return list
+}
+
+// logged returns the column of the request log that is exported under a name.
+func logged(name string) column {
+	all := requestlog.Columns()
+	c := &all[slices.IndexFunc(all, func(c requestlog.Column) bool { return c.Export == name })]
+	return column{name, func(r *exportRow) any {
+		switch v := c.Value(r.entry).(type) {
+		case string:
+			if v == "" && name != "requested_model" { // a request always has this field, even if it is empty
+				return nil
+			}
+			return v
+		case time.Duration:
+			return v.Milliseconds()
+		default:
+			return v
+		}
+	}}
 }
 
 // usualColumns is the number of columns that are exported by default.
@@ -85,7 +123,7 @@ func tagText(tags map[string]string) string {
 }
 
 // cell returns the value in CSV. Only strings are neutralized, so that negative numbers are unchanged.
-func (c column) cell(r *RequestRow) string {
+func (c column) cell(r *exportRow) string {
 	switch v := c.value(r).(type) {
 	case nil:
 		return ""
@@ -97,7 +135,7 @@ func (c column) cell(r *RequestRow) string {
 }
 
 // json returns the value in JSON.
-func (c column) json(r *RequestRow) ([]byte, error) { return json.Marshal(c.value(r)) }
+func (c column) json(r *exportRow) ([]byte, error) { return json.Marshal(c.value(r)) }
 
 func columnNames() []string {
 	names := make([]string, 0, len(columns))

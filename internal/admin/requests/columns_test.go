@@ -1,13 +1,51 @@
 package requests
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 )
+
+func TestExportOfLogColumnEqualsFieldOfRow(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]requestlog.Entry{
+		"empty": {},
+		"full": {
+			ID: "req_1", Outcome: requestlog.OK, Status: 200, Stream: true, Requested: "auto", Model: "small", Provider: "openai",
+			DecisionKind: route.Policy, Policy: "p", Cost: new(money.Amount(5)), BaselineCost: new(money.Amount(3)), Latency: 1500 * time.Millisecond,
+			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Simulated: true,
+		},
+	} {
+		row := exportRow{RowOf(&e), &e}
+		text, err := json.Marshal(row.RequestRow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(text, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range requestlog.Columns() {
+			got, err := logged(c.Export).json(&row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(fields[c.Export]), string(got)); diff != "" {
+				t.Errorf("%s entry, column %s:\n%s", name, c.Export, diff)
+			}
+		}
+	}
+}
 
 func TestNeutral(t *testing.T) {
 	t.Parallel()

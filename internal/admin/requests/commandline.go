@@ -47,8 +47,7 @@ func (s *Sheet) Begin() error { return s.sheet.begin() }
 
 // Write writes an entry.
 func (s *Sheet) Write(e *requestlog.Entry) error {
-	row := RowOf(e)
-	return s.sheet.row(&row)
+	return s.sheet.row(&exportRow{RowOf(e), e})
 }
 
 // Flush sends buffered entries.

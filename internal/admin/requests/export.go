@@ -98,7 +98,7 @@ func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Fi
 	}
 	for {
 		for i := range page {
-			row := requestRow(&page[i], by)
+			row := exportRow{requestRow(&page[i], by), &page[i]}
 			if err := out.row(&row); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Fi
 // sheet is an export format.
 type sheet interface {
 	begin() error
-	row(r *RequestRow) error
+	row(r *exportRow) error
 	flush() error // sends buffered rows
 }
 
@@ -144,7 +144,7 @@ func inZone(zone *time.Location, s sheet) sheet {
 	return zonedSheet{s, zone}
 }
 
-func (s zonedSheet) row(r *RequestRow) error {
+func (s zonedSheet) row(r *exportRow) error {
 	r.Time = r.Time.In(s.zone)
 	return s.sheet.row(r)
 }
@@ -164,7 +164,7 @@ func (s *csvSheet) begin() error {
 	return s.w.Write(names)
 }
 
-func (s *csvSheet) row(r *RequestRow) error {
+func (s *csvSheet) row(r *exportRow) error {
 	cells := []string{}
 	for _, c := range s.columns {
 		cells = append(cells, c.cell(r))
@@ -234,7 +234,7 @@ type lineSheet struct {
 
 func (s *lineSheet) begin() error { return nil }
 
-func (s *lineSheet) row(r *RequestRow) error {
+func (s *lineSheet) row(r *exportRow) error {
 	line := []byte{'{'}
 	for i, c := range s.columns {
 		if i > 0 {
