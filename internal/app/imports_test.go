@@ -120,6 +120,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/simulator/*",
+		"internal/config/*",
 	},
 	{
 		"internal/provider/*",

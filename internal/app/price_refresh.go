@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/catalog/importer"
 	"fairlead/internal/config"
+	"fairlead/internal/config/file"
 	"fairlead/internal/pricebook"
 )
 
@@ -22,7 +23,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
 	if err == nil {
-		err = config.WatchUpTo(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
+		err = file.Watch(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
 	}
 	a.report("watch prices", err)
 }

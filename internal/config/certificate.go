@@ -3,6 +3,8 @@ package config
 import (
 	"crypto/tls"
 	"strings"
+
+	"fairlead/internal/config/file"
 )
 
 // largestPEM is the maximum size of a certificate or key.
@@ -15,13 +17,13 @@ func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	if c.Cert == "" {
 		return nil, nil //nolint:nilnil // plain http
 	}
-	cert, err := readLimited(c.Cert, largestPEM)
+	cert, err := file.Read(c.Cert, largestPEM)
 	if err != nil {
-		return nil, l.problemAt("tls.cert", fault{code: MissingFile, message: "tls.cert: " + readFault(c.Cert, err), fix: "create the file and make it readable for this process"})
+		return nil, l.problemAt("tls.cert", fault{code: MissingFile, message: "tls.cert: " + file.Describe(c.Cert, err), fix: "create the file and make it readable for this process"})
 	}
-	key, err := readLimited(c.Key, largestPEM)
+	key, err := file.Read(c.Key, largestPEM)
 	if err != nil {
-		return nil, l.problemAt("tls.key", fault{code: MissingFile, message: "tls.key: " + readFault(c.Key, err), fix: "create the file and make it readable for this process"})
+		return nil, l.problemAt("tls.key", fault{code: MissingFile, message: "tls.key: " + file.Describe(c.Key, err), fix: "create the file and make it readable for this process"})
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/config/unit"
 	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
@@ -51,7 +52,7 @@ func (l *loader) checkField(path string, f field, v reflect.Value) {
 	case v.Type() == durationType:
 		l.checkDuration(path, f, time.Duration(v.Int()))
 	case v.Type() == sizeType:
-		l.checkRange(path, f, float64(v.Int()), func(n float64) string { return Size(n).String() })
+		l.checkRange(path, f, float64(v.Int()), func(n float64) string { return unit.Size(n).String() })
 	case v.CanInt():
 		l.checkRange(path, f, float64(v.Int()), plain)
 	case v.CanFloat():
@@ -67,7 +68,7 @@ func (l *loader) checkDuration(path string, f field, d time.Duration) {
 		want = "longer than 0"
 	}
 	if d < 0 || (d == 0 && f.check == "positive") {
-		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, FormatDuration(d)), fix: "write a duration such as 10s"})
+		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, unit.FormatDuration(d)), fix: "write a duration such as 10s"})
 	}
 }
 

@@ -2,7 +2,11 @@
 // and cmd read the environment.
 package config
 
-import "time"
+import (
+	"time"
+
+	"fairlead/internal/config/unit"
+)
 
 // Config holds all settings. Field tags give the names used in the file. The environment variable of a field is FAIRLEAD_
 // and its path in upper case (FAIRLEAD_TIMEOUTS_IDLE).
@@ -141,16 +145,16 @@ type Breaker struct {
 
 // Headers limits request headers.
 type Headers struct {
-	Size Size          `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
+	Size unit.Size     `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
 	Time time.Duration `yaml:"time" check:"positive" doc:"Maximum time to receive the headers."`
 }
 
 // Limits limits request sizes and concurrency.
 type Limits struct {
-	Body       Size          `yaml:"body" min:"1" doc:"Maximum size of a request body."`
-	Buffered   Size          `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`
-	Answer     Size          `yaml:"answer" min:"1" doc:"Maximum size of a provider response."`
-	EventLine  Size          `yaml:"event_line" min:"1" doc:"Maximum length of a line of an event stream."`
+	Body       unit.Size     `yaml:"body" min:"1" doc:"Maximum size of a request body."`
+	Buffered   unit.Size     `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`
+	Answer     unit.Size     `yaml:"answer" min:"1" doc:"Maximum size of a provider response."`
+	EventLine  unit.Size     `yaml:"event_line" min:"1" doc:"Maximum length of a line of an event stream."`
 	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Maximum number of concurrent model requests. Further requests are rejected with OVERLOADED. One key can use three quarters of it."`
 	Wait       time.Duration `yaml:"wait" doc:"How long a request waits for a slot at a provider at its concurrency limit if no other target is available."`
 	ShedAfter  time.Duration `yaml:"shed_after" doc:"Maximum time that a request waits for a CPU. Under overload, requests of the busiest keys that would wait longer are rejected with OVERLOADED. 0 disables load shedding."`
@@ -161,7 +165,7 @@ type Limits struct {
 // Log configures the request log and the process log.
 type Log struct {
 	Bodies         bool          `yaml:"bodies" doc:"Store request and response bodies."`
-	BodyLimit      Size          `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
+	BodyLimit      unit.Size     `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
 	EntryRetention time.Duration `yaml:"entry_retention" check:"positive" doc:"Retention of log entries."`
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"Retention of request and response bodies."`
 	Redact         []string      `yaml:"redact" check:"redact" doc:"Built-in redaction rules for workspaces without their own rules."`
@@ -171,16 +175,6 @@ type Log struct {
 
 // Spool configures the local queue in front of the database.
 type Spool struct {
-	Limit  Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
-	Strict bool `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
+	Limit  unit.Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
+	Strict bool      `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
 }
-
-// Size is a number of bytes, written as 512, 64KiB, 32MiB or 1GiB.
-type Size int64
-
-// The units of a Size.
-const (
-	KiB Size = 1 << 10
-	MiB Size = 1 << 20
-	GiB Size = 1 << 30
-)

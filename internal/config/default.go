@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-)
 
-const day = 24 * time.Hour
+	"fairlead/internal/config/unit"
+)
 
 // Default returns the default configuration. DataDir is empty; Load derives it from the environment.
 func Default() Config {
@@ -28,13 +28,13 @@ func Default() Config {
 		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
 		Rescue:  "continue",
 		Catalog: Catalog{From: "models.dev"},
-		Routing: Routing{HalfLife: 30 * day},
-		Headers: Headers{Size: 64 * KiB, Time: 10 * time.Second},
+		Routing: Routing{HalfLife: 30 * unit.Day},
+		Headers: Headers{Size: 64 * unit.KiB, Time: 10 * time.Second},
 		Limits: Limits{
-			Body:       32 * MiB,
-			Buffered:   512 * MiB,
-			Answer:     64 * MiB,
-			EventLine:  16 * MiB,
+			Body:       32 * unit.MiB,
+			Buffered:   512 * unit.MiB,
+			Answer:     64 * unit.MiB,
+			EventLine:  16 * unit.MiB,
 			Concurrent: 4096,
 			Wait:       25 * time.Millisecond,
 			ShedAfter:  100 * time.Millisecond,
@@ -43,13 +43,13 @@ func Default() Config {
 		},
 		Log: Log{
 			Bodies:         true,
-			BodyLimit:      MiB,
-			EntryRetention: 90 * day,
-			BodyRetention:  30 * day,
+			BodyLimit:      unit.MiB,
+			EntryRetention: 90 * unit.Day,
+			BodyRetention:  30 * unit.Day,
 			Level:          "info",
 			Format:         "auto",
 		},
-		Spool: Spool{Limit: 256 * MiB},
+		Spool: Spool{Limit: 256 * unit.MiB},
 	}
 }
 

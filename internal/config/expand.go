@@ -1,14 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"fairlead/internal/config/file"
 	"fairlead/internal/spelling"
 )
 
@@ -67,46 +65,11 @@ func (l *loader) secret(f field, text string) (string, *fault) {
 	}
 	content, err := l.readFile(path, largestSecret)
 	if err != nil {
-		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, readFault(path, err)), fix: "create the file and make it readable for this process"}
+		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, file.Describe(path, err)), fix: "create the file and make it readable for this process"}
 	}
 	secret := strings.TrimRight(string(content), "\r\n")
 	if secret == "" {
 		return "", &fault{code: WeakSecret, message: fmt.Sprintf("%s: the file %s is empty", f.name, path), fix: "write the secret to the file"}
 	}
 	return secret, nil
-}
-
-var errTooLarge = errors.New("too large")
-
-// readLimited reads a file of at most limit bytes.
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > limit {
-		return nil, errTooLarge
-	}
-	return content, nil
-}
-
-// readFault describes why a file cannot be read, independent of the system.
-func readFault(path string, err error) string {
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Sprintf("the file %s does not exist", path)
-	case errors.Is(err, os.ErrPermission):
-		return fmt.Sprintf("permission denied for file %s", path)
-	case errors.Is(err, errTooLarge):
-		return fmt.Sprintf("the file %s is too large", path)
-	}
-	if pathError, ok := errors.AsType[*os.PathError](err); ok {
-		err = pathError.Err
-	}
-	return fmt.Sprintf("the file %s cannot be read: %v", path, err)
 }

@@ -5,11 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlead/internal/config/unit"
 )
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
-	sizeType     = reflect.TypeFor[Size]()
+	sizeType     = reflect.TypeFor[unit.Size]()
 	policiesType = reflect.TypeFor[Policies]()
 )
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"fairlead/internal/config/file"
 	"fairlead/internal/document"
 )
 
@@ -79,6 +81,11 @@ func (l *loader) take(o Options) []byte {
 // Origin returns the origin of the value at a path.
 func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
+// Watch calls onChange whenever the content of the file differs from what was loaded, until ctx ends; then it returns nil.
+func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
+	return file.WatchSince(ctx, l.Path, largestFile, l.sum, onChange)
+}
+
 // loader is the state of one Load.
 type loader struct {
 	config    Config
@@ -100,7 +107,7 @@ func newLoader(o Options) *loader {
 		origins:  map[string]Origin{},
 		damaged:  map[string]bool{},
 		environ:  map[string]string{},
-		readFile: readLimited,
+		readFile: file.Read,
 	}
 	for _, pair := range o.Env {
 		if name, value, ok := strings.Cut(pair, "="); ok {
@@ -145,8 +152,8 @@ func (l *loader) read(path string) ([]byte, bool) {
 	if err == nil {
 		return text, true
 	}
-	wrong := fault{code: Unreadable, message: readFault(path, err), fix: "use an existing file that this process can read"}
-	if errors.Is(err, errTooLarge) {
+	wrong := fault{code: Unreadable, message: file.Describe(path, err), fix: "use an existing file that this process can read"}
+	if errors.Is(err, file.ErrTooLarge) {
 		wrong = fault{code: TooLarge, message: fmt.Sprintf("the file %s is larger than 1MiB", path), fix: "reduce the size of the file"}
 	}
 	l.report("", Origin{}, wrong)

@@ -14,6 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"fairlead/internal/config/unit"
 	"fairlead/internal/document"
 )
 
@@ -129,9 +130,9 @@ func show(v reflect.Value, f field) string {
 	}
 	switch {
 	case v.Type() == durationType:
-		return FormatDuration(time.Duration(v.Int()))
+		return unit.FormatDuration(time.Duration(v.Int()))
 	case v.Type() == sizeType:
-		return Size(v.Int()).String()
+		return unit.Size(v.Int()).String()
 	case v.CanInt():
 		return strconv.FormatInt(v.Int(), 10)
 	case v.CanFloat():

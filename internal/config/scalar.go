@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlead/internal/config/unit"
 	"fairlead/internal/document"
 	"fairlead/internal/spelling"
 )
@@ -24,15 +25,15 @@ type fault struct {
 func setScalar(v reflect.Value, f field, text string) *fault {
 	switch {
 	case v.Type() == durationType:
-		d, err := ParseDuration(text)
+		d, err := unit.ParseDuration(text)
 		if err != nil {
-			return notA(f, text, "a duration", durationMeant(text), "write a duration with its unit, such as 250ms, 10s, 5m or 30d")
+			return notA(f, text, "a duration", unit.SuggestDuration(text), "write a duration with its unit, such as 250ms, 10s, 5m or 30d")
 		}
 		v.SetInt(int64(d))
 	case v.Type() == sizeType:
-		n, err := ParseSize(text)
+		n, err := unit.ParseSize(text)
 		if err != nil {
-			return notA(f, text, "a size", sizeMeant(text), "write a size such as 512, 64KiB, 32MiB or 1GiB")
+			return notA(f, text, "a size", unit.SuggestSize(text), "write a size such as 512, 64KiB, 32MiB or 1GiB")
 		}
 		v.SetInt(int64(n))
 	case v.Kind() == reflect.String:

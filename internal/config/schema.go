@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"time"
+
+	"fairlead/internal/config/unit"
 )
 
 const (
@@ -117,9 +119,9 @@ func bound(text string) any {
 func defaultOf(v reflect.Value) any {
 	switch {
 	case v.Type() == durationType:
-		return FormatDuration(time.Duration(v.Int()))
+		return unit.FormatDuration(time.Duration(v.Int()))
 	case v.Type() == sizeType:
-		return Size(v.Int()).String()
+		return unit.Size(v.Int()).String()
 	}
 	return v.Interface()
 }

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/filter"
 	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
+	"fairlead/internal/config/unit"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -107,7 +107,7 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 
 // ago makes a span a moment before now; other texts stay as they are.
 func ago(text string) string {
-	if d, err := config.ParseDuration(text); err == nil && d > 0 {
+	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
 		return "now-" + text
 	}
 	return text

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/config"
+	"fairlead/internal/config/unit"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 )
@@ -126,7 +127,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if span, err := config.ParseDuration(text); err == nil {
+	if span, err := unit.ParseDuration(text); err == nil {
 		return now.Add(span), nil
 	}
 	end, err := requestlog.ParseTime(text, now)

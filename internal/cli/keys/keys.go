@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
+	"fairlead/internal/config/unit"
 )
 
 // New returns the commands on keys.
@@ -110,7 +110,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := config.ParseDuration(text)
+	d, err := unit.ParseDuration(text)
 	if err != nil || d < 0 {
 		return 0, cli.Usagef("write it as 1h, 24h or 7d", "--%s: %q is not a duration", flag, text)
 	}
@@ -140,10 +140,10 @@ func (k *keyCommands) rotate(ctx context.Context, i *app.Instance, w account.Wor
 func graceText(g account.Grace) string {
 	var ends []string
 	if g.For > 0 {
-		ends = append(ends, config.FormatDuration(g.For)+" from now")
+		ends = append(ends, unit.FormatDuration(g.For)+" from now")
 	}
 	if g.AfterUse > 0 {
-		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the first use of the new one")
+		ends = append(ends, unit.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
 		return "The old secret is no longer valid."

@@ -1,4 +1,4 @@
-package config
+package unit
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"250ms": 250 * time.Millisecond, "10s": 10 * time.Second, "1h30m": 90 * time.Minute,
-		"30d": 30 * day, "1d12h": 36 * time.Hour, "0s": 0, "0": 0, "-5s": -5 * time.Second,
+		"30d": 30 * Day, "1d12h": 36 * time.Hour, "0s": 0, "0": 0, "-5s": -5 * time.Second,
 	} {
 		if got, err := ParseDuration(text); err != nil || got != want {
 			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
@@ -28,7 +28,7 @@ func TestFormatDuration(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{
 		"250ms": 250 * time.Millisecond, "10s": 10 * time.Second, "10m": 10 * time.Minute, "1h": time.Hour,
-		"1h30m": 90 * time.Minute, "1h0m5s": time.Hour + 5*time.Second, "90d": 90 * day, "1d12h": 36 * time.Hour, "0s": 0, "20m": 20 * time.Minute,
+		"1h30m": 90 * time.Minute, "1h0m5s": time.Hour + 5*time.Second, "90d": 90 * Day, "1d12h": 36 * time.Hour, "0s": 0, "20m": 20 * time.Minute,
 	} {
 		if got := FormatDuration(d); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -53,7 +53,7 @@ func TestParseSize(t *testing.T) {
 func TestWrittenUnitsAreReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(0, int64(100_000*day)).Draw(t, "duration"))
+		d := time.Duration(rapid.Int64Range(0, int64(100_000*Day)).Draw(t, "duration"))
 		if got, err := ParseDuration(FormatDuration(d)); err != nil || got != d {
 			t.Errorf("%d is written %s and read as %d, %v", d, FormatDuration(d), got, err)
 		}
@@ -67,12 +67,12 @@ func TestWrittenUnitsAreReadBack(t *testing.T) {
 func TestWhatWasMeant(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"10 seconds": "10s", "5 min": "5m", "2 Hours": "2h", "7 days": "7d", "100 millis": "100ms", "90": "", "soon": ""} {
-		if got := durationMeant(text); got != want {
+		if got := SuggestDuration(text); got != want {
 			t.Errorf("duration %q: got %q, want %q", text, got, want)
 		}
 	}
 	for text, want := range map[string]string{"32MB": "32MiB", "32m": "32MiB", "1 gb": "1GiB", "5k": "5KiB", "large": ""} {
-		if got := sizeMeant(text); got != want {
+		if got := SuggestSize(text); got != want {
 			t.Errorf("size %q: got %q, want %q", text, got, want)
 		}
 	}

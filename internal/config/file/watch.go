@@ -1,4 +1,4 @@
-package config
+package file
 
 import (
 	"context"
@@ -14,28 +14,26 @@ import (
 // settle is the delay after the last write, because editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// Watch calls onChange whenever the content of the file changes, until ctx ends; then it returns nil. It compares the file
-// with the loaded content first, to detect changes during startup.
-func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
-	w, err := newWatcher(l.Path)
+// Watch calls onChange whenever the content of a file of at most limit bytes changes, until ctx ends; then it returns nil. It
+// watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file is not
+// a change.
+func Watch(ctx context.Context, path string, limit int64, onChange func()) error {
+	w, err := newWatcher(path, limit)
 	if err != nil {
 		return err
 	}
-	w.last = l.sum
-	w.look(onChange)
 	return w.run(ctx, settle, onChange)
 }
 
-// WatchUpTo calls onChange whenever the content of the file changes, up to limit bytes, until ctx ends; then it returns nil.
-// It watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file is
-// not a change.
-func WatchUpTo(ctx context.Context, path string, limit int64, onChange func()) error {
-	w, err := newWatcher(path)
+// WatchSince is like Watch, but first compares the file with the content that was read earlier, given as its SHA-256 hash,
+// to detect changes in between.
+func WatchSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
+	w, err := newWatcher(path, limit)
 	if err != nil {
 		return err
 	}
-	w.limit = limit
-	w.last, _ = w.fingerprint()
+	w.last = sum
+	w.compare(onChange)
 	return w.run(ctx, settle, onChange)
 }
 
@@ -46,7 +44,7 @@ type watcher struct {
 	last   [sha256.Size]byte
 }
 
-func newWatcher(path string) (*watcher, error) {
+func newWatcher(path string, limit int64) (*watcher, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -55,7 +53,7 @@ func newWatcher(path string) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
 	}
-	w := &watcher{path: absolute, events: events, limit: largestFile}
+	w := &watcher{path: absolute, events: events, limit: limit}
 	if err := w.follow(); err != nil {
 		_ = events.Close()
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -78,10 +76,10 @@ func (w *watcher) follow() error {
 
 // fingerprint returns the hash of the content. ok is false if it cannot be read.
 func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
-	content, err := readLimited(w.path, w.limit)
+	content, err := Read(w.path, w.limit)
 	if err != nil {
 		// A file that is too large counts as a change: loading it reports the problem.
-		return sha256.Sum256([]byte(err.Error())), errors.Is(err, errTooLarge)
+		return sha256.Sum256([]byte(err.Error())), errors.Is(err, ErrTooLarge)
 	}
 	return sha256.Sum256(content), true
 }
@@ -110,12 +108,12 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 			waiting = true
 		case <-quiet.C:
 			waiting = false
-			w.look(onChange)
+			w.compare(onChange)
 		}
 	}
 }
 
-func (w *watcher) look(onChange func()) {
+func (w *watcher) compare(onChange func()) {
 	_ = w.follow() // a directory may have been replaced; if it is missing, the next event reports it
 	now, ok := w.fingerprint()
 	if !ok || now == w.last {

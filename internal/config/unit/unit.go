@@ -1,4 +1,5 @@
-package config
+// Package unit parses and formats the durations and sizes of the configuration, such as 30d and 64KiB.
+package unit
 
 import (
 	"errors"
@@ -15,6 +16,9 @@ var (
 	errSize     = errors.New("not a size")
 )
 
+// Day is the unit that the standard library lacks.
+const Day = 24 * time.Hour
+
 // daysPattern matches the days of a duration, which the standard library does not support.
 var daysPattern = regexp.MustCompile(`^(\d{1,6})d(.*)$`)
 
@@ -24,10 +28,10 @@ func ParseDuration(text string) (time.Duration, error) {
 	rest := text
 	if m := daysPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[1])
-		if err != nil || n > math.MaxInt64/int(day) {
+		if err != nil || n > math.MaxInt64/int(Day) {
 			return 0, fmt.Errorf("%q: %w", text, errDuration)
 		}
-		if days, rest = time.Duration(n)*day, m[2]; rest == "" {
+		if days, rest = time.Duration(n)*Day, m[2]; rest == "" {
 			return days, nil
 		}
 	}
@@ -40,9 +44,9 @@ func ParseDuration(text string) (time.Duration, error) {
 
 // FormatDuration formats a duration for ParseDuration without trailing zero units: 10m, 1h30m, 90d.
 func FormatDuration(d time.Duration) string {
-	if d >= day {
-		rest := d % day
-		text := strconv.FormatInt(int64(d/day), 10) + "d"
+	if d >= Day {
+		rest := d % Day
+		text := strconv.FormatInt(int64(d/Day), 10) + "d"
 		if rest == 0 {
 			return text
 		}
@@ -57,6 +61,16 @@ func FormatDuration(d time.Duration) string {
 	}
 	return text
 }
+
+// Size is a number of bytes, written as 512, 64KiB, 32MiB or 1GiB.
+type Size int64
+
+// The units of a Size.
+const (
+	KiB Size = 1 << 10
+	MiB Size = 1 << 20
+	GiB Size = 1 << 30
+)
 
 var sizeUnits = []struct {
 	name string
@@ -91,8 +105,8 @@ func (s Size) String() string {
 
 var looseSize = regexp.MustCompile(`(?i)^\s*(\d+)\s*([kmg])i?b?\s*$`)
 
-// sizeMeant suggests a size for spellings such as 32MB and 32m.
-func sizeMeant(text string) string {
+// SuggestSize suggests a size for spellings such as 32MB and 32m.
+func SuggestSize(text string) string {
 	m := looseSize.FindStringSubmatch(text)
 	if m == nil {
 		return ""
@@ -100,8 +114,8 @@ func sizeMeant(text string) string {
 	return m[1] + strings.ToUpper(m[2]) + "iB"
 }
 
-// durationMeant suggests a duration for spellings such as "10 seconds". It has no suggestion for a number without a unit.
-func durationMeant(text string) string {
+// SuggestDuration suggests a duration for spellings such as "10 seconds". It has no suggestion for a number without a unit.
+func SuggestDuration(text string) string {
 	m := looseDuration.FindStringSubmatch(text)
 	if m == nil {
 		return ""

@@ -1,0 +1,156 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is the maximum time until a change is detected on a busy machine; usually it takes milliseconds.
+const patience = 20 * time.Second
+
+const (
+	name    = "fairlead.yaml"
+	maxSize = 1 << 10
+)
+
+// write creates a file in a temporary directory.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	put(t, path, text)
+	return path
+}
+
+// watching starts a watcher and returns a channel that receives its calls.
+func watching(t *testing.T, path string) <-chan struct{} {
+	t.Helper()
+	w, err := newWatcher(path, maxSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	changes, ended := make(chan struct{}, 100), make(chan error)
+	go func() { ended <- w.run(ctx, time.Millisecond, func() { changes <- struct{}{} }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the watch ended with %v", err)
+		}
+	})
+	return changes
+}
+
+func expectChange(t *testing.T, changes <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changes:
+	case <-time.After(patience):
+		t.Fatal("the change was not seen")
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatchDetectsFileWrittenInPlace(t *testing.T) {
+	t.Parallel()
+	path := write(t, "listen: :1")
+	changes := watching(t, path)
+	put(t, path, "listen: :2")
+	expectChange(t, changes)
+}
+
+func TestWatchSeesAFileReplaced(t *testing.T) {
+	t.Parallel()
+	path := write(t, "listen: :1")
+	changes := watching(t, path)
+	for _, text := range []string{"listen: :2", "listen: :3"} {
+		put(t, path+".new", text)
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+		expectChange(t, changes)
+	}
+}
+
+func TestWatchSeesAFileThatComesBack(t *testing.T) {
+	t.Parallel()
+	path := write(t, "listen: :1")
+	changes := watching(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, "listen: :2")
+	expectChange(t, changes)
+}
+
+// Clusters mount a directory whose files are links through ..data, and swap that one link.
+func TestWatchSeesASwappedLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for version, text := range map[string]string{"..v1": "listen: :1", "..v2": "listen: :2", "..v3": "listen: :3"} {
+		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, version, name), text)
+	}
+	relink := func(version string) {
+		t.Helper()
+		if err := os.Symlink(version, filepath.Join(dir, "..tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	relink("..v1")
+	path := filepath.Join(dir, name)
+	if err := os.Symlink("..data/"+name, path); err != nil {
+		t.Fatal(err)
+	}
+	changes := watching(t, path)
+	for _, version := range []string{"..v2", "..v3"} {
+		relink(version)
+		expectChange(t, changes)
+	}
+	put(t, filepath.Join(dir, "..v3", name), "listen: :4")
+	expectChange(t, changes)
+}
+
+func TestWatchIgnoresUnchangedContent(t *testing.T) {
+	t.Parallel()
+	path := write(t, "listen: :1")
+	w, err := newWatcher(path, maxSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.events.Close()
+	calls := 0
+	for _, step := range []func(){
+		func() { put(t, path, "listen: :1") },
+		func() { put(t, filepath.Join(filepath.Dir(path), "other"), "x") },
+		func() { os.Remove(path) },
+	} {
+		step()
+		w.compare(func() { calls++ })
+	}
+	if calls != 0 {
+		t.Errorf("%d changes seen, want none", calls)
+	}
+	put(t, path, string(make([]byte, maxSize+1)))
+	w.compare(func() { calls++ })
+	if calls != 1 {
+		t.Errorf("%d changes seen, want the oversized file to be one", calls)
+	}
+}
