@@ -26,7 +26,6 @@ import (
 	"fairlead/internal/account/keyring"
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/overview"
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
@@ -35,6 +34,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
+	"fairlead/internal/maintenance"
 	"fairlead/internal/memory"
 	"fairlead/internal/money"
 	"fairlead/internal/policystore"
@@ -49,6 +49,7 @@ import (
 	"fairlead/internal/simulator"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
 	"fairlead/internal/telemetry"
 	"fairlead/internal/upload"
 	"fairlead/internal/vault"
@@ -83,7 +84,6 @@ type App struct {
 	fleet   atomic.Pointer[providerset.Set]
 	local   []providerset.LocalServer
 	listed  modelLists
-	sizes   atomic.Pointer[[]overview.StorageSample] // of the database, over the last days
 
 	listener, adminListener *listener
 	unlock                  func() error
@@ -110,6 +110,7 @@ type App struct {
 	prefixes                promptcache.Store
 	shared                  *promptcache.Shared // prefixes, where replicas share them
 	redis                   *redis.Client       // nil without one
+	maintenance             *maintenance.Tasks
 	keeper                  *keeper
 	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
@@ -136,7 +137,6 @@ func Run(ctx context.Context, o Options) error {
 	a.log = newLogger(o, loaded.Config.Log, &a.level)
 	a.setLevel(loaded.Config.Log)
 	a.config.Store(loaded)
-	a.sizes.Store(&[]overview.StorageSample{})
 	if err := a.open(ctx); err != nil {
 		return errors.Join(err, a.close())
 	}
@@ -320,6 +320,11 @@ func quota(c config.Accounts) account.Quota {
 	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
 }
 
+// retention converts the configured retention.
+func retention(c config.Log) logstore.Retention {
+	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
+}
+
 func isLoopback(address net.Addr) bool {
 	ap, err := netip.ParseAddrPort(address.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()
@@ -337,6 +342,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if a.spool, err = spool.Open(spoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
+	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return retention(a.loaded().Config.Log) }, a.report)
 	a.feed = requestlog.NewFeed()
 	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	a.simulator = simulator.NewSimulator(simulator.Options{Latency: 1})

@@ -23,10 +23,11 @@ import (
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
+	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
 	"fairlead/internal/route"
+	"fairlead/internal/samples"
 	"fairlead/internal/store"
-	"fairlead/internal/store/logstore"
 	"fairlead/internal/transcript"
 	"fairlead/internal/wire/chat"
 )
@@ -36,11 +37,12 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	c := a.loaded().Config
 	requestLog := freshReader{a.db.Log, a.spool}
+	sender := samples.Sender{Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.fleet.Load().Providers }}
 	labels := &workspaces.Labels{Keys: a.accounts, Members: a.accounts, Names: a.db.Accounts}
 	facts := func() accounts.Facts {
 		f := b.Facts()
 		return accounts.Facts{
-			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated, Samples: sampler{a}.Available(),
+			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated, Samples: sender.Available(),
 		}
 	}
 	return admin.Parts{
@@ -64,7 +66,7 @@ func (a *App) adminParts() admin.Parts {
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
-		Playground: playground.Deps{Playground: b, Samples: sampler{a}},
+		Playground: playground.Deps{Playground: b, Samples: sender},
 	}
 }
 
@@ -228,14 +230,14 @@ func (b bridge) Storage(ctx context.Context) (overview.StorageUse, error) {
 		return overview.StorageUse{}, err
 	}
 	c := b.app.loaded().Config
-	keep, err := b.app.db.Log.LongestRetention(ctx, logstore.Retention{Entries: c.Log.EntryRetention, Bodies: c.Log.BodyRetention})
+	keep, err := b.app.db.Log.LongestRetention(ctx, retention(c.Log))
 	if err != nil {
 		return overview.StorageUse{}, err
 	}
 	disk := b.Disk()
 	return overview.StorageUse{
 		DatabaseBytes: used.Bytes, SpoolBytes: disk.SpoolBytes, SpoolLimit: disk.SpoolLimit, FreeBytes: disk.FreeBytes,
-		OldestEntry: used.Oldest, Samples: *b.app.sizes.Load(), Retention: keep.Entries, DiskElsewhere: c.Store != "sqlite",
+		OldestEntry: used.Oldest, Samples: b.app.maintenance.Samples(), Retention: keep.Entries, DiskElsewhere: c.Store != "sqlite",
 	}, nil
 }
 

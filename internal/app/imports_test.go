@@ -38,6 +38,8 @@ var layers = [][]string{
 	{
 		"internal/providerset",
 		"internal/redaction",
+		"internal/samples",
+		"internal/maintenance",
 		"internal/signals",
 	},
 	{

@@ -28,7 +28,7 @@ func (a *App) start(ctx context.Context) {
 			Busy: a.admission.Overloaded, Away: store.Unavailable, Prepare: a.prepare, OnDelivered: a.delivered,
 		}))
 	})
-	a.tasks.Go(func() { a.retain(ctx) })
+	a.tasks.Go(func() { a.maintenance.Follow(ctx) })
 	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
@@ -41,6 +41,14 @@ func (a *App) start(ctx context.Context) {
 			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "file changed") }))
 		})
 	}
+}
+
+// lead runs while this replica is the elected leader.
+func (a *App) lead(ctx context.Context) {
+	if a.loaded().Config.Store != "sqlite" {
+		a.log.InfoContext(ctx, "became the leader, running periodic tasks")
+	}
+	a.maintenance.Lead(ctx)
 }
 
 // prepare makes a batch of entries ready for the database, outside the request path.

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fairlead/internal/requestlog"
+)
+
+// eraser deletes entries, including those that are still in the spool.
+type eraser struct{ app *App }
+
+// DeleteEntries flushes the spool first, so that a deleted entry that was visible live does not reappear.
+func (e eraser) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
+	arriving, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := e.app.spool.Flush(arriving); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return 0, err
+	}
+	return e.app.db.Log.DeleteEntries(ctx, f, dryRun)
+}

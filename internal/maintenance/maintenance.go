@@ -1,0 +1,87 @@
+// Package maintenance runs the periodic tasks of the database: retention, partitions, roll-ups, and samples of its size.
+package maintenance
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/admin/overview"
+	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
+)
+
+const (
+	expireEvery = time.Minute
+	rollUpEvery = time.Second
+	rollUpTime  = 10 * time.Second // time limit of one step, so that an unresponsive database does not block the leader
+)
+
+// Tasks are the periodic tasks of one replica.
+type Tasks struct {
+	store     *store.DB
+	retention func() logstore.Retention // the configured default
+	report    func(task string, err error)
+	samples   atomic.Pointer[[]overview.StorageSample]
+}
+
+// New returns the tasks for a database. retention returns the current defaults; report receives the outcome of every step.
+func New(db *store.DB, retention func() logstore.Retention, report func(task string, err error)) *Tasks {
+	t := &Tasks{store: db, retention: retention, report: report}
+	t.samples.Store(&[]overview.StorageSample{})
+	return t
+}
+
+// Lead runs the tasks of the elected leader until ctx ends.
+func (t *Tasks) Lead(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		repeat(ctx, expireEvery, func() {
+			t.report("create partitions", t.store.Log.MaintainPartitions(ctx))
+			_, err := t.store.Log.Expire(ctx, time.Now(), t.retention())
+			t.report("delete expired entries", err)
+		})
+	})
+	all.Go(func() { repeat(ctx, rollUpEvery, func() { t.rollUp(ctx) }) })
+	all.Go(func() { t.sampleSize(ctx) })
+	all.Wait()
+}
+
+// Follow runs the tasks of every replica until ctx ends: it hides expired entries, whether or not the leader has deleted
+// them, and reads the size samples that the leader has written.
+func (t *Tasks) Follow(ctx context.Context) {
+	repeat(ctx, expireEvery, func() {
+		now := time.Now()
+		t.report("read retentions", t.store.Log.Retain(ctx, now, t.retention()))
+		if samples, err := t.loadSamples(ctx); err == nil {
+			samples = recent(samples, now)
+			t.samples.Store(&samples)
+		}
+	})
+}
+
+// repeat calls do immediately and then periodically until ctx ends.
+func repeat(ctx context.Context, every time.Duration, do func()) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// rollUp adds all waiting entries to the roll-ups, one limited step at a time.
+func (t *Tasks) rollUp(ctx context.Context) {
+	for more := true; more; {
+		step, cancel := context.WithTimeout(ctx, rollUpTime)
+		var err error
+		more, err = t.store.Figures.Fold(step)
+		cancel()
+		t.report("update roll-ups", err)
+	}
+}
