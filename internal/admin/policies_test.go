@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/policies"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
 )
@@ -64,7 +65,7 @@ func TestPoliciesIncludeEditorData(t *testing.T) {
 	if diff := cmp.Diff(want, book.Names); diff != "" {
 		t.Error(diff)
 	}
-	if len(book.Fields) != len(policy.Fields()) || book.Fields[0].Doc == "" {
+	if len(book.Fields) != len(condition.Fields()) || book.Fields[0].Doc == "" {
 		t.Errorf("%d fields", len(book.Fields))
 	}
 }

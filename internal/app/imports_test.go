@@ -135,6 +135,7 @@ var layers = [][]string{
 		"internal/provider",
 	},
 	{
+		"internal/policy/condition",
 		"internal/catalog/importer",
 		"internal/predict/ability",
 		"internal/predict/protocol",
@@ -207,6 +208,7 @@ var never = map[string][]string{
 var pure = []string{
 	"internal/route",
 	"internal/policy",
+	"internal/policy/condition",
 	"internal/catalog",
 	"internal/catalog/importer",
 	"internal/token",

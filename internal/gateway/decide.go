@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
@@ -178,7 +179,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		PinnedEmbed:   workspace.PinnedEmbed,
 		Turns:         max(req.Answers, p.cache.Turns()),
 		Last:          p.cache.Last(),
-		Workspace:     policy.Workspace{ID: workspace.ID, Name: workspace.Name},
+		Workspace:     condition.Workspace{ID: workspace.ID, Name: workspace.Name},
 		EndUser:       req.EndUser,
 		Metadata:      req.Metadata,
 		Tags:          who.tags,
@@ -195,7 +196,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		input.Baseline = route.Baseline{Model: instance, Source: route.BaselineDefault}
 	}
 	if who.accountID == "" && key.ID != "" {
-		input.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
+		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
 	}
 	if route.IsAuto(req.Model) && in.settings.Explore > 0 {
 		input.Explore, input.Draw = in.settings.Explore, g.Routing.Draw()

@@ -1,13 +1,10 @@
 package policy
 
 import (
-	"errors"
 	"slices"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/interpreter"
-
 	"fairlead/internal/money"
+	"fairlead/internal/policy/condition"
 )
 
 // Evaluate applies the policies to a request. The outcome depends only on the facts. Policies are evaluated in order,
@@ -20,23 +17,27 @@ import (
 //
 // A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, the remaining
 // policies apply with their restrictions only, so that an expensive condition cannot disable a denial.
-func (s *Set) Evaluate(f *Facts) Outcome { return s.EvaluateInto(f, nil) }
+func (s *Set) Evaluate(f *condition.Facts) Outcome { return s.EvaluateInto(f, nil) }
 
 // EvaluateInto is like Evaluate, but appends the results to hits. The caller may reuse the slice after copying the hits it keeps.
-func (s *Set) EvaluateInto(f *Facts, hits []Hit) Outcome {
+func (s *Set) EvaluateInto(f *condition.Facts, hits []Hit) Outcome {
 	if s == nil || len(s.rules) == 0 {
 		return Outcome{}
 	}
-	run := s.start(f)
-	defer s.finish(run)
+	run := s.evaluator.Start(f)
+	defer run.End()
 	o := Outcome{Hits: slices.Grow(hits, len(s.rules))}
 	for _, r := range s.rules {
-		verdict := run.evaluate(r)
+		verdict, has := Verdict{rule: r, result: run.Evaluate(r.when)}, effects(0)
+		switch verdict.result.Status {
+		case condition.True:
+			has, verdict.matched = r.has, true
+		case condition.CostExceeded:
+			has = r.has & restricting
+			verdict.matched = has != 0
+		case condition.False, condition.Failed:
+		}
 		if verdict.matched {
-			has := r.has
-			if verdict.costExceeded {
-				has &= restricting
-			}
 			verdict.overruled = s.apply(&o, r, has)
 		}
 		o.Hits = append(o.Hits, Hit{r.name, r.source, verdict.matched, verdict})
@@ -45,51 +46,6 @@ func (s *Set) EvaluateInto(f *Facts, hits []Hit) Outcome {
 		}
 	}
 	return o
-}
-
-// run is one evaluation: the values of the variables and the CEL frame.
-type run struct {
-	activation *activation
-	frame      *interpreter.ExecutionFrame
-}
-
-func (s *Set) start(f *Facts) run {
-	a, ok := s.pool.Get().(*activation)
-	if !ok {
-		a = newActivation(s.names)
-	}
-	a.reset(scope{f, s.zones})
-	frame, err := interpreter.NewExecutionFrame(a)
-	if err != nil {
-		panic(err) // accepts every activation
-	}
-	return run{a, frame}
-}
-
-func (s *Set) finish(r run) {
-	r.frame.Close()
-	r.activation.reset(scope{})
-	s.pool.Put(r.activation)
-}
-
-// evaluate reports whether every condition of the rule is true, or which is the first one that is not.
-func (r run) evaluate(of *rule) Verdict {
-	for i := range of.when {
-		value, _, err := of.when[i].program.Eval(r.frame)
-		if exceeded(err) {
-			return Verdict{rule: of, failed: int32(i), costExceeded: true, matched: of.has&restricting != 0}
-		}
-		if err != nil || value != types.True {
-			return Verdict{rule: of, failed: int32(i), errored: err != nil}
-		}
-	}
-	return Verdict{rule: of, matched: true}
-}
-
-// exceeded reports whether an evaluation ended because it exceeded the cost limit.
-func exceeded(err error) bool {
-	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
-	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
 // apply adds the effects of a matching rule and returns those that an earlier policy overrules.

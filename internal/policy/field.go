@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/document"
 	"fairlead/internal/money"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/spelling"
 )
 
@@ -61,7 +62,7 @@ func fieldNames() []string {
 
 // rule reads one policy.
 func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
-	policy, r := Policy{}, &rule{source: p.name, zones: p.zones}
+	policy, r := Policy{}, &rule{source: p.name}
 	n = document.Resolve(n)
 	p.policy = ""
 	if name := nameNode(n); name != nil {
@@ -139,31 +140,27 @@ func (p *reader) readDescription(n *yaml.Node, path string, policy *Policy, _ *r
 
 // readCondition reads the CEL condition of a policy.
 func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rule) {
-	text, ok := p.text(n, path, maxCondition)
+	text, ok := p.text(n, path, condition.MaxLength)
 	if !ok {
 		return
 	}
 	policy.When = text
 	if p.language == nil {
 		var err error
-		if p.language, err = newLanguage(); err != nil {
+		if p.language, err = condition.NewLanguage(p.world.zone); err != nil {
 			p.report(n, BadSyntax, path, err.Error(), "")
 			return
 		}
 	}
-	c := conditionChecker{language: p.language, source: text, zone: p.world.zone, open: p.world.AllowUnknown, zones: p.zones}
-	when, err := c.compile()
-	if err != nil {
-		c.report(BadSyntax, 0, 1, document.Clean(err.Error()), "")
-	}
-	r.when, r.names = when, p.language.names
-	if r.cost = c.cost; len(c.complaints) == 0 {
+	when, problems := p.language.Compile(text, p.world.AllowUnknown)
+	r.when = when
+	if len(problems) == 0 {
 		return
 	}
 	positions := document.Positions(p.source, n)
-	for _, one := range c.complaints {
-		at := positions[min(one.offset, len(positions)-1)]
-		p.reportAt(at, one.width, one.code, path, one.message, one.hint)
+	for _, one := range problems {
+		at := positions[min(one.Offset, len(positions)-1)]
+		p.reportAt(at, one.Width, Code(one.Code), path, one.Message, one.Hint)
 	}
 }
 
@@ -250,14 +247,14 @@ func (p *reader) readObjective(n *yaml.Node, path string, policy *Policy, r *rul
 		return
 	}
 	policy.Objective = text
-	if slices.Contains(objectives(), text) {
+	if slices.Contains(condition.Objectives(), text) {
 		r.objective = Objective{Name: text}
 		return
 	}
 	number, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		hint := document.DidYouMean(spelling.Closest(text, objectives()))
+		hint := document.DidYouMean(spelling.Closest(text, condition.Objectives()))
 		if hint == "" {
 			hint = "write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)"
 		}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fairlead/internal/policy/condition"
 )
 
 // guide is the users' guide to policies.
@@ -42,8 +44,8 @@ func TestGuideExamplesAreValid(t *testing.T) {
 func TestGuideNamesEveryFieldValueAndFunction(t *testing.T) {
 	t.Parallel()
 	text := guide(t)
-	wanted := append(fieldNames(), append(functions(), iterations()...)...)
-	for _, f := range Fields() {
+	wanted := append(fieldNames(), append(condition.Functions(), condition.Iterations()...)...)
+	for _, f := range condition.Fields() {
 		wanted = append(wanted, f.Name)
 		if f.Name != "time.weekday" {
 			wanted = append(wanted, f.Values...)
@@ -58,7 +60,7 @@ func TestGuideNamesEveryFieldValueAndFunction(t *testing.T) {
 
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
-	for _, f := range Fields() {
+	for _, f := range condition.Fields() {
 		if f.Doc == "" || f.Type == "" || strings.HasPrefix(f.Name, "@") {
 			t.Errorf("incomplete: %+v", f)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 )
 
@@ -38,16 +39,16 @@ func zone(name string) (*time.Location, error) {
 }
 
 // facts returns the facts of an ordinary request in the night from Friday to Saturday.
-func facts() *Facts {
-	return &Facts{
-		Request: Request{
+func facts() *condition.Facts {
+	return &condition.Facts{
+		Request: condition.Request{
 			Model: "auto", Auto: true, Op: llm.Chat, Format: "chat", Source: "key", Task: predict.Code, Language: "en",
 			Tokens: 1200, Messages: 3, Choices: 1, Needs: llm.Tools, Stream: true, Objective: "auto", EndUser: "ada",
 			Metadata: map[string]string{"app": "ide"}, Tags: map[string]string{"stage": "test"},
 		},
-		Key:       Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra", "cost": "7"}},
-		Workspace: Workspace{ID: "ws_1", Name: "Harbour"},
-		Time:      Time{At: time.Date(2026, 11, 6, 23, 30, 0, 0, time.UTC)},
+		Key:       condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra", "cost": "7"}},
+		Workspace: condition.Workspace{ID: "ws_1", Name: "Harbour"},
+		Time:      condition.Time{At: time.Date(2026, 11, 6, 23, 30, 0, 0, time.UTC)},
 	}
 }
 

@@ -1,6 +1,9 @@
 package policy
 
-import "fairlead/internal/money"
+import (
+	"fairlead/internal/money"
+	"fairlead/internal/policy/condition"
+)
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
@@ -92,12 +95,10 @@ type Hit struct {
 
 // Verdict says why a policy matched or not. Its methods format the explanation on demand.
 type Verdict struct {
-	rule         *rule
-	failed       int32   // index of the conjunct that was false
-	overruled    effects // effects decided by an earlier policy
-	matched      bool
-	errored      bool // the conjunct cannot be evaluated
-	costExceeded bool // the evaluation exceeded its cost limit; only restrictions apply
+	rule      *rule
+	result    condition.Result // if the cost limit was exceeded, only restrictions apply
+	overruled effects          // effects decided by an earlier policy
+	matched   bool
 }
 
 // IsZero reports whether the verdict is unset.
@@ -108,7 +109,7 @@ func (v Verdict) Effect() string {
 	if !v.matched {
 		return ""
 	}
-	if v.costExceeded {
+	if v.result.Status == condition.CostExceeded {
 		return v.rule.effect(v.overruled) + " (restrictions only: the policies exceeded their cost limit)"
 	}
 	return v.rule.effect(v.overruled)
@@ -119,9 +120,9 @@ func (v Verdict) Effect() string {
 //	request.task == "code" is false (request.task is "chat")
 //
 // for the facts of the evaluation. It is empty for a policy that matched.
-func (v Verdict) Reason(f *Facts) string {
+func (v Verdict) Reason(f *condition.Facts) string {
 	if v.matched {
 		return ""
 	}
-	return v.rule.reason(v, f)
+	return v.rule.when.Explain(v.result, f)
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"fairlead/internal/document"
+	"fairlead/internal/policy/condition"
 )
 
 // Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of
@@ -45,15 +46,14 @@ type reader struct {
 	name     string
 	source   []byte
 	world    Inventory
-	language *language // created for the first condition
-	zones    map[string]*time.Location
-	policy   string // policy being read
-	cost     uint64 // estimated maximum of the conditions so far
+	language *condition.Language // created for the first condition
+	policy   string              // policy being read
+	cost     uint64              // estimated maximum of the conditions so far
 	problems []Problem
 }
 
 func newReader(name string, source []byte, world Inventory) *reader {
-	return &reader{name: name, source: source, world: world, zones: map[string]*time.Location{}}
+	return &reader{name: name, source: source, world: world}
 }
 
 // set reads the list; a nil list is empty.
@@ -71,22 +71,29 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	if len(p.problems) > 0 {
 		return nil, inOrder(p.problems)
 	}
-	s := newSet(p.name, rules, p.zones)
+	var zones map[string]*time.Location
+	if p.language != nil {
+		zones = p.language.Zones()
+	}
+	s := newSet(p.name, rules, zones)
 	s.source, s.policies, s.version = bytes.Clone(p.source), policies, versionOf(policies)
 	return s, nil
 }
 
 // addCost adds the cost of a policy to that of the document, and reports the policy that exceeds the limit.
 func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
+	if r.when == nil {
+		return
+	}
 	before := p.cost
-	if p.cost += min(r.cost, maxWork); before > maxDocumentWork || p.cost <= maxDocumentWork || p.world.AllowUnknown {
+	if p.cost += min(r.when.Cost(), condition.MaxCost); before > condition.MaxTotalCost || p.cost <= condition.MaxTotalCost || p.world.AllowUnknown {
 		return
 	}
 	if name := nameNode(document.Resolve(n)); name != nil {
 		n = name
 	}
 	p.report(n, TooCostly, fmt.Sprintf("policies[%d].when", i),
-		fmt.Sprintf("the conditions of all policies up to this one could take %d steps; at most %d are allowed for the whole document", p.cost, maxDocumentWork),
+		fmt.Sprintf("the conditions of all policies up to this one could take %d steps; at most %d are allowed for the whole document", p.cost, condition.MaxTotalCost),
 		"simplify conditions that iterate over metadata or tags, or use matches and contains")
 }
 

@@ -43,7 +43,6 @@ const (
 
 	maxEntries     = 100 // per list
 	maxEntry       = 200 // characters per name
-	maxCondition   = 4096
 	maxMessage     = 500
 	maxDescription = 1000
 	maxOutput      = 10_000_000

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlead/internal/document"
+	"fairlead/internal/policy/condition"
 )
 
 // Code identifies a kind of problem.
@@ -23,10 +24,10 @@ const (
 	BadValue        Code = "E2034" // too long, out of range or malformed
 	UnknownName     Code = "E2035" // unknown model, provider, tag, zone or value
 	NoEffect        Code = "E2036" // policy without an effect
-	BadSyntax       Code = "E2040" // condition is not valid CEL
-	UnknownVariable Code = "E2041" // condition uses an unknown variable or function
-	WrongCondition  Code = "E2042" // type mismatch, or a result that is not a boolean
-	TooCostly       Code = "E2043" // condition is too expensive
+	BadSyntax            = Code(condition.BadSyntax)
+	UnknownVariable      = Code(condition.UnknownVariable)
+	WrongCondition       = Code(condition.WrongType)
+	TooCostly            = Code(condition.TooCostly)
 )
 
 // Problem is one error in a document, with its location.

@@ -7,15 +7,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 )
 
-func anyFacts() *rapid.Generator[*Facts] {
-	return rapid.Custom(func(t *rapid.T) *Facts {
+// tasks are the values of request.task.
+var tasks = func() []string {
+	fields := condition.Fields()
+	return fields[slices.IndexFunc(fields, func(f condition.Field) bool { return f.Name == "request.task" })].Values
+}()
+
+func anyFacts() *rapid.Generator[*condition.Facts] {
+	return rapid.Custom(func(t *rapid.T) *condition.Facts {
 		f := facts()
 		f.Request.Stream = rapid.Bool().Draw(t, "stream")
 		f.Request.Tokens = rapid.Int64Range(0, 200_000).Draw(t, "tokens")
-		f.Request.Task = predict.Task(rapid.SampledFrom(tasks()).Draw(t, "task"))
+		f.Request.Task = predict.Task(rapid.SampledFrom(tasks).Draw(t, "task"))
 		f.Key.Tags = rapid.MapOf(rapid.SampledFrom([]string{"team", "a", "b"}), rapid.SampledFrom([]string{"infra", "", "x"})).Draw(t, "tags")
 		return f
 	})

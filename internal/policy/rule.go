@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"fairlead/internal/money"
+	"fairlead/internal/policy/condition"
 )
 
 // effects is a set of policy effects.
@@ -32,9 +32,8 @@ const restricting = denies | allows | excludes | limitsCost | limitsOutput | dis
 // rule is a compiled active policy with canonical names.
 type rule struct {
 	name        string
-	source      string // name of the set
-	when        []conjunct
-	cost        uint64 // estimated maximum of when
+	source      string               // name of the set
+	when        *condition.Condition // nil means always
 	has         effects
 	deny        string
 	pin         string
@@ -45,8 +44,6 @@ type rule struct {
 	maxCost     money.Amount
 	maxOutput   int64
 	baseline    string
-	zones       map[string]*time.Location // zones named in the conditions
-	names       *names
 	effectTexts []effectText // descriptions of the effects, in a fixed order
 	all         string       // all descriptions joined, for the common case without overruled effects
 }

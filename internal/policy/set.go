@@ -5,8 +5,9 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"sync"
 	"time"
+
+	"fairlead/internal/policy/condition"
 )
 
 // Set is an ordered list of validated policies. It is immutable and safe for concurrent use; the nil Set has no
@@ -20,16 +21,15 @@ type Set struct {
 	parts                         []*Set  // sets it was joined from; nil for a parsed set
 	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
-	names                         *names
-	allows, excludes, preferences int       // maximum numbers in an outcome
-	pool                          sync.Pool // activations
+	evaluator                     *condition.Evaluator
+	allows, excludes, preferences int // maximum numbers in an outcome
 }
 
 const versionLength = 12
 
 // newSet returns a set of rules.
 func newSet(name string, rules []*rule, zones map[string]*time.Location) *Set {
-	s := &Set{name: name, rules: rules, zones: zones, names: newNames()}
+	s := &Set{name: name, rules: rules, zones: zones, evaluator: condition.NewEvaluator(zones)}
 	for _, r := range rules {
 		if r.has&allows != 0 {
 			s.allows++

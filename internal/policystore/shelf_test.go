@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 )
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
@@ -135,7 +136,7 @@ func reload(t testing.TB, b *Store) {
 
 // inForce says in short what the policies of a workspace do to a request of code.
 func inForce(b *Store, workspaceID string) string {
-	o := b.For(workspaceID).Evaluate(&policy.Facts{Request: policy.Request{Model: "auto", Task: "code"}, Time: policy.Time{At: start}})
+	o := b.For(workspaceID).Evaluate(&condition.Facts{Request: condition.Request{Model: "auto", Task: "code"}, Time: condition.Time{At: start}})
 	if o.Denies() {
 		return "deny " + o.Deny.Message
 	}

@@ -13,7 +13,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
-	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -41,7 +41,7 @@ func leaky() requestlog.Entry {
 		Decision: &route.Decision{
 			Input: route.Input{
 				Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
-				Tags: map[string]string{"who": address, "team": "search"}, Key: policy.Key{Tags: map[string]string{"owner": address}},
+				Tags: map[string]string{"who": address, "team": "search"}, Key: condition.Key{Tags: map[string]string{"owner": address}},
 			},
 			Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
 		},

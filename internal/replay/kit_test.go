@@ -19,6 +19,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
@@ -270,7 +271,7 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 		Op: llm.Chat, Format: "chat", Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, Predictor: predictor,
 		InputTokens: m.Int64N(20_000), Choices: 1 + m.IntN(2)*m.IntN(2), Stream: m.chance(0.5), Messages: 1 + m.IntN(9),
 		At: noon.Add(-time.Duration(m.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second), Turns: m.IntN(2) * m.IntN(12),
-		Workspace: policy.Workspace{ID: "ws_1", Name: "one"}, Features: m.features(),
+		Workspace: condition.Workspace{ID: "ws_1", Name: "one"}, Features: m.features(),
 	}
 	if m.chance(0.3) {
 		in.Text.Add(fmt.Sprintf("Please translate these %d words into German: Ärger, größer, schön.", m.IntN(1000)))
@@ -285,7 +286,7 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 		in.Needs = llm.Abilities(1 << m.IntN(11))
 	}
 	if m.chance(0.6) {
-		in.Key = policy.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": pick(m, "infra", "web")}}
+		in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": pick(m, "infra", "web")}}
 		in.Metadata = map[string]string{"tier": pick(m, "free", "paid")}
 	}
 	if m.chance(0.1) {

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
 	"fairlead/internal/provider"
@@ -48,7 +49,7 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 	}
 	b.in = route.Input{
 		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 600, Choices: 1, Messages: 3,
-		Key: policy.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra"}}, At: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
+		Key: condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra"}}, At: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
 	}
 	b.in.Text.Add(b.prompt.Text)
 	b.c = route.Conditions{

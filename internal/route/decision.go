@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 )
@@ -153,11 +154,11 @@ type Input struct {
 	Last  string `json:"last,omitempty"`  // target of the latest answer
 
 	// Caller, for policies.
-	Key       policy.Key        `json:"key,omitzero"`
-	Workspace policy.Workspace  `json:"workspace,omitzero"`
-	EndUser   string            `json:"end_user,omitempty"`
-	Metadata  map[string]string `json:"metadata,omitempty"`
-	Tags      map[string]string `json:"tags,omitempty"`
+	Key       condition.Key       `json:"key,omitzero"`
+	Workspace condition.Workspace `json:"workspace,omitzero"`
+	EndUser   string              `json:"end_user,omitempty"`
+	Metadata  map[string]string   `json:"metadata,omitempty"`
+	Tags      map[string]string   `json:"tags,omitempty"`
 
 	// Exploration: a Draw below Explore selects a model at random.
 	Explore float64 `json:"explore,omitempty"`

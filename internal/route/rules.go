@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/provider"
 )
 
@@ -48,15 +49,15 @@ func (r *ranking) setRules(rules *rules) {
 }
 
 // factsOf returns the values that policy conditions can read.
-func factsOf(in *Input) *policy.Facts {
-	f := &policy.Facts{
-		Request: policy.Request{
+func factsOf(in *Input) *condition.Facts {
+	f := &condition.Facts{
+		Request: condition.Request{
 			Model: in.Model, Auto: IsAuto(in.Model), Op: in.Op, Format: in.Format, Source: "key",
 			Task: in.Features.Task, Language: in.Features.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
 			Messages: in.Messages, Images: in.Images, Choices: in.Choices, Needs: in.Needs, Stream: in.Stream,
 			Objective: in.Objective.Name, EndUser: in.EndUser, Session: in.Controls.SessionID, Metadata: in.Metadata, Tags: in.Tags,
 		},
-		Key: in.Key, Workspace: in.Workspace, Time: policy.Time{At: in.At},
+		Key: in.Key, Workspace: in.Workspace, Time: condition.Time{At: in.At},
 	}
 	if in.Key.ID == "" {
 		f.Request.Source = "playground"
@@ -159,8 +160,8 @@ type PolicyHit struct {
 	Matched bool
 
 	verdict policy.Verdict
-	facts   *policy.Facts // the facts it was evaluated with
-	stored  *storedHit    // set when read from the log
+	facts   *condition.Facts // the facts it was evaluated with
+	stored  *storedHit       // set when read from the log
 }
 
 // storedHit holds the formatted sentences.

@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 )
@@ -275,7 +276,7 @@ func readRequest(t *testing.T, text string) Input {
 		case "last":
 			in.Last = value
 		case "team":
-			in.Key = policy.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": value}}
+			in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": value}}
 		case "explore":
 			in.Explore = number(t, value)
 		case "draw":

@@ -13,9 +13,9 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
+	"fairlead/internal/provider"
 	"fairlead/internal/simulator"
 	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/provider"
 )
 
 // workers is the number of concurrent sample requests. It leaves most of the gateway's capacity to clients.

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/policy/condition"
 	"fairlead/internal/policystore"
 )
 
@@ -113,7 +114,7 @@ func sorted(names []string) []string {
 }
 
 func policyFields() []PolicyField {
-	fields := policy.Fields()
+	fields := condition.Fields()
 	list := make([]PolicyField, len(fields))
 	for i, f := range fields {
 		list[i] = PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values}

@@ -1,4 +1,4 @@
-package policy
+package condition
 
 import (
 	"regexp"
@@ -12,7 +12,7 @@ import (
 )
 
 // offsetOf converts a CEL location to an offset in characters.
-func (c *conditionChecker) offsetOf(at common.Location) int {
+func (c *compiler) offsetOf(at common.Location) int {
 	if at.Line() < 1 {
 		return 0 // refers to the whole condition
 	}
@@ -28,7 +28,7 @@ func (c *conditionChecker) offsetOf(at common.Location) int {
 
 // reportSyntax reports a syntax error in plain words. Only the first is reported, because the others usually follow
 // from it.
-func (c *conditionChecker) reportSyntax(errors []*common.Error) {
+func (c *compiler) reportSyntax(errors []*common.Error) {
 	e := slices.MinFunc(errors, func(a, b *common.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
 	message, hint, width := plainSyntax(e.Message)
 	c.report(BadSyntax, c.offsetOf(e.Location), width, message, hint)
@@ -67,11 +67,11 @@ func plainSyntax(message string) (text, hint string, width int) {
 }
 
 // reportTypes reports type errors in plain words.
-func (c *conditionChecker) reportTypes(errors []*common.Error) {
+func (c *compiler) reportTypes(errors []*common.Error) {
 	for _, e := range errors {
 		message, width := plainType(e.Message)
 		offset := c.offsetOf(e.Location)
-		c.report(WrongCondition, offset, width, message, "")
+		c.report(WrongType, offset, width, message, "")
 	}
 }
 

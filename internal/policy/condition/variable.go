@@ -1,4 +1,4 @@
-package policy
+package condition
 
 import (
 	"strings"
@@ -133,7 +133,7 @@ func requestVariables() []variable {
 		{name: "request.files", kind: flag(needs(llm.Files)), doc: "files are attached"},
 		{name: "request.json", kind: flag(needs(llm.JSONMode | llm.JSONSchema)), doc: "the response must be JSON"},
 		{name: "request.reasoning", kind: flag(needs(llm.Reasoning)), doc: "the caller asks for reasoning"},
-		{name: "request.objective", kind: enum(append(objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "what the caller wants auto to aim for; number when it gave one", values: append(objectives(), "auto", "number")},
+		{name: "request.objective", kind: enum(append(Objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "what the caller wants auto to aim for; number when it gave one", values: append(Objectives(), "auto", "number")},
 		{name: "request.end_user", kind: text(func(f *Facts) string { return f.Request.EndUser }), doc: "the caller's own name of its user (user, safety_identifier)"},
 		{name: "request.session", kind: text(func(f *Facts) string { return f.Request.Session }), doc: "session ID set by the caller; empty without one"},
 		{name: "request.metadata", kind: stringMap(func(f *Facts) map[string]string { return f.Request.Metadata }), doc: "the metadata field of the request; a missing entry is empty"},
@@ -156,7 +156,8 @@ func tasks() []string {
 	return names
 }
 
-func objectives() []string { return []string{"cost", "quality", "speed"} }
+// Objectives lists the named routing objectives.
+func Objectives() []string { return []string{"cost", "quality", "speed"} }
 
 func weekdays() []string {
 	var names []string

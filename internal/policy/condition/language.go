@@ -1,8 +1,9 @@
-package policy
+package condition
 
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -13,14 +14,19 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// language is the subset of CEL for conditions.
-type language struct {
+// Language is the subset of CEL for the conditions of one document.
+type Language struct {
 	*names
-	env *cel.Env
+	env   *cel.Env
+	zone  func(name string) (*time.Location, error)
+	zones map[string]*time.Location // time zones named in conditions
 }
 
-// functions lists the functions of conditions, in addition to operators and macros.
-func functions() []string {
+// Zones returns the time zones that the compiled conditions name.
+func (l *Language) Zones() map[string]*time.Location { return l.zones }
+
+// Functions lists the functions of conditions, in addition to operators and macros.
+func Functions() []string {
 	return []string{"size", "startsWith", "endsWith", "contains", "matches", "int", "double", "string", "duration", "timestamp"}
 }
 
@@ -34,17 +40,18 @@ func symbols() []string {
 	}
 }
 
-// iterations are the macros that iterate over a list or the keys of a map.
-func iterations() []string { return []string{operators.All, operators.Exists, operators.ExistsOne} }
+// Iterations are the macros that iterate over a list or the keys of a map.
+func Iterations() []string { return []string{operators.All, operators.Exists, operators.ExistsOne} }
 
-// newLanguage returns CEL without the functions that would make an outcome depend on more than the facts: CEL's own
-// time zone functions load the zone from disk on each call. time.hour("...") and the other time fields replace them.
-func newLanguage() (*language, error) {
-	subset := &env.LibrarySubset{IncludeMacros: iterations()}
-	for _, name := range append(functions(), symbols()...) {
+// NewLanguage returns CEL without the functions that would make an outcome depend on more than the facts: CEL's own
+// time zone functions load the zone from disk on each call. time.hour("...") and the other time fields replace them. zone
+// loads the zones that conditions name.
+func NewLanguage(zone func(name string) (*time.Location, error)) (*Language, error) {
+	subset := &env.LibrarySubset{IncludeMacros: Iterations()}
+	for _, name := range append(Functions(), symbols()...) {
 		subset.IncludeFunctions = append(subset.IncludeFunctions, env.NewFunction(name))
 	}
-	l := &language{names: newNames()}
+	l := &Language{names: newNames(), zone: zone, zones: map[string]*time.Location{}}
 	options := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(subset)),
 		cel.Macros(
@@ -55,7 +62,7 @@ func newLanguage() (*language, error) {
 		),
 		cel.EnableMacroCallTracking(),
 		cel.CrossTypeNumericComparisons(true),
-		cel.ParserExpressionSizeLimit(maxCondition),
+		cel.ParserExpressionSizeLimit(MaxLength),
 		cel.ParserRecursionLimit(100),
 	}
 	for _, v := range l.list {
@@ -99,12 +106,15 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
+// MaxLength is the maximum length of a condition in characters.
+const MaxLength = 4096
+
 // Cost limits of conditions in CEL's unit, about one comparison.
 const (
-	maxWork         = 5_000               // per condition
-	maxDocumentWork = 20_000              // per document
-	maxRunWork      = 2 * maxDocumentWork // per evaluation of the instance's and a workspace's policies
-	trackedWork     = 50                  // cheaper conditions are not measured during evaluation
+	MaxCost      = 5_000            // per condition
+	MaxTotalCost = 20_000           // per document
+	maxRunCost   = 2 * MaxTotalCost // per evaluation of the instance's and a workspace's policies
+	trackedCost  = 50               // cheaper conditions are not measured during evaluation
 )
 
 // The largest values of a request. The wire formats, the gateway and package account enforce them.

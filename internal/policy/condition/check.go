@@ -1,10 +1,9 @@
-package policy
+package condition
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -15,36 +14,60 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// conditionProblem is a problem of a condition at an offset.
-type conditionProblem struct {
-	code    Code
-	offset  int // in characters
-	width   int
-	message string
-	hint    string
+// Code identifies a kind of problem.
+type Code string
+
+// The kinds of problems in a condition.
+const (
+	UnknownValue    Code = "E2035" // unknown zone, or a value that a variable never has
+	BadSyntax       Code = "E2040" // not valid CEL
+	UnknownVariable Code = "E2041" // unknown variable or function
+	WrongType       Code = "E2042" // type mismatch, or a result that is not a boolean
+	TooCostly       Code = "E2043" // too expensive
+)
+
+// Problem is a problem of a condition at an offset.
+type Problem struct {
+	Code    Code
+	Offset  int // in characters
+	Width   int
+	Message string
+	Hint    string
 }
 
-// conditionChecker checks one condition and collects its problems.
-type conditionChecker struct {
-	*language
-	source     string
-	zone       func(name string) (*time.Location, error)
-	open       bool                      // accept unknown names
-	zones      map[string]*time.Location // time zones named in conditions
-	complaints []conditionProblem
-	info       *ast.SourceInfo
-	cost       uint64 // estimated maximum
+// compiler checks one condition and collects its problems.
+type compiler struct {
+	*Language
+	source   string
+	open     bool // accept unknown names
+	problems []Problem
+	info     *ast.SourceInfo
+	cost     uint64 // estimated maximum
 }
 
-// compile checks a condition and returns its conjuncts. Problems are collected in the checker.
-func (c *conditionChecker) compile() ([]conjunct, error) {
+// Compile compiles a condition, or returns its problems. If allowUnknown is set, it accepts unknown values and zones and any
+// cost: saved conditions were checked when they were saved, and their evaluation is limited at run time.
+func (l *Language) Compile(source string, allowUnknown bool) (*Condition, []Problem) {
+	c := compiler{Language: l, source: source, open: allowUnknown}
+	conjuncts, err := c.compile()
+	if err != nil {
+		c.report(BadSyntax, 0, 1, document.Clean(err.Error()), "")
+	}
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return &Condition{conjuncts: conjuncts, cost: c.cost, zones: l.zones, names: l.names}, nil
+}
+
+// compile returns the conjuncts. Problems are collected in the compiler.
+func (c *compiler) compile() ([]conjunct, error) {
 	parsed, issues := c.env.Parse(c.source)
 	if len(issues.Errors()) > 0 {
 		c.reportSyntax(issues.Errors())
 		return nil, nil
 	}
 	c.info = parsed.NativeRep().SourceInfo()
-	if c.checkNames(parsed.NativeRep().Expr(), nil); len(c.complaints) > 0 {
+	if c.checkNames(parsed.NativeRep().Expr(), nil); len(c.problems) > 0 {
 		return nil, nil
 	}
 	checked, issues := c.env.Check(parsed)
@@ -53,7 +76,7 @@ func (c *conditionChecker) compile() ([]conjunct, error) {
 		return nil, nil
 	}
 	if !checked.OutputType().IsExactType(cel.BoolType) {
-		c.report(WrongCondition, 0, len([]rune(strings.TrimSpace(c.source))),
+		c.report(WrongType, 0, len([]rune(strings.TrimSpace(c.source))),
 			"the condition must be true or false, but its type is "+typeName(checked.OutputType()), "compare the value: ==, <, in")
 		return nil, nil
 	}
@@ -61,27 +84,27 @@ func (c *conditionChecker) compile() ([]conjunct, error) {
 	if err != nil {
 		return nil, fmt.Errorf("estimate the cost of a condition: %w", err)
 	}
-	if c.cost = cost.Max; c.cost > maxWork && !c.open { // the evaluation of saved policies is limited at run time
+	if c.cost = cost.Max; c.cost > MaxCost && !c.open {
 		c.report(TooCostly, 0, len([]rune(strings.TrimSpace(c.source))),
-			fmt.Sprintf("the condition could take %d steps; at most %d are allowed", cost.Max, maxWork), "iterate over fewer items")
+			fmt.Sprintf("the condition could take %d steps; at most %d are allowed", cost.Max, MaxCost), "iterate over fewer items")
 		return nil, nil
 	}
 	return c.plan(checked)
 }
 
-func (c *conditionChecker) report(code Code, offset, width int, message, hint string) {
-	c.complaints = append(c.complaints, conditionProblem{code, offset, max(1, width), message, hint})
+func (c *compiler) report(code Code, offset, width int, message, hint string) {
+	c.problems = append(c.problems, Problem{code, offset, max(1, width), message, hint})
 }
 
 // start returns the offset of an expression. CEL places a selection at its dot and a call at its bracket.
-func (c *conditionChecker) start(e ast.Expr) int {
+func (c *compiler) start(e ast.Expr) int {
 	r, _ := c.info.GetOffsetRange(e.ID())
 	return int(r.Start)
 }
 
 // checkNames finds unknown names, functions, zones and values. CEL would find the first two, but without saying which
 // field is wrong or suggesting a fix.
-func (c *conditionChecker) checkNames(e ast.Expr, bound []string) {
+func (c *compiler) checkNames(e ast.Expr, bound []string) {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
 		if path, fields := pathOf(e); path != nil {
@@ -124,7 +147,7 @@ func pathOf(e ast.Expr) (words []string, ends []ast.Expr) {
 }
 
 // checkPath checks that a path starts with a variable.
-func (c *conditionChecker) checkPath(path []string, ends []ast.Expr, bound []string) {
+func (c *compiler) checkPath(path []string, ends []ast.Expr, bound []string) {
 	root := strings.TrimPrefix(path[0], ".")
 	if slices.Contains(bound, root) || strings.HasPrefix(root, "@") {
 		return
@@ -151,7 +174,7 @@ func (c *conditionChecker) checkPath(path []string, ends []ast.Expr, bound []str
 }
 
 // fieldsOf lists the fields of a group, and all groups.
-func (c *conditionChecker) fieldsOf(group string) (fields, groups []string) {
+func (c *compiler) fieldsOf(group string) (fields, groups []string) {
 	for _, v := range c.list {
 		of, field, _ := strings.Cut(v.name, ".")
 		if v.hidden() {
@@ -168,7 +191,7 @@ func (c *conditionChecker) fieldsOf(group string) (fields, groups []string) {
 }
 
 // suggestion guesses the intended name: a group, or a field without its group.
-func (c *conditionChecker) suggestion(root string, path, groups []string) string {
+func (c *compiler) suggestion(root string, path, groups []string) string {
 	if group := spelling.Closest(root, groups); group != "" && len(path) > 1 {
 		return document.DidYouMean(strings.Join(append([]string{group}, path[1:]...), "."))
 	}
@@ -184,7 +207,7 @@ func (c *conditionChecker) suggestion(root string, path, groups []string) string
 }
 
 // checkCall checks a function call and reports whether its arguments should be checked.
-func (c *conditionChecker) checkCall(e ast.Expr) bool {
+func (c *compiler) checkCall(e ast.Expr) bool {
 	call := e.AsCall()
 	name := call.FunctionName()
 	if slices.Contains(symbols(), name) {
@@ -192,10 +215,10 @@ func (c *conditionChecker) checkCall(e ast.Expr) bool {
 		c.checkValues(call)
 		return true
 	}
-	if slices.Contains(functions(), name) {
+	if slices.Contains(Functions(), name) {
 		return true
 	}
-	known := append(functions(), append(iterations(), "has")...)
+	known := append(Functions(), append(Iterations(), "has")...)
 	if call.IsMemberFunction() && call.Target().Kind() == ast.IdentKind && call.Target().AsIdent() == "time" {
 		known = []string{"hour", "weekday", "date"}
 	}
@@ -209,24 +232,24 @@ func (c *conditionChecker) checkCall(e ast.Expr) bool {
 }
 
 // checkZone checks that the zone of time.hour("Europe/Berlin") exists.
-func (c *conditionChecker) checkZone(call ast.CallExpr) {
+func (c *compiler) checkZone(call ast.CallExpr) {
 	if call.FunctionName() != operators.Index || call.Args()[0].Kind() != ast.IdentKind || !strings.HasPrefix(call.Args()[0].AsIdent(), "@") {
 		return
 	}
 	name, _ := textLiteral(call.Args()[1])
 	zone, err := c.zone(name)
 	if err != nil && c.open {
-		return // then the condition is false
+		return // the condition is false
 	}
 	if err != nil || name == "" || name == "Local" { // the server's own zone is not a fact of the request
-		c.report(UnknownName, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
+		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
 		return
 	}
 	c.zones[name] = zone
 }
 
 // checkValues checks comparisons of variables that have a fixed set of values.
-func (c *conditionChecker) checkValues(call ast.CallExpr) {
+func (c *compiler) checkValues(call ast.CallExpr) {
 	name := call.FunctionName()
 	if c.open || name != operators.Equals && name != operators.NotEquals && name != operators.In {
 		return
@@ -241,13 +264,13 @@ func (c *conditionChecker) checkValues(call ast.CallExpr) {
 			if hint == "" {
 				hint = "use one of " + strings.Join(v.values, ", ")
 			}
-			c.report(UnknownName, c.start(e), len([]rune(text))+2, fmt.Sprintf("%s is never %s", v.name, document.Quote(text)), hint)
+			c.report(UnknownValue, c.start(e), len([]rune(text))+2, fmt.Sprintf("%s is never %s", v.name, document.Quote(text)), hint)
 		}
 	}
 }
 
 // comparison returns the enumerated variable on one side and the values on the other.
-func (c *conditionChecker) comparison(one, other ast.Expr) (*variable, []ast.Expr) {
+func (c *compiler) comparison(one, other ast.Expr) (*variable, []ast.Expr) {
 	path, _ := pathOf(one)
 	slot, ok := c.slots[strings.Join(path, ".")]
 	if clock, is := c.variableRef(one); !ok && is && clock.keyed {

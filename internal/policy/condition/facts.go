@@ -1,4 +1,6 @@
-package policy
+// Package condition owns the conditions of policies: a subset of CEL over the facts of a request. A condition is compiled
+// once, with every problem at its offset, and evaluated for each request as a pure function of the facts.
+package condition
 
 import (
 	"time"

@@ -1,9 +1,10 @@
-package policy
+package condition
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -15,6 +16,17 @@ import (
 
 	"fairlead/internal/document"
 )
+
+// Condition is a compiled condition. It is safe for concurrent use.
+type Condition struct {
+	conjuncts []conjunct
+	cost      uint64
+	zones     map[string]*time.Location
+	names     *names
+}
+
+// Cost returns the estimated maximum cost.
+func (c *Condition) Cost() uint64 { return c.cost }
 
 // conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that a reason can name the one
 // that failed.
@@ -34,7 +46,7 @@ type variableRef struct {
 }
 
 // plan compiles the conjuncts of a checked condition.
-func (l *language) plan(checked *cel.Ast) ([]conjunct, error) {
+func (l *Language) plan(checked *cel.Ast) ([]conjunct, error) {
 	tree := checked.NativeRep()
 	var all []conjunct
 	for _, e := range split(tree.Expr()) {
@@ -48,8 +60,8 @@ func (l *language) plan(checked *cel.Ast) ([]conjunct, error) {
 			return nil, fmt.Errorf("estimate the cost of a condition: %w", err)
 		}
 		options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-		if cost.Max > trackedWork {
-			options = []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(maxRunWork)}
+		if cost.Max > trackedCost {
+			options = []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(maxRunCost)}
 		}
 		program, err := l.env.PlanProgram(part, options...)
 		if err != nil {
@@ -73,7 +85,7 @@ func split(e ast.Expr) []ast.Expr {
 }
 
 // variableRefs lists the variables of an expression, each once, in the order of the text.
-func (l *language) variableRefs(root ast.Expr) []variableRef {
+func (l *Language) variableRefs(root ast.Expr) []variableRef {
 	var all []variableRef
 	seen := map[string]bool{}
 	var walk func(e ast.Expr)
@@ -95,7 +107,7 @@ func (l *language) variableRefs(root ast.Expr) []variableRef {
 }
 
 // variableRef returns the variable, or the map entry, that an expression refers to.
-func (l *language) variableRef(e ast.Expr) (variableRef, bool) {
+func (l *Language) variableRef(e ast.Expr) (variableRef, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := strings.TrimPrefix(e.AsIdent(), ".")
@@ -152,39 +164,6 @@ func children(e ast.Expr) []ast.Expr {
 	default:
 		return nil
 	}
-}
-
-// reason says that a conjunct is false, or why it cannot be evaluated, and shows the values it read.
-func (r *rule) reason(v Verdict, f *Facts) string {
-	c, from := &r.when[v.failed], scope{f, r.zones}
-	text := append(make([]byte, 0, len(c.text)+document.MaxQuoted), c.text...)
-	switch {
-	case v.costExceeded:
-		text = append(text, " was not evaluated: the policies exceeded their cost limit"...)
-	case v.errored:
-		text = append(text, " cannot be evaluated"+r.failure(c, from)...)
-	default:
-		text = append(text, " is false"...)
-	}
-	before, end := " (", ""
-	for _, read := range c.reads {
-		if !read.whole {
-			text = append(append(append(text, before...), read.text...), " is "...)
-			text = appendShown(text, read.value(r.names, from))
-			before, end = ", ", ")"
-		}
-	}
-	return string(append(text, end...))
-}
-
-// failure says why a conjunct cannot be evaluated.
-func (r *rule) failure(c *conjunct, from scope) string {
-	a := newActivation(r.names)
-	a.reset(from)
-	if _, _, err := c.program.Eval(a); err != nil {
-		return ": " + strings.TrimSpace(err.Error())
-	}
-	return ""
 }
 
 func (r variableRef) value(n *names, from scope) ref.Val {

@@ -1,0 +1,125 @@
+package condition
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+
+	"fairlead/internal/document"
+)
+
+// Evaluator evaluates conditions of one or several documents. It is safe for concurrent use.
+type Evaluator struct {
+	zones map[string]*time.Location
+	names *names
+	pool  sync.Pool // activations
+}
+
+// NewEvaluator returns an evaluator of conditions that name these time zones.
+func NewEvaluator(zones map[string]*time.Location) *Evaluator {
+	return &Evaluator{zones: zones, names: newNames()}
+}
+
+// Run is the evaluation of conditions for one request: the values of the variables and the CEL frame. The cost limit applies
+// to all conditions of a run together.
+type Run struct {
+	evaluator  *Evaluator
+	activation *activation
+	frame      *interpreter.ExecutionFrame
+}
+
+// Start starts a run. The caller must call End.
+func (e *Evaluator) Start(f *Facts) Run {
+	a, ok := e.pool.Get().(*activation)
+	if !ok {
+		a = newActivation(e.names)
+	}
+	a.reset(scope{f, e.zones})
+	frame, err := interpreter.NewExecutionFrame(a)
+	if err != nil {
+		panic(err) // accepts every activation
+	}
+	return Run{e, a, frame}
+}
+
+// End releases the facts.
+func (r Run) End() {
+	r.frame.Close()
+	r.activation.reset(scope{})
+	r.evaluator.pool.Put(r.activation)
+}
+
+// Status is the result of a condition.
+type Status uint8
+
+// The results of a condition.
+const (
+	True         Status = iota
+	False               // a conjunct is false
+	Failed              // a conjunct cannot be evaluated
+	CostExceeded        // the run exceeded the cost limit
+)
+
+// Result is the status of a condition and the conjunct that determined it.
+type Result struct {
+	Status   Status
+	conjunct int32
+}
+
+// Evaluate evaluates a condition. A nil condition is true.
+func (r Run) Evaluate(c *Condition) Result {
+	if c == nil {
+		return Result{}
+	}
+	for i := range c.conjuncts {
+		value, _, err := c.conjuncts[i].program.Eval(r.frame)
+		switch {
+		case exceeded(err):
+			return Result{CostExceeded, int32(i)}
+		case err != nil:
+			return Result{Failed, int32(i)}
+		case value != types.True:
+			return Result{False, int32(i)}
+		}
+	}
+	return Result{}
+}
+
+// exceeded reports whether an evaluation ended because it exceeded the cost limit.
+func exceeded(err error) bool {
+	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
+	return ok && cancelled.Cause == interpreter.CostLimitExceeded
+}
+
+// Explain says which conjunct is false, or why it cannot be evaluated, and shows the values it read. r is a result of c for
+// the facts other than True.
+func (c *Condition) Explain(r Result, f *Facts) string {
+	failed, from := &c.conjuncts[r.conjunct], scope{f, c.zones}
+	text := append(make([]byte, 0, len(failed.text)+document.MaxQuoted), failed.text...)
+	switch r.Status {
+	case CostExceeded:
+		text = append(text, " was not evaluated: the policies exceeded their cost limit"...)
+	case Failed:
+		text = append(text, " cannot be evaluated"...)
+		a := newActivation(c.names)
+		a.reset(from)
+		if _, _, err := failed.program.Eval(a); err != nil {
+			text = append(text, ": "+strings.TrimSpace(err.Error())...)
+		}
+	case True, False:
+		text = append(text, " is false"...)
+	}
+	before, end := " (", ""
+	for _, read := range failed.reads {
+		if !read.whole {
+			text = append(append(append(text, before...), read.text...), " is "...)
+			text = appendShown(text, read.value(c.names, from))
+			before, end = ", ", ")"
+		}
+	}
+	return string(append(text, end...))
+}
