@@ -180,15 +180,16 @@ var beside = map[string][]string{
 
 // only says which packages may import nothing but these, of ours.
 var only = map[string][]string{
-	"internal/provider/*":     {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
-	"internal/provider/azure": {"internal/provider/compatible"}, // it speaks the same format
-	"web":                     {},
-	"internal/llm":            {},
-	"internal/rawjson":        {},
-	"internal/money":          {},
-	"internal/id":             {},
-	"internal/spelling":       {},
-	"internal/document":       {},
+	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
+	"internal/provider/azure":  {"internal/provider/compatible"}, // it speaks the same format
+	"internal/provider/vertex": {"internal/provider/anthropic"},  // it serves Anthropic's models
+	"web":                      {},
+	"internal/llm":             {},
+	"internal/rawjson":         {},
+	"internal/money":           {},
+	"internal/id":              {},
+	"internal/spelling":        {},
+	"internal/document":        {},
 }
 
 // never says which packages must not import these, though they stand below.

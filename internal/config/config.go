@@ -68,7 +68,7 @@ type Provider struct {
 	Format        string            `yaml:"format" doc:"Wire format of the provider. Defaults to the vendor's format, or chat." enum:"chat,messages,gemini,converse"`
 	BaseURL       string            `yaml:"base_url" check:"url" doc:"Base URL, including /v1."`
 	APIKeys       []string          `yaml:"api_keys" check:"credential" doc:"API keys of the provider. ${NAME} reads an environment variable, file:/path reads a file." secret:"true"`
-	Options       map[string]string `yaml:"options" doc:"Vendor-specific options: region (bedrock), project and location (vertex), api_version (azure)."`
+	Options       map[string]string `yaml:"options" doc:"Vendor-specific options: region, aws_profile, role_arn and external_id (bedrock); project, location, service_account and token_url (vertex); api_version, tenant, client_id and federated_token_file (azure); auth: identity uses the machine's cloud identity at another base_url."`
 	Headers       map[string]string `yaml:"headers" doc:"Additional request headers." secret:"true"`
 	Catalog       *bool             `yaml:"catalog" doc:"Offer the vendor's models from the catalog. Defaults to true if models is empty, otherwise to false."`
 	Models        []Model           `yaml:"models" doc:"Models of the provider, with data that is not in the catalog."`

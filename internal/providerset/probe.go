@@ -24,7 +24,14 @@ func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) pro
 		return providers.ProbeResult{Error: "its address cannot be read: " + err.Error()}
 	}
 	if p.ModelsPath == "" {
-		return providers.ProbeResult{Untested: true, Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
+		usable := ""
+		if p.Login != nil && len(p.Credentials) > 0 {
+			if _, err := p.Login(ctx, firstSecret(p)); err != nil {
+				return providers.ProbeResult{Error: llm.AsError(err).Message, Cause: err}
+			}
+			usable = "The credential (" + p.Credentials[0].Source + ") is usable. "
+		}
+		return providers.ProbeResult{Untested: true, Error: usable + p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
 	}
 	secret := firstSecret(p)
 	if len(p.Credentials) > 0 && p.Authorize != nil {

@@ -20,8 +20,8 @@ const (
 	version = "2023-06-01" // of the API; newer abilities come with headers of their own
 )
 
-// lacks is what the format has no place for.
-const lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
+// Lacks holds the abilities that the format cannot express.
+const Lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
 
 // Vendor is Anthropic at its own address.
 var Vendor = provider.Vendor{
@@ -43,7 +43,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	base := versioned(cmp.Or(s.BaseURL, address))
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
-		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(lacks, false),
+		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(Lacks, false),
 		Chat: conversation{settings: s, url: base + "/messages"},
 	}
 }

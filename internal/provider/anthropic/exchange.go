@@ -19,6 +19,15 @@ import (
 type conversation struct {
 	settings provider.Settings
 	url      string
+	post     postFunc // nil for Anthropic's own address and headers
+}
+
+type postFunc = func(ctx context.Context, c *provider.Call, body []byte, accept string) (*http.Request, error)
+
+// NewChat returns the chat exchange for a host that serves Anthropic's models with its own addresses and authentication. post
+// builds the HTTP request for a body of the messages format.
+func NewChat(s provider.Settings, post postFunc) provider.Exchange {
+	return conversation{settings: s, post: post}
 }
 
 var _ provider.Exchange = conversation{}
@@ -32,12 +41,20 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if c.Request.Stream {
 		accept = provider.AcceptEvents
 	}
-	r, err := e.settings.Post(ctx, e.url, body, accept)
+	post := e.post
+	if post == nil {
+		post = func(ctx context.Context, _ *provider.Call, body []byte, accept string) (*http.Request, error) {
+			return e.settings.Post(ctx, e.url, body, accept)
+		}
+	}
+	r, err := post(ctx, c, body, accept)
 	if err != nil {
 		return nil, err
 	}
 	h := http.Header{}
-	authorize(h, c.Secret)
+	if e.post == nil {
+		authorize(h, c.Secret)
+	}
 	if c.Request.Format == messages.Name && feature.MatchString(c.Request.Beta) {
 		h.Set("Anthropic-Beta", c.Request.Beta)
 	}

@@ -3,17 +3,22 @@ package vertex
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
+
+	"github.com/tidwall/sjson"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/gemini"
 )
 
-// caller is what both operations share.
+// caller holds what both operations share.
 type caller struct {
 	name     string
 	base     string
@@ -22,11 +27,11 @@ type caller struct {
 	settings provider.Settings
 }
 
-func (c caller) post(ctx context.Context, call *provider.Call, method string, body []byte, accept string) (*http.Request, error) {
+func (c caller) post(ctx context.Context, call *provider.Call, publisher, method string, body []byte, accept string) (*http.Request, error) {
 	if c.err != nil {
 		return nil, &llm.Error{Kind: llm.UpstreamAuth, Message: "The provider is not set up: " + c.err.Error() + ".", Err: c.err}
 	}
-	address := c.base + "/publishers/google/models/" + url.PathEscape(call.Target.Upstream) + ":" + method
+	address := c.base + "/publishers/" + publisher + "/models/" + url.PathEscape(call.Target.Upstream) + ":" + method
 	r, err := c.settings.Post(ctx, address, body, accept)
 	if err != nil {
 		return nil, err
@@ -37,7 +42,7 @@ func (c caller) post(ctx context.Context, call *provider.Call, method string, bo
 	return r, nil
 }
 
-// Failure classifies an answer that is not 2xx. Refusals name the operator's project, which is not the caller's matter.
+// Failure classifies a response that is not 2xx. The name of the operator's project is removed from it.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	body := provider.FailureBody(call, resp)
 	if c.project != "" {
@@ -46,12 +51,47 @@ func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
 }
 
-// conversation is how conversations are answered.
-type conversation struct{ caller }
+// The publishers of models.
+const (
+	google             = "google"
+	anthropicPublisher = "anthropic"
+)
+
+// conversation serves chat: Google's models in the gemini format, Anthropic's in the messages format.
+type conversation struct {
+	caller
+	claude provider.Exchange
+}
+
+func newConversation(c caller) conversation {
+	return conversation{caller: c, claude: anthropic.NewChat(c.settings, c.postClaude)}
+}
+
+// postClaude builds a call to a model of Anthropic. The model is named by the address instead of the body, and the API version
+// by the body instead of a header.
+func (c caller) postClaude(ctx context.Context, call *provider.Call, body []byte, accept string) (*http.Request, error) {
+	body, err := sjson.DeleteBytes(body, "model")
+	if err != nil {
+		return nil, fmt.Errorf("remove the model: %w", err)
+	}
+	if body, err = sjson.SetBytes(body, "anthropic_version", "vertex-2023-10-16"); err != nil {
+		return nil, fmt.Errorf("set the version: %w", err)
+	}
+	method := "rawPredict"
+	if call.Request.Stream {
+		method = "streamRawPredict"
+	}
+	return c.post(ctx, call, anthropicPublisher, method, body, accept)
+}
+
+func isClaude(t *provider.Target) bool { return strings.HasPrefix(t.Upstream, "claude-") }
 
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	if isClaude(c.Target) {
+		return e.claude.NewRequest(ctx, c)
+	}
 	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
 		return nil, err
@@ -66,12 +106,15 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 		c.Warn("%s", w)
 	}
 	if c.Request.Stream {
-		return e.post(ctx, c, "streamGenerateContent?alt=sse", body, provider.AcceptEvents)
+		return e.post(ctx, c, google, "streamGenerateContent?alt=sse", body, provider.AcceptEvents)
 	}
-	return e.post(ctx, c, "generateContent", body, provider.AcceptJSON)
+	return e.post(ctx, c, google, "generateContent", body, provider.AcceptJSON)
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	if isClaude(c.Target) {
+		return e.claude.Events(c, resp)
+	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, gemini.DeltaOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
@@ -79,7 +122,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})))
 }
 
-// embedding is how texts are embedded.
+// embedding serves embeddings.
 type embedding struct{ caller }
 
 var _ provider.Exchange = embedding{}
@@ -93,7 +136,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	if err != nil {
 		return nil, err
 	}
-	return e.post(ctx, c, "predict", body, provider.AcceptJSON)
+	return e.post(ctx, c, google, "predict", body, provider.AcceptJSON)
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {

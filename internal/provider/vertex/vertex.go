@@ -1,5 +1,5 @@
-// Package vertex is Google Cloud's Vertex AI: a project and a place in the address, and a short-lived token in place of a
-// key. It offers Google's own models, which speak the gemini format; models of others at Vertex speak other formats.
+// Package vertex calls Google Cloud's Vertex AI: project and location are part of the address, and a short-lived token replaces
+// the key. It offers Google's models in the gemini format and Anthropic's in the messages format, not those of other publishers.
 package vertex
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/wire/gemini"
 )
 
@@ -34,20 +35,20 @@ const (
 	ServiceAccount = "service_account" // account of the machine to use, by default "default"
 )
 
-// Vendor is Vertex AI. Its address depends on the place, and is told from the settings.
+// Vendor is Vertex AI. Its address depends on the location.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: gemini.Name, BaseURL: address, Ambient: ambient, Options: options, Identity: identityName,
 	New: New,
 }
 
-// New makes the provider that settings describe.
+// New returns a provider with these settings.
 func New(s provider.Settings) *provider.Provider {
 	call := caller{name: cmp.Or(s.Name, name), settings: s, project: project(s)}
 	call.base, call.err = base(s, call.project)
 	return &provider.Provider{
 		Name: call.name, Title: title, BaseURL: cmp.Or(call.base, s.BaseURL, address), Credentials: s.Credentials,
 		Authorize: authorize, Login: newLogin(s).token, Parts: func(secret string) []string { return read(secret).parts() }, Targets: targets(s),
-		Chat: conversation{call}, Embed: embedding{call},
+		Chat: newConversation(call), Embed: embedding{call},
 	}
 }
 
@@ -57,7 +58,7 @@ const (
 	embedBatchOld = 250 // those named text-
 )
 
-// project is the one that pays: the operator's choice, or the one that a credential belongs to.
+// project returns the configured project, or that of a credential.
 func project(s provider.Settings) string {
 	chosen := s.Options[Project]
 	for _, c := range s.Credentials {
@@ -66,14 +67,14 @@ func project(s provider.Settings) string {
 	return chosen
 }
 
-// base is the address of a project in a place.
+// base returns the address of a project in a location.
 func base(s provider.Settings, project string) (string, error) {
 	location := cmp.Or(s.Options[Location], global)
 	switch {
 	case project == "":
 		return "", fmt.Errorf("no project is set for %s: name it in options.project or GOOGLE_CLOUD_PROJECT", title)
 	case strings.ContainsFunc(location, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }):
-		return "", fmt.Errorf("%q is no location of %s", location, title)
+		return "", fmt.Errorf("%q is not a location of %s", location, title)
 	}
 	root := strings.TrimRight(s.BaseURL, "/")
 	if root == "" || root == address {
@@ -98,22 +99,26 @@ func authorize(h http.Header, token string) {
 	}
 }
 
-// targets keeps Google's own models, narrowed to what the API carries.
+// targets keeps the models of Google and Anthropic, narrowed to what their APIs support.
 func targets(s provider.Settings) []*provider.Target {
 	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
-	for _, t := range list {
+	claude := s.Narrowed(anthropic.Lacks, false)
+	for i, t := range list {
 		t.EmbedBatch = embedBatch
-		if strings.HasPrefix(t.Upstream, "text-") {
+		switch {
+		case isClaude(t):
+			list[i] = claude[i]
+		case strings.HasPrefix(t.Upstream, "text-"):
 			t.EmbedBatch = embedBatchOld
 		}
 	}
 	return slices.DeleteFunc(list, func(t *provider.Target) bool {
-		return !strings.HasPrefix(t.Upstream, "gemini-") && !strings.HasPrefix(t.Upstream, "text-")
+		return !isClaude(t) && !strings.HasPrefix(t.Upstream, "gemini-") && !strings.HasPrefix(t.Upstream, "text-")
 	})
 }
 
-// traits are those of the model, with what Vertex does otherwise: it reads files by their address for every model, knows
-// no ids of calls, and takes the service tier in a header of its own.
+// traits returns the traits of a model with the differences of Vertex: file URLs work for every model, calls have no ids, and
+// the service tier is a header.
 func traits(upstream string) gemini.Traits {
 	t := gemini.TraitsOf(upstream)
 	t.FileURLs, t.CallIDs, t.Tiers = true, false, false

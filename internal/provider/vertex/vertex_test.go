@@ -44,13 +44,13 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-func TestOnlyGooglesModelsAreOffered(t *testing.T) {
+func TestModelsOfGoogleAndAnthropicAreOffered(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, t := range Vendor.New(provider.Settings{Targets: offered()}).Targets {
 		names = append(names, t.Upstream)
 	}
-	if diff := cmp.Diff([]string{"gemini-2.5-flash", "gemini-3.6-flash", "gemini-embedding-001", "text-embedding-005"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"gemini-2.5-flash", "gemini-3.6-flash", "claude-opus-4-8@default", "gemini-embedding-001", "text-embedding-005"}, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,70 @@
+package vertex
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+)
+
+func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
+	t.Parallel()
+	p := New(provider.Settings{Targets: offered(), Options: map[string]string{Project: "p", Location: "us-east5"}})
+	const base = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-8@default:"
+	for name, tc := range map[string]struct {
+		format    wire.Format
+		body      string
+		url, sent string
+	}{
+		"messages": {
+			messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0}`,
+			base + "rawPredict", `{"max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0,"anthropic_version":"vertex-2023-10-16"}`,
+		},
+		"chat stream": {
+			chat.Format{}, `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}`,
+			base + "streamRawPredict", `{"max_tokens":9,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"anthropic_version":"vertex-2023-10-16"}`,
+		},
+	} {
+		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target("claude-opus-4-8@default", llm.Chat), Secret: "token", Request: req, Client: tc.format.(provider.Client)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type sent struct{ URL, Body, Authorization, Key, Version string }
+		want := sent{URL: tc.url, Body: tc.sent, Authorization: "Bearer token"}
+		got := sent{r.URL.String(), string(body), r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Header.Get("Anthropic-Version")}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestClaudeResponseIsRead(t *testing.T) {
+	t.Parallel()
+	p := New(provider.Settings{Options: map[string]string{Project: "p"}})
+	call := newCall(t, plain)
+	call.Target = target("claude-opus-4-8@default", llm.Chat)
+	stream := p.Chat.Events(call, &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)),
+	})
+	event, ok, err := stream.Next()
+	if err != nil || !ok || !strings.Contains(string(event.Data), "hello") {
+		t.Errorf("%s, %v, %v", event.Data, ok, err)
+	}
+}
