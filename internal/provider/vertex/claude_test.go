@@ -63,6 +63,7 @@ func TestClaudeResponseIsRead(t *testing.T) {
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)),
 	})
+	defer stream.Close()
 	event, ok, err := stream.Next()
 	if err != nil || !ok || !strings.Contains(string(event.Data), "hello") {
 		t.Errorf("%s, %v, %v", event.Data, ok, err)
