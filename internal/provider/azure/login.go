@@ -30,7 +30,7 @@ const (
 	identityName = "Azure managed or workload identity"
 )
 
-// application is one that may sign in by itself.
+// application is a service principal of Entra ID.
 type application struct{ tenant, client, secret string }
 
 const packed = "entra:"
@@ -38,7 +38,7 @@ const packed = "entra:"
 // String packs the application into one secret.
 func (a application) String() string { return packed + a.tenant + ":" + a.client + ":" + a.secret }
 
-// unpack reads the application that a secret belongs to; false when it is presented as it is.
+// unpack returns the application of a secret, or false for a secret that is presented unchanged.
 func unpack(secret string, options map[string]string) (application, bool) {
 	if rest, found := strings.CutPrefix(secret, packed); found {
 		parts := strings.SplitN(rest, ":", 3)

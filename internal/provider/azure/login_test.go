@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// service is a token service that answers what it is told to.
+// service is a mock token service with scripted responses.
 type service struct {
 	mu    sync.Mutex
 	asked []*http.Request
@@ -113,10 +113,10 @@ func TestTokensAreRenewedAheadOfTime(t *testing.T) {
 	}{
 		{0, "one", 1},
 		{54 * time.Minute, "one", 1},
-		{2 * time.Minute, "one", 2}, // the service is down, and the old token is good for a while
+		{2 * time.Minute, "one", 2}, // the service is down, but the old token is still valid
 		{time.Minute, "two", 3},
 		{4 * time.Minute, "two", 3},
-		{2 * time.Minute, "two", 4}, // a token that told no end is kept for a short time
+		{2 * time.Minute, "two", 4}, // a token without expiry is cached for a short time
 	} {
 		now = now.Add(step.later)
 		if got, err := l.token(t.Context(), secret); err != nil || got != step.want || len(entra.asked) != step.asked {

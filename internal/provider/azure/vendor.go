@@ -1,5 +1,5 @@
-// Package azure is Azure OpenAI: OpenAI's wire format at an address of the customer's own, with deployments in the place
-// of models and, where wanted, tokens of Entra ID in the place of keys.
+// Package azure calls Azure OpenAI: the chat format at the address of a resource, with deployments in place of models and
+// optionally tokens of Entra ID in place of keys.
 package azure
 
 import (
@@ -23,17 +23,17 @@ const (
 
 // The options of the vendor.
 const (
-	// OptionResource is the name of the resource, where its address is the usual one.
+	// OptionResource is the name of a resource with an address under openai.azure.com.
 	OptionResource = "resource"
-	// OptionVersion is the version of the older API, such as 2024-10-21, which has the deployment in the address. Without
-	// it the v1 API is called.
+	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without it the
+	// v1 API is used.
 	OptionVersion = "api_version"
-	// OptionTenant and OptionClient say who the secret belongs to, where it is the secret of an application in Entra ID.
+	// OptionTenant and OptionClient identify the application in Entra ID whose secret is configured.
 	OptionTenant = "tenant"
 	OptionClient = "client_id"
-	// OptionAuthority is where tokens come from in sovereign clouds.
+	// OptionAuthority is the address of Entra ID in sovereign clouds.
 	OptionAuthority = "authority"
-	// OptionScope is what tokens are for, where it is not Azure's usual.
+	// OptionScope replaces the usual scope of tokens.
 	OptionScope = "scope"
 	// OptionTokenFile holds the federated token of a workload identity.
 	OptionTokenFile = "federated_token_file"
@@ -47,7 +47,7 @@ const (
 	optionHeader       = "identity_header"
 )
 
-// Vendor is Azure OpenAI. Its secret is a key of the resource, a token of Entra ID, or entra:TENANT:CLIENT:SECRET.
+// Vendor is Azure OpenAI. A secret is a key of the resource, a token of Entra ID, or entra:TENANT:CLIENT:SECRET.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: chat.Name,
 	BaseURL: "{AZURE_OPENAI_ENDPOINT|AZURE_API_BASE}",
@@ -56,10 +56,10 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
-// deployment stands in a path for the name of the deployment.
+// deployment is the placeholder of the deployment in a path.
 const deployment = "{deployment}"
 
-// New makes the provider that settings describe.
+// New returns a provider with these settings.
 func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
@@ -91,10 +91,10 @@ func New(s provider.Settings) *provider.Provider {
 	return p
 }
 
-// speaksMessages reports the models that Azure serves in Anthropic's format only, at another address.
+// speaksMessages reports whether Azure serves a model only in the messages format, at another address.
 func speaksMessages(t *provider.Target) bool { return t.Model.Vendor == "Anthropic" }
 
-// root is the address of the resource. Operators give it with and without what comes behind.
+// root returns the address of the resource without a path; base_url may have one.
 func root(s provider.Settings) string {
 	base := strings.TrimRight(s.BaseURL, "/")
 	if base == "" && s.Options[OptionResource] != "" {
@@ -103,13 +103,13 @@ func root(s provider.Settings) string {
 	return strings.TrimSuffix(strings.TrimSuffix(base, "/openai/v1"), "/openai")
 }
 
-// askedBy is what a version refuses that is older than the fields in question.
+// askedBy returns the restrictions of API versions that are older than some fields.
 func askedBy(version string) compatible.Asks {
 	old := version < "2024-09-01"
 	return compatible.Asks{MaxTokensOnly: old, NoStreamOptions: old}
 }
 
-// exchange is the format's own, at Azure's addresses and with Azure's ways to sign in.
+// exchange adds Azure's addresses and authentication to the format's exchange.
 type exchange struct{ provider.Exchange }
 
 func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
@@ -133,8 +133,8 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 
 func pathOf(decoded string) string { return (&url.URL{Path: decoded}).EscapedPath() }
 
-// Failure classifies an answer that is not 2xx. A deployment of a model that does something else is a mistake in the
-// configuration, as one that does not exist is.
+// Failure classifies a response that is not 2xx. A deployment of a model for another operation is a configuration error, like a
+// missing deployment.
 func (e exchange) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	failure := e.Exchange.Failure(c, resp)
 	if failure.UpstreamStatus < 500 && failure.UpstreamCode == "OperationNotSupported" {
@@ -143,7 +143,7 @@ func (e exchange) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	return failure
 }
 
-// authorize presents a key in Azure's own header, and a token as such.
+// authorize sets the Api-Key header for a key, and a bearer token otherwise.
 func authorize(h http.Header, secret string) {
 	switch {
 	case isToken(secret):
@@ -155,12 +155,12 @@ func authorize(h http.Header, secret string) {
 
 const bearer = "Bearer "
 
-// isToken tells a token from a key: it says so, or it is a signed token in three parts.
+// isToken reports whether a secret is a token: it starts with "Bearer ", or is a JWT.
 func isToken(secret string) bool {
 	return strings.HasPrefix(secret, bearer) || strings.HasPrefix(secret, "eyJ") && strings.Count(secret, ".") == 2
 }
 
-// ambient reads the application that Azure's own tools sign in with.
+// ambient reads the application of Azure's tools, or reports the variable that selects the machine's identity.
 func ambient(lookup func(string) string) (secret, source string) {
 	tenant, client, key := lookup("AZURE_TENANT_ID"), lookup("AZURE_CLIENT_ID"), lookup("AZURE_CLIENT_SECRET")
 	switch {

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire/converse"
 )
 
-// caller is what both operations share.
+// caller holds what both operations share.
 type caller struct {
 	settings provider.Settings
 	base     string
@@ -23,11 +23,11 @@ type caller struct {
 	signer   *v4.Signer
 }
 
-// acceptStream is what a stream of the service is called.
+// acceptStream is the media type of the service's streams.
 const acceptStream = "application/vnd.amazon.eventstream"
 
-// post builds the call of a model's action. The name of a model may hold colons and slashes: everything but letters, digits
-// and -._~ is escaped, once in the address and once more in what is signed.
+// post builds the call of a model's action. Model names may contain colons and slashes, so everything but letters, digits and
+// -._~ is escaped, once in the address and again in the signed path.
 func (c caller) post(ctx context.Context, call *provider.Call, action string, body []byte, accept string) (*http.Request, error) {
 	model := httpbinding.EscapePath(c.profiled(call.Target.Upstream), true)
 	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, body, accept)
@@ -45,12 +45,12 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 	}
 	sum := sha256.Sum256(body)
 	if err := c.signer.SignHTTP(ctx, key, r, hex.EncodeToString(sum[:]), "bedrock", c.region, c.settings.Clock()()); err != nil {
-		return nil, fmt.Errorf("sign the call: %w", err)
+		return nil, fmt.Errorf("sign the request: %w", err)
 	}
 	return r, nil
 }
 
-// Failure classifies an answer that is not 2xx.
+// Failure classifies a response that is not 2xx.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	body := provider.FailureBody(call, resp)
 	return converse.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/wire/converse"
 )
 
-// conversation is how conversations are answered.
+// conversation serves chat.
 type conversation struct{ caller }
 
 var _ provider.Exchange = conversation{}
@@ -36,7 +36,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.post(ctx, c, "converse-stream", body, acceptStream)
 }
 
-// seals are the providers whose seals on thinking are good here: our own, and for Anthropic's models Anthropic's.
+// signers returns the providers whose signatures on thinking are valid here: our own, and for Anthropic's models Anthropic's.
 func signers(t *provider.Target) []string {
 	if isClaude(t) {
 		return []string{t.Provider, name, "anthropic"}
@@ -61,7 +61,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})))
 }
 
-// planOf is the plan that the request was written by. Without tools and schemas there is nothing to remember.
+// planOf returns the plan of the request, which is empty without tools and schemas.
 func planOf(c *provider.Call) (converse.Plan, error) {
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) == 0 {
 		return converse.Plan{}, nil

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// accessKey unpacks a secret. It reports false for an API key, which is presented as it is: those have no colons.
+// accessKey unpacks a secret. It returns false for an API key, which has no colons and is presented unchanged.
 func accessKey(secret string) (aws.Credentials, bool) {
 	id, rest, found := strings.Cut(secret, ":")
 	if !found || secret == provider.Identity {
@@ -19,14 +19,14 @@ func accessKey(secret string) (aws.Credentials, bool) {
 	return aws.Credentials{AccessKeyID: id, SecretAccessKey: key, SessionToken: session}, true
 }
 
-// authorize presents an API key. An access key signs whole requests and is in none of them.
+// authorize sets the header of an API key. An access key signs requests and is not part of them.
 func authorize(h http.Header, secret string) {
 	if _, pair := accessKey(secret); !pair && secret != "" {
 		h.Set("Authorization", "Bearer "+secret)
 	}
 }
 
-// parts returns the parts of an access key. The service repeats what was signed.
+// parts returns the parts of an access key, which the service may repeat in errors.
 func parts(secret string) []string {
 	key, pair := accessKey(secret)
 	if !pair {

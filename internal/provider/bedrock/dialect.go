@@ -8,15 +8,15 @@ import (
 	"fairlead/internal/wire/converse"
 )
 
-// family is a group of models that take the same.
+// family is a group of models with the same parameters.
 type family struct {
 	names   []string // parts of the models' names, one of which is in it
 	dialect converse.Dialect
-	// wholeCalls families call tools only in answers that are not streamed.
+	// wholeCalls families call tools only in responses that are not streamed.
 	wholeCalls bool
 }
 
-// claude is what all of Anthropic's models take.
+// claude is the common dialect of Anthropic's models.
 var claude = converse.Dialect{
 	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", KeepThinking: true, Status: true, TellStop: true,
 }
@@ -26,7 +26,7 @@ var (
 	allEfforts  = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
-// families are looked through in order: the first that fits counts.
+// families are matched in order; the first match applies.
 var families = []family{
 	{names: []string{"claude-fable", "claude-mythos"}, dialect: with(claude, func(d *converse.Dialect) {
 		d.Thinking, d.Efforts, d.AlwaysThinks, d.ShowThinking = converse.ThinkAdaptive, allEfforts, true, true
@@ -90,7 +90,7 @@ func with(d converse.Dialect, change func(*converse.Dialect)) converse.Dialect {
 	return d
 }
 
-// familyOf goes by the name that the provider knows, and by ours where that is the address of a resource.
+// familyOf matches the upstream name and, for ARNs, the canonical name.
 func familyOf(upstream string, model *catalog.Model) family {
 	names := strings.ToLower(upstream + " " + model.Name)
 	found := family{}

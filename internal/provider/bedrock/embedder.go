@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-var errNoVector = errors.New("answer holds no vector")
+var errNoVector = errors.New("response has no vector")
 
 type oldTitanRequest struct {
 	Text string `json:"inputText"`
@@ -48,7 +48,7 @@ func writeCohere(o embedOptions) any {
 	return cohereRequest{Texts: o.texts, InputType: o.inputType, Types: []string{"float"}, Dimension: o.dimensions}
 }
 
-// readCohere reads a list of vectors, or one list for each type.
+// readCohere decodes a list of vectors, or one list for each type.
 func readCohere(body []byte) ([]json.RawMessage, *int64, error) {
 	var answer struct {
 		Embeddings json.RawMessage `json:"embeddings"`
@@ -85,7 +85,7 @@ type novaText struct {
 	Value      string `json:"value"`
 }
 
-// writeNova asks for no truncation: half a text would be embedded as if it were the whole.
+// writeNova disables truncation, which would silently embed only part of a text.
 func writeNova(o embedOptions) any {
 	return novaRequest{Task: "SINGLE_EMBEDDING", Params: novaParams{
 		Purpose: "GENERIC_INDEX", Dimension: o.dimensions, Text: novaText{Truncation: "NONE", Value: o.texts[0]},

@@ -59,7 +59,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 		return nil, llm.Errorf(llm.Untranslatable, "%s takes %d inputs at a time for this model, not %d. Send fewer.", title, shape.most, len(texts))
 	}
 	if c.Request.EndUser != "" {
-		c.Warn("user was left out: %s does not take it.", title)
+		c.Warn("user was dropped: %s does not support it.", title)
 	}
 	body, err := json.Marshal(shape.write(embedOptions{
 		texts: texts, dimensions: c.Request.Dimensions, inputType: cmp.Or(e.settings.Options[OptionInputType], "search_document"),

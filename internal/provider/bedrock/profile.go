@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// profiledModels are those that are served through inference profiles only, or everywhere where there is a profile. A
-// profile is the model's name with the part of the world before it where the model may run.
+// profiledModels are the models that are called through an inference profile: the model's name with the geography in which it
+// may run as a prefix.
 var profiledModels = []string{
 	"anthropic.claude-3-5-haiku", "anthropic.claude-3-7", "anthropic.claude-haiku", "anthropic.claude-opus", "anthropic.claude-sonnet",
 	"anthropic.claude-fable", "anthropic.claude-mythos", "amazon.nova-lite", "amazon.nova-micro", "amazon.nova-pro", "amazon.nova-premier",
@@ -14,7 +14,7 @@ var profiledModels = []string{
 	"mistral.pixtral", "cohere.embed-v4",
 }
 
-// profiled is the name that the model is called by here. Names with a prefix already, and addresses of resources, stay.
+// profiled returns the name to call a model by. Names with a prefix and ARNs are unchanged.
 func (c caller) profiled(model string) string {
 	prefix := cmp.Or(c.settings.Options[OptionProfile], profileOf(c.region, model))
 	if prefix == "none" || prefix == "" {
@@ -28,8 +28,8 @@ func (c caller) profiled(model string) string {
 	return model
 }
 
-// profileOf is the part of the world in which the region lies, as profiles name it. Models stay in it: going further is the
-// operator's decision.
+// profileOf returns the profile prefix for the geography of a region. Models leave it only if the operator configures another
+// prefix.
 func profileOf(region, model string) string {
 	narrow := strings.Contains(model, "-4-5") || strings.Contains(model, "-4-6") || strings.Contains(model, "nova-2")
 	switch {

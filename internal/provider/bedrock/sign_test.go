@@ -192,7 +192,7 @@ func TestProfilesFollowTheRegion(t *testing.T) {
 	}
 }
 
-// Every model that is offered for conversations has a dialect somebody thought about.
+// Every chat model of the catalog matches a family.
 func TestFamilies(t *testing.T) {
 	t.Parallel()
 	models, err := catalog.Default()
@@ -223,7 +223,7 @@ func TestFamilies(t *testing.T) {
 		{"amazon.nova-2-lite-v1:0", "nova-2-lite", converse.ThinkNova, converse.ForceNamed, false},
 		{"mistral.pixtral-large-2502-v1:0", "pixtral-large-2411", converse.ThinkUnset, converse.ForceAny, true},
 		{"meta.llama4-scout-17b-instruct-v1:0", "llama-4-scout", converse.ThinkUnset, converse.ForceNone, false},
-		{"somebody.new", "new", converse.ThinkUnset, converse.ForceNone, false},
+		{"vendor.new", "new", converse.ThinkUnset, converse.ForceNone, false},
 	} {
 		d := familyOf(tc.upstream, &catalog.Model{Name: tc.model, FixedSampling: true}).dialect
 		if d.Thinking != tc.thinking || d.Force != tc.force || (d.CallID != nil) != tc.nine || d.Title != title || !d.FixedSampler {

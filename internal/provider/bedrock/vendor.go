@@ -1,5 +1,5 @@
-// Package bedrock is Amazon Bedrock: where it is, how calls to it are signed, and what its models take unlike each other.
-// Conversations go through the Converse API, embeddings through the models' own.
+// Package bedrock calls Amazon Bedrock: addresses, credentials, signatures and the differences between its models. Chat uses the
+// Converse API, embeddings the API of each model.
 package bedrock
 
 import (
@@ -21,12 +21,12 @@ const (
 
 // The options of the vendor.
 const (
-	// OptionRegion is the region, such as eu-central-1. It moves the address and is what signatures name.
+	// OptionRegion is the region of the address and of signatures, such as eu-central-1.
 	OptionRegion = "region"
-	// OptionProfile is the prefix of inference profiles, such as eu or global; "none" for models as they are named. By
-	// default it follows the region.
+	// OptionProfile is the prefix of inference profiles, such as eu or global; "none" for no prefix. By default it follows the
+	// region.
 	OptionProfile = "profile"
-	// OptionInputType is what Cohere's embeddings are for: search_document by default.
+	// OptionInputType is the input type of Cohere's embeddings, by default search_document.
 	OptionInputType = "input_type"
 	// OptionSharedProfile is a profile of ~/.aws/config and ~/.aws/credentials.
 	OptionSharedProfile = "aws_profile"
@@ -38,8 +38,7 @@ const (
 	optionContainer = "container_uri"     // address of the container's credentials, from the environment
 )
 
-// Vendor is Amazon Bedrock. Its secret is a Bedrock API key, or an access key and its secret, and a session token where
-// there is one, with colons between.
+// Vendor is Amazon Bedrock. A secret is a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY with an optional :SESSION_TOKEN.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: converse.Name,
 	BaseURL: "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
@@ -50,7 +49,7 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
-// Plain is a provider of this format at an address of its own.
+// Plain returns a vendor that uses the format at its own address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: converse.Name,
@@ -62,10 +61,10 @@ func Plain(name, title string) provider.Vendor {
 	}
 }
 
-// lacks is what the API has no place for.
+// lacks holds the abilities that the API cannot express.
 const lacks = llm.Logprobs | llm.ManyChoices | llm.AudioOut
 
-// New makes the provider that settings describe.
+// New returns a provider with these settings.
 func New(s provider.Settings) *provider.Provider {
 	c := caller{settings: s, base: address(s), signer: v4.NewSigner()}
 	c.region = regionOf(s, c.base)
@@ -76,7 +75,7 @@ func New(s provider.Settings) *provider.Provider {
 	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token
 	for _, t := range p.Targets {
 		t.InlineMedia = true
-		if !isClaude(t) { // of the others it is not known
+		if !isClaude(t) { // prefill of other models is undocumented
 			model := *t.Model
 			model.Abilities &^= llm.Prefill
 			t.Model, t.Lacks = &model, t.Lacks|llm.Prefill
@@ -88,7 +87,7 @@ func New(s provider.Settings) *provider.Provider {
 	return p
 }
 
-// address is where the runtime is. An address of the operator's own stands, unless only the region was meant by it.
+// address returns the address of the runtime. The region replaces an address of AWS, not one of the operator's own.
 func address(s provider.Settings) string {
 	base, region := strings.TrimRight(s.BaseURL, "/"), s.Options[OptionRegion]
 	if region == "" || base != "" && !strings.HasPrefix(base, "https://bedrock-runtime.") {
@@ -103,7 +102,7 @@ func address(s provider.Settings) string {
 
 var regionInHost = regexp.MustCompile(`bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`)
 
-// regionOf is the region that a signature must name: as set, or as the address has it.
+// regionOf returns the region for signatures: the configured one, or that of the address.
 func regionOf(s provider.Settings, base string) string {
 	if region := s.Options[OptionRegion]; region != "" {
 		return region

@@ -83,7 +83,7 @@ func read(secret string) credential {
 
 func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject) }
 
-// parts returns the values of a credential file that are secret by themselves.
+// parts returns the secret values of a credential file.
 func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
 
 // tokenHosts are the hosts of Google's token service.
@@ -153,7 +153,7 @@ func (c credential) fetch(ctx context.Context, client *http.Client, address stri
 	return nil, fmt.Errorf("credentials of type %q are not supported; use a service account, or an external account with a file, a URL or AWS as its source", c.Type)
 }
 
-// The variables that Google's own tools and the usual clients know.
+// The variables of Google's tools and of common clients.
 var (
 	projectEnv  = []string{"GOOGLE_VERTEX_PROJECT", "VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"}
 	locationEnv = []string{"GOOGLE_VERTEX_LOCATION", "VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"}
@@ -161,7 +161,7 @@ var (
 
 const fileEnv = "GOOGLE_APPLICATION_CREDENTIALS"
 
-// maxFile bounds a credential file; real ones have two or three kilobytes.
+// maxFile bounds a credential file; usual ones have two or three kilobytes.
 const maxFile = 64 << 10
 
 // options reads project and location from the environment.
@@ -177,8 +177,8 @@ func options(lookup func(string) string) map[string]string {
 	return found
 }
 
-// ambient reads the credential file that the environment names, or the one that signing in with gcloud leaves where the
-// environment names a project. Without a project there is nothing to call.
+// ambient reads the credential file that the environment names or, if the environment names a project, the file written by
+// gcloud auth application-default login. On Cloud Run it returns the machine's identity.
 func ambient(lookup func(string) string) (secret, source string) {
 	project := options(lookup)[Project]
 	file, source := lookup(fileEnv), fileEnv

@@ -22,7 +22,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// tokens stands in for Google's token service: it answers after a while with token-1, token-2, ... or as told.
+// tokens is a mock of Google's token service. It returns token-1, token-2, ... after a delay, or the configured response.
 type tokens struct {
 	after  time.Duration
 	life   int
@@ -144,7 +144,7 @@ func TestTokenServiceErrorsDoNotRepeatTheCredential(t *testing.T) {
 	}
 }
 
-func TestTokenIsPresentedAsItIs(t *testing.T) {
+func TestTokenIsPresentedUnchanged(t *testing.T) {
 	t.Parallel()
 	service := &tokens{}
 	for _, secret := range []string{"ya29.token", ""} {
@@ -153,7 +153,7 @@ func TestTokenIsPresentedAsItIs(t *testing.T) {
 		}
 	}
 	if service.asked.Load() > 0 {
-		t.Error("the token service was asked")
+		t.Error("the token service was called")
 	}
 }
 
@@ -178,7 +178,7 @@ func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
 		want("token-2", 2, 100*time.Millisecond) // one request renews
 		want("token-2", 2, 0)
 
-		// While the service hangs, a request waits a little and goes on with the old token; the next ones do not wait.
+		// While the service hangs, one request waits for 2 s and uses the old token; the next ones do not wait.
 		service.after = time.Hour
 		time.Sleep(56 * time.Minute)
 		want("token-2", 3, patience)
@@ -186,14 +186,14 @@ func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
 		time.Sleep(pause)
 		want("token-2", 4, patience)
 
-		// A token that has run out is waited for.
+		// Requests wait for a new token when the old one has expired.
 		service.after = time.Second
 		time.Sleep(10 * time.Minute)
 		want("token-5", 5, time.Second)
 	})
 }
 
-func TestOthersGoOnWhileOneRenews(t *testing.T) {
+func TestOneRequestRenewsWhileOthersUseTheOldToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &tokens{life: 3600}
@@ -243,7 +243,7 @@ func TestFirstTokenIsFetchedOnce(t *testing.T) {
 	})
 }
 
-func TestRequestsThatWaitedForAFailureFailWithIt(t *testing.T) {
+func TestRequestsThatWaitedForAFailedFetchReturnItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &tokens{after: time.Second, answer: func(*http.Request) (*http.Response, error) { return reply(http.StatusServiceUnavailable, ""), nil }}
@@ -266,7 +266,7 @@ func TestRequestsThatWaitedForAFailureFailWithIt(t *testing.T) {
 	})
 }
 
-func TestRequestThatEndsDoesNotWait(t *testing.T) {
+func TestCancelledRequestDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &tokens{life: 3600, after: 5 * time.Second}
@@ -277,16 +277,16 @@ func TestRequestThatEndsDoesNotWait(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, err := login(first, person); !errors.Is(err, context.Canceled) {
-				t.Errorf("the one who left: %v", err)
+				t.Errorf("cancelled request: %v", err)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() {
 			if _, err := login(short, person); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("the one without time: %v", err)
+				t.Errorf("request past its deadline: %v", err)
 			}
 		})
-		all.Go(func() { // takes over from the one who left
+		all.Go(func() { // takes over from the cancelled request
 			if got, err := login(t.Context(), person); got != "token-2" || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -311,16 +311,16 @@ func TestFailuresOfTheTokenService(t *testing.T) {
 		kind   llm.Kind
 		says   string
 	}{
-		"a key that was withdrawn":  {person, says(400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), llm.UpstreamAuth, "invalid_grant"},
+		"a revoked key":             {person, says(400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), llm.UpstreamAuth, "invalid_grant"},
 		"too many exchanges":        {person, says(429, `{}`), llm.UpstreamRateLimited, "token service"},
 		"a failure of its own":      {person, says(500, ``), llm.UpstreamServer, "token service"},
 		"an answer without a token": {person, says(200, `{"access_token":"","expires_in":1}`), llm.UpstreamAuth, ""},
 		"no connection":             {person, breaks(io.ErrUnexpectedEOF), llm.UpstreamConnect, "reached"},
-		"an address that is barred": {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
+		"a blocked address":         {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
 		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "too long"},
-		"a key that is none":        {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
-		"a kind that is not taken":  {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
-		"text that is no JSON":      {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
+		"an invalid key":            {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"an unsupported type":       {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"invalid JSON":              {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -335,7 +335,7 @@ func TestFailuresOfTheTokenService(t *testing.T) {
 	}
 }
 
-func TestTokenWithoutAnEndIsNotKeptForever(t *testing.T) {
+func TestTokenWithoutExpiryIsRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &tokens{answer: func(*http.Request) (*http.Response, error) {
