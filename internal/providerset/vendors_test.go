@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"fairlead/internal/config"
 )
 
@@ -46,5 +48,34 @@ func TestAProviderOfTheFileNeedsAnAddress(t *testing.T) {
 				t.Errorf("%v, want one problem on line 2 with the fix %q", err, c.fix)
 			}
 		})
+	}
+}
+
+func TestProviderWithoutKeysUsesTheIdentityOfTheMachine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{name: bedrock, options: {region: eu-west-1}}`:                           "AWS default credentials",
+		`{name: vertex, options: {project: ours}}`:                                "Google Cloud metadata server",
+		`{name: azure, options: {resource: ours}}`:                                "Azure managed or workload identity",
+		`{name: azure, base_url: "https://ours.test", options: {auth: identity}}`: "Azure managed or workload identity",
+		`{name: azure, base_url: "https://ours.test"}`:                            "",
+		`{name: bedrock, options: {region: eu-west-1}, api_keys: [a-0123456]}`:    "file",
+		`{name: openai}`: "",
+	} {
+		var p config.Provider
+		if err := yaml.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		set, err := Preview(t.Context(), config.Config{Providers: []config.Provider{p}}, func(string) string { return "" }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, c := range set.Providers[0].Credentials {
+			got += c.Source
+		}
+		if got != want {
+			t.Errorf("%s: credential from %q, want %q", text, got, want)
+		}
 	}
 }
