@@ -4,18 +4,20 @@ import (
 	"testing"
 
 	"fairlead/test/faults"
+	"fairlead/test/faults/replicas"
+	"fairlead/test/faults/scenario"
 )
 
 // TestFaults runs most of the fault catalogue in its fast form.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range faults.Cases() {
-		if faults.Alone(c.ID) || faults.Seldom(c.ID) {
+		if replicas.Alone(c.ID) || faults.Seldom(c.ID) {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
-			t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast))
+			t.Logf("%s: %s", c.Name, c.Run(t, scenario.Fast))
 		})
 	}
 }
@@ -23,8 +25,8 @@ func TestFaults(t *testing.T) {
 // TestFaultsAlone runs those of the catalogue that have the machine for themselves.
 func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // they measure
 	for _, c := range faults.Cases() {
-		if faults.Alone(c.ID) && !faults.Seldom(c.ID) {
-			t.Run(c.ID, func(t *testing.T) { t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast)) })
+		if replicas.Alone(c.ID) && !faults.Seldom(c.ID) {
+			t.Run(c.ID, func(t *testing.T) { t.Logf("%s: %s", c.Name, c.Run(t, scenario.Fast)) })
 		}
 	}
 }

@@ -1,9 +1,13 @@
+// Package faults is the fault catalogue as tests of the built binary: what breaks, and what must hold while it does and
+// afterwards. Each case has a size: the fast form runs with every change, the full form with `make faults`.
 package faults
 
 import (
 	"fmt"
 	"slices"
 	"time"
+
+	"fairlead/test/faults/scenario"
 )
 
 // count is how many faults the catalogue names: F01 to F61.
@@ -14,7 +18,7 @@ func Missing() []string {
 	var missing []string
 	for n := range count {
 		id := fmt.Sprintf("F%02d", n+1)
-		if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.ID == id }) {
+		if !slices.ContainsFunc(Cases(), func(c scenario.Case) bool { return c.ID == id }) {
 			missing = append(missing, id)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/internal/store/pgtest"
+	"fairlead/test/faults/scenario"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -15,9 +16,9 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // TestCatalogue runs every case in full, or in its fast form with -short, one after the other: they measure. `make faults`
 // runs it once for each case, so that one which hangs or ends the process takes no other with it.
 func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the machine's two cores
-	size := Full
+	size := scenario.Full
 	if testing.Short() {
-		size = Fast
+		size = scenario.Fast
 	}
 	for _, c := range Cases() {
 		t.Run(c.ID, func(t *testing.T) {

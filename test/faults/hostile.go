@@ -1,31 +1,37 @@
 package faults
 
+import (
+	"fairlead/test/faults/access"
+	"fairlead/test/faults/hostile"
+	"fairlead/test/faults/scenario"
+)
+
 // hostileCases lists the cases about hostile input, accounts, the dashboard's side, secrets and the release. Those that show a
 // promise and have no number of their own in the catalogue have the promise's.
-func hostileCases() []Case {
-	return []Case{
-		{"F41", "slow headers", slowHeaders},
-		{"F42", "large bodies", largeBodies},
-		{"F43", "compressed and endless bodies", bombs},
-		{"F44", "hostile JSON", hostileJSON},
-		{"F45", "request smuggling", smuggling},
-		{"F46", "headers in both directions", headerHygiene},
-		{"F49", "everybody at every route", everybodysRights},
-		{"F50", "extra fields and greedy keys", extraFields},
-		{"F51", "safe as shipped", safeAsShipped},
-		{"F52", "guessing passwords", guessing},
-		{"F53", "sessions and other sites", sessions},
-		{"F54", "addresses and fences of pages", pageFences},
-		{"F55", "control characters and formulas", controlCharacters},
-		{"F56", "odd searches", searching},
-		{"F57", "destinations", destinations},
-		{"F58", "canary secrets", secretsStayIn},
-		{"F59", "bad configuration on reload", badReload},
-		{"F61", "the release", release},
-		{"P8h", "a silently cut HTTP/2 link", stalledLink},
-		{"P11r", "slow readers", slowReaders},
-		{"P13", "tenants", tenants},
-		{"P15", "texts that are not kept", contentStaysOut},
-		{"P11w", "slow writers", slowWriters},
+func hostileCases() []scenario.Case {
+	return []scenario.Case{
+		{ID: "F41", Name: "slow headers", Run: hostile.SlowHeaders},
+		{ID: "F42", Name: "large bodies", Run: hostile.LargeBodies},
+		{ID: "F43", Name: "compressed and endless bodies", Run: hostile.Bombs},
+		{ID: "F44", Name: "hostile JSON", Run: hostile.HostileJSON},
+		{ID: "F45", Name: "request smuggling", Run: hostile.Smuggling},
+		{ID: "F46", Name: "headers in both directions", Run: hostile.HeaderHygiene},
+		{ID: "F49", Name: "everybody at every route", Run: access.EverybodysRights},
+		{ID: "F50", Name: "extra fields and greedy keys", Run: access.ExtraFields},
+		{ID: "F51", Name: "safe as shipped", Run: access.SafeAsShipped},
+		{ID: "F52", Name: "guessing passwords", Run: access.Guessing},
+		{ID: "F53", Name: "sessions and other sites", Run: access.Sessions},
+		{ID: "F54", Name: "addresses and fences of pages", Run: access.PageFences},
+		{ID: "F55", Name: "control characters and formulas", Run: hostile.ControlCharacters},
+		{ID: "F56", Name: "odd searches", Run: hostile.Searching},
+		{ID: "F57", Name: "destinations", Run: hostile.Destinations},
+		{ID: "F58", Name: "canary secrets", Run: hostile.SecretsStayIn},
+		{ID: "F59", Name: "bad configuration on reload", Run: hostile.BadReload},
+		{ID: "F61", Name: "the release", Run: hostile.Release},
+		{ID: "P8h", Name: "a silently cut HTTP/2 link", Run: hostile.StalledLink},
+		{ID: "P11r", Name: "slow readers", Run: hostile.SlowReaders},
+		{ID: "P13", Name: "tenants", Run: access.Tenants},
+		{ID: "P15", Name: "texts that are not kept", Run: hostile.ContentStaysOut},
+		{ID: "P11w", Name: "slow writers", Run: hostile.SlowWriters},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"fairlead/test/faults"
+	"fairlead/test/faults/scenario"
 	"fairlead/test/harness"
 )
 
@@ -72,15 +73,15 @@ func run(ctx context.Context, out io.Writer, args []string) (failed int, err err
 }
 
 // choose returns the cases in the order of the catalogue: all, or those that are named.
-func choose(cases []faults.Case, only string) ([]faults.Case, error) {
+func choose(cases []scenario.Case, only string) ([]scenario.Case, error) {
 	cases = slices.Clone(cases)
-	slices.SortStableFunc(cases, func(a, b faults.Case) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(cases, func(a, b scenario.Case) int { return cmp.Compare(a.ID, b.ID) })
 	if only == "" {
 		return cases, nil
 	}
-	var chosen []faults.Case
+	var chosen []scenario.Case
 	for id := range strings.FieldsFuncSeq(only, func(r rune) bool { return r == ',' || r == ' ' }) {
-		i := slices.IndexFunc(cases, func(c faults.Case) bool { return c.ID == id })
+		i := slices.IndexFunc(cases, func(c scenario.Case) bool { return c.ID == id })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no case %s", id)
 		}

@@ -12,11 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/test/faults"
+	"fairlead/test/faults/scenario"
 )
 
 func TestChooseKeepsTheOrderOfTheCatalogue(t *testing.T) {
 	t.Parallel()
-	cases := []faults.Case{{ID: "F21"}, {ID: "F02"}, {ID: "F21r"}}
+	cases := []scenario.Case{{ID: "F21"}, {ID: "F02"}, {ID: "F21r"}}
 	for only, want := range map[string]string{"": "F02 F21 F21r", "F21r,F02": "F21r F02"} {
 		chosen, err := choose(cases, only)
 		if err != nil {
@@ -70,7 +71,7 @@ func TestReportCountsFailuresAndNamesWhatIsMissing(t *testing.T) {
 
 func TestTryFailsWhatGivesNoResult(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, "exit 3")
-	result, _ := r.try(t.Context(), faults.Case{ID: "F05", Name: "five"})
+	result, _ := r.try(t.Context(), scenario.Case{ID: "F05", Name: "five"})
 	if result.Verdict != faults.Fail || result.Figure != "no result: exit status 3" {
 		t.Errorf("got %v", result)
 	}
@@ -79,17 +80,17 @@ func TestTryFailsWhatGivesNoResult(t *testing.T) { //nolint:paralleltest // a sc
 func TestTryFailsWhatIsOverItsTime(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, "sleep 0.3; exit 2")
 	r.deadline = time.Now().Add(200 * time.Millisecond)
-	if result, _ := r.try(t.Context(), faults.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "not done within 0s" {
+	if result, _ := r.try(t.Context(), scenario.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "not done within 0s" {
 		t.Errorf("got %v", result)
 	}
-	if result, _ := r.try(t.Context(), faults.Case{ID: "F07"}); result.Verdict != faults.Fail || !strings.HasPrefix(result.Figure, "not tried") {
+	if result, _ := r.try(t.Context(), scenario.Case{ID: "F07"}); result.Verdict != faults.Fail || !strings.HasPrefix(result.Figure, "not tried") {
 		t.Errorf("got %v", result)
 	}
 }
 
 func TestTryFailsAPassThatDidNotEndCleanly(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, `echo '{"verdict":"pass","figure":"fine"}' >"$`+faults.ResultVariable+`"; exit 1`)
-	if result, _ := r.try(t.Context(), faults.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "fine; cleaning up: exit status 1" {
+	if result, _ := r.try(t.Context(), scenario.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "fine; cleaning up: exit status 1" {
 		t.Errorf("got %v", result)
 	}
 }

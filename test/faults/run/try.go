@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"fairlead/test/faults"
+	"fairlead/test/faults/scenario"
 )
 
 // grace is how long a case that is over its bound has to say where it hangs before it is killed.
 const grace = 20 * time.Second
 
 // try runs one case within its time limit. Its output is stored in test-results/faults/ and returned.
-func (r *runner) try(ctx context.Context, c faults.Case) (faults.Result, []byte) {
+func (r *runner) try(ctx context.Context, c scenario.Case) (faults.Result, []byte) {
 	result := faults.Result{ID: c.ID, Name: c.Name, Verdict: faults.Fail}
 	bound := min(faults.Bound(c.ID), time.Until(r.deadline))
 	if bound <= 0 {

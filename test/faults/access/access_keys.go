@@ -1,0 +1,174 @@
+package access
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// modelPaths returns the routes of the model API, from the error for an unknown path.
+func modelPaths(t testing.TB, g *harness.Gateway) []string {
+	t.Helper()
+	a := g.Call(t, harness.Request{Path: "/proxy/v1/nothing"})
+	match := regexp.MustCompile(`The model API has (.*) and models below`).FindStringSubmatch(string(a.Body))
+	if match == nil {
+		t.Fatalf("the error does not list the routes: %s", a.Body)
+	}
+	paths := []string{"/proxy/v1/feedback"}
+	for path := range strings.SplitSeq(match[1], ", ") {
+		paths = append(paths, "/proxy/v1/"+path)
+	}
+	return paths
+}
+
+// waysToPresentAKey tries every route of the model API with every way to present a key.
+func (s *site) waysToPresentAKey(t *testing.T) int {
+	t.Helper()
+	g, k, other := s.gateway, s.inference.Text, s.bobs.Text
+	ways := []struct {
+		name   string
+		header http.Header
+		query  string
+		status int // 0 for let in
+		code   string
+	}{
+		{"bearer", http.Header{"Authorization": {"Bearer " + k}}, "", 0, ""},
+		{"lower case", http.Header{"Authorization": {"bearer " + k}}, "", 0, ""},
+		{"x-api-key", http.Header{"X-Api-Key": {k}}, "", 0, ""},
+		{"the same twice", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {k}}, "", 0, ""},
+		{"two bearers", http.Header{"Authorization": {"Bearer " + k, "Bearer " + other}}, "", 400, "INVALID_REQUEST"},
+		{"two headers", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
+		{"two x-api-keys", http.Header{"X-Api-Key": {k, other}}, "", 400, "INVALID_REQUEST"},
+		{"three headers", http.Header{"X-Api-Key": {k}, "Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
+		{"none", nil, "", 401, "MISSING_API_KEY"},
+		{"in the query", nil, "?key=" + k + "&api_key=" + k, 401, "MISSING_API_KEY"},
+		{"basic", http.Header{"Authorization": {"Basic " + k}}, "", 401, "MISSING_API_KEY"},
+		{"a cookie", http.Header{"Cookie": {"Authorization=" + k}}, "", 401, "MISSING_API_KEY"},
+		{"a session", s.owner.Cookie(), "", 401, "MISSING_API_KEY"},
+		{"without the scope", http.Header{"Authorization": {"Bearer " + s.read.Text}}, "", 403, "SCOPE_DENIED"},
+		{"manage alone", http.Header{"Authorization": {"Bearer " + s.manage.Text}}, "", 403, "SCOPE_DENIED"},
+		{"its id", http.Header{"Authorization": {"Bearer " + s.inference.ID}}, "", 401, "INVALID_API_KEY"},
+		{"cut off", http.Header{"Authorization": {"Bearer " + k[:len(k)-1]}}, "", 401, "INVALID_API_KEY"},
+		{"in capitals", http.Header{"Authorization": {"Bearer " + strings.ToUpper(k)}}, "", 401, "INVALID_API_KEY"},
+	}
+	n := 0
+	for _, path := range modelPaths(t, g) {
+		for _, way := range ways {
+			n++
+			header := http.Header{"X-Fairlead-Error-Format": {"flat"}}
+			maps.Copy(header, way.header)
+			a := g.Call(t, harness.Request{Path: path + way.query, Body: "{}", Header: header})
+			if way.status == 0 {
+				if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+					t.Errorf("%s with a key as %s: %d %s", path, way.name, a.Status, scenario.Clip(a.Body))
+				}
+				continue
+			}
+			scenario.WantError(t, path+" with a key as "+way.name, a, way.status, way.code)
+		}
+	}
+	return n
+}
+
+// owned returns, for each resource that routes name by id, an id of the owner's workspace and an unknown id.
+func (s *site) owned() map[string]struct{ own, unknown, body string } {
+	type ids = struct{ own, unknown, body string }
+	unknown := func(id string) string { return id[:len(id)-20] + strings.Repeat("0", 20) }
+	keyIDs := ids{s.inference.ID, unknown(s.inference.ID), `{"name":"x"}`}
+	requestIDs := ids{s.request, unknown(s.request), `{"score":1}`}
+	return map[string]ids{
+		"/keys/{id}": keyIDs, "/keys/{id}/rotate": {keyIDs.own, keyIDs.unknown, `{}`},
+		"/requests/{id}": requestIDs, "/requests/{id}/body": requestIDs, "/requests/{id}/feedback": requestIDs, "/requests/{id}/verify": requestIDs,
+		"/workspace/members/{account_id}": {s.view.Id, unknown(s.view.Id), `{"role":"viewer"}`},
+		"/workspace/invitations/{id}":     {s.invitation, unknown(s.invitation), ""},
+		"/account/sessions/{id}":          {s.session, strings.Repeat("0", len(s.session)), ""},
+		"/backtests/{id}":                 {s.backtest, unknown(s.backtest), ""},
+		"/policies/versions/{n}":          {"1", "99", ""},
+	}
+}
+
+// shared are the routes whose names are of the gateway and not of a workspace; rights alone decide there.
+var shared = []string{
+	"/instance/workspaces/{id}/budget", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
+	"/providers/{name}/credentials/{id}", "/providers/{name}/reset", "/providers/{name}/test",
+}
+
+var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}`)
+
+// foreignIDs requests existing and unknown ids as a member of another workspace. The responses must not differ.
+func (s *site) foreignIDs(t *testing.T, ops []operation) int {
+	t.Helper()
+	owned := s.owned()
+	var comparisons []func()
+	differ := func(what, method, path, body, own, unknown string) {
+		ask := func(id string) string {
+			put := strings.NewReplacer("ID", id)
+			a := s.bob.Call(t, method, put.Replace(path), put.Replace(body))
+			if a.Status < 400 && path != filterPath {
+				t.Errorf("%s: %d %s", what, a.Status, scenario.Clip(a.Body))
+			}
+			return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
+		}
+		if foreign, nobodys := ask(own), ask(unknown); foreign != nobodys {
+			t.Errorf("%s: id of another workspace %s, unknown id %s", what, foreign, nobodys)
+		}
+	}
+	compare := func(what, method, path, body, own, unknown string) {
+		comparisons = append(comparisons, func() { differ(what, method, path, body, own, unknown) })
+	}
+	for _, op := range ops {
+		if !strings.Contains(op.path, "{") {
+			continue
+		}
+		ids, ok := owned[op.path]
+		if !ok {
+			if !slices.Contains(shared, op.path) {
+				t.Errorf("%s %s names something by an id: say in owned or in shared whose it is", op.method, op.path)
+			}
+			continue
+		}
+		compare(op.method+" "+op.path, op.method, pathParam.ReplaceAllString(op.path, "ID"), ids.body, ids.own, ids.unknown)
+	}
+	request, key := owned["/requests/{id}"], owned["/keys/{id}"]
+	compare("dry run of a request", http.MethodPost, "/policies/dry-run", `{"source":"","request_ids":["ID"]}`, request.own, request.unknown)
+	compare("dry run with a key", http.MethodPost, "/policies/dry-run", `{"source":"","key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
+	compare("explain with a key", http.MethodPost, "/routing/explain", `{"key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
+	compare("requests of a key", http.MethodGet, filterPath, "", key.own, key.unknown)
+	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // a request that is not there yet is waited for
+	rate := func(id string) string {
+		a := s.gateway.Call(t, harness.Request{Path: "/proxy/v1/feedback", Key: s.bobs.Text, Body: `{"request_id":"` + id + `","score":1}`})
+		return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
+	}
+	if foreign, nobodys := rate(request.own), rate(request.unknown); foreign != nobodys {
+		t.Errorf("rating a request of another workspace: %s, an unknown request: %s", foreign, nobodys)
+	}
+	s.unharmed(t)
+	return len(comparisons) + 1
+}
+
+const filterPath = "/requests?key=ID"
+
+// unharmed checks that nothing of the owner's was changed from elsewhere.
+func (s *site) unharmed(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/keys/" + s.inference.ID, "/requests/" + s.request, "/backtests/" + s.backtest, "/policies/versions/1"} {
+		if a := s.owner.Call(t, http.MethodGet, path, ""); a.Status != http.StatusOK {
+			t.Errorf("%s is gone: %d", path, a.Status)
+		}
+	}
+	if a := s.owner.Call(t, http.MethodGet, "/workspace/invitations", ""); !strings.Contains(string(a.Body), s.invitation) {
+		t.Errorf("the invitation is gone: %s", scenario.Clip(a.Body))
+	}
+	if a := s.view.Call(t, http.MethodGet, "/keys", ""); a.Status != http.StatusOK {
+		t.Errorf("the viewer is gone: %d", a.Status)
+	}
+	if a := s.gateway.Call(t, harness.Request{Key: s.inference.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+		t.Errorf("the key is gone: %d", a.Status)
+	}
+}

@@ -1,0 +1,82 @@
+package access
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Tenants is P13: nothing that one workspace does shows in another.
+func Tenants(t *testing.T, size scenario.Size) string {
+	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
+	ann := scenario.Register(t, g, "ann@example.com") // she runs the gateway
+	bob := scenario.Register(t, g, "bob@example.com")
+	eve := scenario.Register(t, g, "eve-canary@example.com")
+	eve.Call(t, http.MethodPatch, "/workspace", `{"name":"canary workspace"}`)
+	eve.Call(t, http.MethodPatch, "/account", `{"name":"canary person"}`)
+	his := bob.Key(t, `"scopes":["inference","read"]`)
+	before := views(t, bob, his)
+
+	k := eve.Key(t, `"tags":{"canary":"canary"}`)
+	n := size.Of(40, 400)
+	scenario.Together(8, n, func(i int) {
+		body := strings.Replace(scenario.Chat("m", `"user":"canary-user"`, `"session_id":"canary-session"`, `"metadata":{"canary":"canary"}`), "Hello", "canary prompt", 1)
+		if i%10 == 0 {
+			body = scenario.Chat("canary-model")
+		}
+		g.Call(t, harness.Request{Key: k.Text, Body: body, Header: http.Header{"User-Agent": {"canary-agent"}}})
+	})
+	mock.Then(mockprovider.Fail(400), mockprovider.Fail(500))
+	for range 2 {
+		g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")})
+	}
+	eve.Call(t, http.MethodPut, "/policies", `{"source":"policies: []","based_on":0}`)
+	eve.Call(t, http.MethodPost, "/backtests", `{}`)
+	scenario.Settled(t, g, g.Key(t, "--scopes", "read"))
+
+	after := views(t, bob, his)
+	for path, was := range before {
+		if is := after[path]; is != was {
+			t.Errorf("%s changed by what another workspace did:\nwas %s\nis  %s", path, scenario.Clip([]byte(was)), scenario.Clip([]byte(is)))
+		}
+		if strings.Contains(after[path], "canary") {
+			t.Errorf("%s contains data of another workspace: %s", path, after[path])
+		}
+	}
+	if a := ann.Call(t, http.MethodGet, "/requests?q=canary", ""); strings.Contains(string(a.Body), "canary") {
+		t.Errorf("the operator can read bodies of another workspace: %s", scenario.Clip(a.Body))
+	}
+	return fmt.Sprintf("%d views of one workspace the same before and after %d requests of another", len(before), n+2)
+}
+
+// passing is what changes in an answer by itself: times, ids of calls, and how fast a target is, which everybody may know.
+var passing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
+
+// views reads everything that a person and a key of theirs can read.
+func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, op := range operations(t, p.Gateway) {
+		if op.method != http.MethodGet || strings.Contains(op.path, "{") || strings.HasSuffix(op.path, "/tail") {
+			continue
+		}
+		switch op.path {
+		case "/requests/export":
+			op.path += "?format=jsonl"
+		case "/policies/diff":
+			continue // needs two versions
+		case "/settings":
+			continue // sizes of the store, which everybody's requests make grow
+		}
+		all[op.path] = passing.ReplaceAllString(string(p.Call(t, http.MethodGet, op.path, "").Body), "-")
+	}
+	a := p.Gateway.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text})
+	all["/proxy/v1/models"] = passing.ReplaceAllString(string(a.Body), "-")
+	return all
+}

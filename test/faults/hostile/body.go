@@ -1,0 +1,267 @@
+// Package hostile holds the fault cases about hostile input, slow clients, secrets and the release.
+package hostile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// rawPost opens a connection and sends the head of a request with a body of the given length.
+func rawPost(t testing.TB, g *harness.Gateway, key string, length int64) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	size := fmt.Sprintf("Content-Length: %d", length)
+	if length < 0 {
+		size = "Transfer-Encoding: chunked"
+	}
+	if _, err := fmt.Fprintf(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", key, size); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+func readAnswer(r *bufio.Reader) (harness.Answer, error) {
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return harness.Answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
+}
+
+// LargeBodies is F42: a body beyond the limit is refused unread, and all bodies together are bounded.
+func LargeBodies(t *testing.T, size scenario.Size) string {
+	limit, all, n := int64(size.Of(1, 32))<<20, int64(size.Of(8, 512))<<20, size.Of(30, 200)
+	g, mock := scenario.Single(t, fmt.Sprintf("limits: {body: %d, buffered: %d}", limit, all))
+	k := g.Key(t)
+
+	conn, in := rawPost(t, g, k, limit+(1<<20))
+	answer, err := readAnswer(in) // not a byte of the body has been sent
+	if err != nil {
+		t.Fatalf("no answer to a large body's head: %v", err)
+	}
+	scenario.WantError(t, "a length beyond the limit", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	_ = conn.Close()
+
+	conn, in = rawPost(t, g, k, -1)
+	piece := strings.Repeat("a", 1<<16)
+	for sent := int64(0); sent < 4*limit; sent += int64(len(piece)) {
+		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(piece), piece); err != nil {
+			break // it does not read on
+		}
+	}
+	if answer, err = readAnswer(in); err == nil { // a reset may swallow the answer that was sent before it
+		scenario.WantError(t, "an endless body", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	}
+
+	stop := scenario.WatchMemory(t, g)
+	var held, refused atomic.Int64
+	body := bytes.Repeat([]byte(" "), int(limit-(limit>>5)))
+	scenario.Together(n, n, func(int) {
+		conn, in := rawPost(t, g, k, int64(len(body)))
+		if a, early := firstAnswer(conn, in, body); early {
+			if a.Status != http.StatusServiceUnavailable {
+				t.Errorf("surplus was answered with %d %s", a.Status, scenario.Clip(a.Body))
+			}
+			refused.Add(1)
+			return
+		}
+		held.Add(1)
+	})
+	peak := stop()
+	if held.Load() == 0 || held.Load()*int64(len(body)) > all || refused.Load() == 0 {
+		t.Errorf("%d bodies of %s are held, %d refused; the bound is %s", held.Load(), scenario.Mib(int64(len(body))), refused.Load(), scenario.Mib(all))
+	}
+	if peak > 1<<30 {
+		t.Errorf("memory rose to %s", scenario.Mib(peak))
+	}
+	if calls := len(mock.Calls()); calls != 0 {
+		t.Errorf("%d calls reached the provider", calls)
+	}
+	return fmt.Sprintf("413 unread; of %d × %s in parallel %d held, %d rejected with 503, memory ≤ %s", n, scenario.Mib(int64(len(body))), held.Load(), refused.Load(), scenario.Mib(peak))
+}
+
+// firstAnswer sends all but the last byte of a body, so that it stays held, and reports an answer that came before that.
+func firstAnswer(conn net.Conn, in *bufio.Reader, body []byte) (a harness.Answer, early bool) {
+	answered := make(chan harness.Answer, 1)
+	go func() {
+		a, err := readAnswer(in)
+		if err != nil {
+			a.Status = 0
+		}
+		answered <- a
+	}()
+	_, _ = conn.Write(body[:len(body)-1]) // a refusal may close the connection meanwhile
+	select {
+	case a := <-answered:
+		return a, a.Status != 0
+	case <-time.After(500 * time.Millisecond): // nothing outside shows that a body is held
+		return harness.Answer{}, false
+	}
+}
+
+// Bombs is F43: nothing small becomes large inside the gateway, in either direction.
+func Bombs(t *testing.T, size scenario.Size) string {
+	answerLimit := size.Of(1, 64)
+	g, mock := scenario.Single(t, fmt.Sprintf("limits: {answer: %dMiB}", answerLimit), "breaker: {failures: 100}", "retries: {attempts: 1}")
+	k := g.Key(t)
+	stop := scenario.WatchMemory(t, g)
+	before := scenario.Resident(t, g)
+
+	large := size.Of(16, 256)
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
+		a := g.Call(t, harness.Request{Key: k, Body: string(compressed(coding, large)), Header: http.Header{"Content-Encoding": {coding}}})
+		scenario.WantError(t, "a request in "+coding, a, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d compressed requests reached the provider", n)
+	}
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
+		for _, body := range []string{scenario.Chat("m"), scenario.Chat("m", scenario.Streaming)} {
+			mock.Then(mockprovider.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
+			scenario.WantError(t, "an answer in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+		}
+	}
+	bombed := stop() - before
+	if bombed > 64<<20 {
+		t.Errorf("memory grew by %s over compressed bodies", scenario.Mib(bombed))
+	}
+	stop = scenario.WatchMemory(t, g)
+	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id":"`)
+		for piece := bytes.Repeat([]byte("x"), 1<<16); ; {
+			if _, err := w.Write(piece); err != nil {
+				return // that is what the case is about
+			}
+		}
+	})
+	mock.Then(mockprovider.Behaviour{Handler: endless})
+	scenario.WantError(t, "an endless answer", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+
+	grown := stop() - before
+	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // an answer is held whole, and grows by doubling
+		t.Errorf("memory grew by %s over an endless answer", scenario.Mib(grown))
+	}
+	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+		t.Errorf("afterwards: %d", a.Status)
+	}
+	return fmt.Sprintf("refused in 5 codings both ways, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
+}
+
+// brotliZeros are 256 MiB of zeros.
+const brotliZeros = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/n//8//BMAcVgAoHv/z///" +
+	"f/gnAOKwAED3/p/////wTwDEYQGA7v0/////4Z8AiMMCAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/P//9//BMAcVgAoHv/Dw=="
+
+// zstdZeros is so many MiB of zeros: a frame of blocks that repeat one byte.
+func zstdZeros(size int) []byte {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58} // a window of 2 MiB, no length, no checksum
+	const block = 128 << 10
+	for i := range size * (1 << 20) / block {
+		header := uint32(block)<<3 | 1<<1 // repeats a byte
+		if i == size*(1<<20)/block-1 {
+			header |= 1 // the last one
+		}
+		frame = append(frame, byte(header), byte(header>>8), byte(header>>16), 0)
+	}
+	return frame
+}
+
+// compressed is so many MiB of zeros in a coding; in brotli always 256.
+func compressed(coding string, size int) []byte {
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch coding {
+	case "gzip", "gzip, gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "br":
+		data, err := base64.StdEncoding.DecodeString(brotliZeros)
+		if err != nil {
+			panic(err) // it is a constant
+		}
+		return data
+	case "zstd":
+		return zstdZeros(size)
+	default:
+		panic("no such coding: " + coding)
+	}
+	zeros := make([]byte, 1<<20)
+	for range size {
+		_, _ = w.Write(zeros) // into memory
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// HostileJSON is F44: hostile JSON is rejected immediately.
+func HostileJSON(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t)
+	k := g.Key(t)
+	var keys strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&keys, `"k%d":1,`, i)
+	}
+	const deep = 100_000
+	bodies := map[string]string{
+		"deep arrays":         scenario.Chat("m", `"x":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)),
+		"deep objects":        scenario.Chat("m", `"x":`+strings.Repeat(`{"a":`, deep)+"1"+strings.Repeat("}", deep)),
+		"unclosed":            strings.Repeat("[", deep),
+		"a million keys":      "{" + keys.String() + `"model":"m"}`,
+		"invalid UTF-8":       strings.Replace(scenario.Chat("m"), "Hello", "\xff\xfe", 1),
+		"trailing data":       scenario.Chat("m") + " x",
+		"two values":          scenario.Chat("m") + scenario.Chat("m"),
+		"a repeated key":      scenario.Chat("m", `"messages":[]`),
+		"an escaped repeat":   scenario.Chat("m", `"\u006dodel":"other"`),
+		"a NUL":               scenario.Chat("m") + "\x00",
+		"a byte order mark":   "\ufeff" + scenario.Chat("m"),
+		"a comment":           "/* x */" + scenario.Chat("m"),
+		"a single quote":      `{'model':'m'}`,
+		"an array":            "[" + scenario.Chat("m") + "]",
+		"another case of key": scenario.Chat("m", `"Model":"other"`),
+	}
+	var slowest time.Duration
+	for name, body := range bodies {
+		best := time.Duration(1 << 62)
+		for range 3 {
+			began := time.Now()
+			a := g.Call(t, harness.Request{Key: k, Body: body})
+			best = min(best, time.Since(began))
+			if a.Status != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+				break
+			}
+		}
+		if slowest = max(slowest, best); best > 100*time.Millisecond {
+			t.Errorf("%s was refused after %s", name, best)
+		}
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d of them reached the provider", n)
+	}
+	return fmt.Sprintf("%d forms refused within %s", len(bodies), slowest.Round(time.Millisecond))
+}

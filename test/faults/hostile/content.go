@@ -1,0 +1,138 @@
+package hostile
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+const (
+	promptCanary = "canaryprompt7Qx2pW9zLm"
+	answerCanary = "canaryanswer4Rt8vB1nKs"
+)
+
+// ContentStaysOut is P15: where texts are not to be kept, none is on disk, in logs or in errors, in both databases.
+func ContentStaysOut(t *testing.T, size scenario.Size) string {
+	off := map[string]func(t *testing.T, p scenario.Person) (key string, header http.Header){
+		"for the key": func(t *testing.T, p scenario.Person) (string, http.Header) {
+			t.Helper()
+			return p.Key(t, `"log_bodies":false`).Text, nil
+		},
+		"for the request": func(t *testing.T, p scenario.Person) (string, http.Header) {
+			t.Helper()
+			return p.Key(t).Text, http.Header{"X-Fairlead-Log-Body": {"false"}}
+		},
+		"for the workspace": func(t *testing.T, p scenario.Person) (string, http.Header) {
+			t.Helper()
+			if a := p.Call(t, http.MethodPatch, "/workspace", `{"log_bodies":false}`); a.Status != http.StatusOK {
+				t.Fatalf("turn texts off: %d %s", a.Status, a.Body)
+			}
+			return p.Key(t).Text, nil
+		},
+		"in the configuration": func(t *testing.T, p scenario.Person) (string, http.Header) {
+			t.Helper()
+			return p.Key(t).Text, nil
+		},
+	}
+	requests, places, ways := 0, 0, map[string]bool{}
+	for store, dsn := range stores(t) {
+		for where, turnOff := range off {
+			if size == scenario.Fast && where != "for the key" {
+				continue
+			}
+			ways[where] = true
+			var lines []string
+			if dsn != "" {
+				if where != "for the key" {
+					continue // the other ways are the same beyond the database
+				}
+				lines = append(lines, "store: "+dsn)
+			}
+			if where == "in the configuration" {
+				lines = append(lines, "log: {bodies: false}")
+			}
+			r, p := unlogged(t, store+", off "+where, dsn, turnOff, lines...)
+			requests, places = requests+r, places+p
+		}
+	}
+	return fmt.Sprintf("%d requests with texts off in %d ways: 0 finds in %d files and tables, logs and entries", requests, len(ways), places)
+}
+
+func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.Person) (string, http.Header), lines ...string) (requests, places int) {
+	t.Helper()
+	g, mock := scenario.Single(t, append(lines, "retries: {attempts: 1}", "breaker: {failures: 1000}")...)
+	p := scenario.Register(t, g, "ann@example.com")
+	k, header := turnOff(t, p)
+	requests = loud(t, g, mock, k, header)
+	texts := map[string]string{"prompt": promptCanary, "answer": answerCanary}
+	found := scan(t, g.DataDir, texts)
+	scenario.Settled(t, g, g.Key(t, "--scopes", "read"))
+	for _, e := range g.Entries(t, "", -1) {
+		whole := p.Call(t, http.MethodGet, "/requests/"+e.ID, "").Body
+		if entry := string(e.Raw) + string(whole) + string(p.Call(t, http.MethodGet, "/requests/"+e.ID+"/body", "").Body); strings.Contains(entry, promptCanary) || strings.Contains(entry, answerCanary) {
+			t.Errorf("%s: a text is in an entry: %s", name, entry)
+		}
+	}
+	said := string(p.Call(t, http.MethodGet, "/requests/export?format=jsonl", "").Body)
+	found = append(found, scan(t, g.DataDir, texts)...)
+	g.Stop(t)
+	found = append(found, scan(t, g.DataDir, texts)...)
+	places = countFiles(t, g.DataDir)
+	if dsn != "" {
+		more, tables := scanTables(t, dsn, texts)
+		found, places = append(found, more...), places+tables
+	}
+	for _, f := range found {
+		t.Errorf("%s: %s", name, f)
+	}
+	for what, canary := range texts {
+		if strings.Contains(g.Log(), canary) || strings.Contains(said, canary) {
+			t.Errorf("%s: the %s is in the log or in an entry", name, what)
+		}
+	}
+	return requests, places
+}
+
+// loud makes requests in all the ways in which text could leak: whole and streamed answers, refusals that quote the prompt,
+// cut streams, bodies that are refused, tool calls, other formats.
+func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) int {
+	t.Helper()
+	say := func(more ...string) string {
+		return strings.Replace(scenario.Chat("m", more...), "Hello", promptCanary, 1)
+	}
+	answer := mockprovider.Behaviour{Text: []string{answerCanary, " and ", answerCanary}}
+	quoting := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"cannot read ` + promptCanary + `","type":"invalid_request_error"}}`)}
+	n := 0
+	for _, r := range []struct {
+		b    mockprovider.Behaviour
+		path string
+		body string
+	}{
+		{answer, "", say()},
+		{answer, "", say(scenario.Streaming)},
+		{answer, "", say(scenario.Streaming, `"tools":[{"type":"function","function":{"name":"f","description":"`+promptCanary+`","parameters":{}}}]`)},
+		{quoting, "", say()},
+		{mockprovider.Behaviour{Status: 500, Body: []byte(promptCanary)}, "", say()},
+		{mockprovider.Behaviour{Body: []byte(`<html>` + answerCanary)}, "", say()},
+		{mockprovider.Behaviour{Text: answer.Text, CutAfter: 3}, "", say(scenario.Streaming)},
+		{mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.TextChunk(answerCanary), `{"error":{"message":"` + promptCanary + `"}}`}, NoDone: true}, "", say(scenario.Streaming)},
+		{answer, "", say(`"max_tokens":-1`)},
+		{answer, "", promptCanary},
+		{answer, "", say(`"` + promptCanary + `":1,"` + promptCanary + `":2`)},
+		{answer, "", strings.Replace(say(), `"m"`, `"`+"m"+`","stop":["`+promptCanary+`"]`+`,"x":"y"`, 1)},
+		{answer, "/proxy/v1/messages", say(`"max_tokens":10`, `"system":"`+promptCanary+`"`)},
+		{answer, "/proxy/v1/responses", `{"model":"m","input":"` + promptCanary + `","instructions":"` + promptCanary + `"}`},
+		{quoting, "/proxy/v1/messages", say(`"max_tokens":10`)},
+	} {
+		n++
+		mock.Always(r.b)
+		g.Call(t, harness.Request{Path: r.path, Key: k, Body: r.body, Header: header})
+	}
+	mock.Always(answer)
+	return n
+}

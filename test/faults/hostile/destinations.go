@@ -1,0 +1,207 @@
+package hostile
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/egress"
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/access"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// specialAddresses are the places where no provider is, in the clothes that they come in.
+var specialAddresses = []string{
+	"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255",
+	"192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+	"::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::169.254.169.254", "64:ff9b::10.0.0.1", "64:ff9b:1::a00:1",
+	"2001::7f00:1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1",
+}
+
+// Destinations is F57: nothing but the configuration chooses whom the gateway calls.
+func Destinations(t *testing.T, _ scenario.Size) string {
+	named := namesToSpecialAddresses(t)
+	saved := addressesToSave(t)
+	var called atomic.Int64
+	canary := harness.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+	g, mock := scenario.Single(t, "breaker: {failures: 1000}", "retries: {attempts: 1}")
+	k := g.Key(t)
+
+	redirects := 0
+	for _, status := range []int{301, 302, 303, 307, 308, 300, 305} {
+		for _, body := range []string{scenario.Chat("m"), scenario.Chat("m", scenario.Streaming)} {
+			redirects++
+			mock.Then(mockprovider.Behaviour{Status: status, Body: []byte("{}"), Header: map[string]string{"Location": canary, "Refresh": "0; url=" + canary, "Content-Location": canary, "Link": "<" + canary + ">"}})
+			a := g.Call(t, harness.Request{Key: k, Body: body})
+			scenario.WantError(t, fmt.Sprintf("a redirect with %d", status), a, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), canary) {
+				t.Errorf("%d: the response reveals the redirect target: %s", status, scenario.Clip(a.Body))
+			}
+		}
+	}
+	tries := picking(t, g, k, canary)
+	for _, call := range mock.Calls() {
+		if call.Path != "/v1/chat/completions" || call.Query != "" {
+			t.Errorf("the provider was asked for %s?%s", call.Path, call.Query)
+		}
+	}
+	if n := called.Load(); n != 0 {
+		t.Errorf("the gateway called elsewhere %d times", n)
+	}
+	noAddressFields(t, g)
+	return fmt.Sprintf("%d names and %d spellings refused, %d redirects not followed, %d requests that name a host: 0 calls elsewhere; no operation takes an address", named, saved, redirects, tries)
+}
+
+// picking makes requests that try to say whom to call.
+func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
+	t.Helper()
+	host := strings.TrimPrefix(canary, "http://")
+	n := 0
+	for _, member := range []string{"base_url", "api_base", "url", "host", "endpoint", "upstream", "proxy", "target", "provider_url"} {
+		n++
+		g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Quote(member)+":"+scenario.Quote(canary))})
+	}
+	for _, provider := range []string{`{"only":["` + canary + `"]}`, `{"order":["` + host + `"]}`, `{"base_url":"` + canary + `"}`} {
+		n++
+		g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m", `"provider":`+provider)})
+	}
+	for _, name := range []string{"X-Forwarded-Host", "X-Base-Url", "X-Upstream", "X-Original-Url", "X-Rewrite-Url", "Forwarded", "X-Http-Host-Override", "Destination", "Via"} {
+		n++
+		g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m"), Header: http.Header{name: {canary}}})
+	}
+	for _, model := range []string{canary, "alpha/" + canary, host + "/m", "m@" + host, "../../" + host, "m?x=" + canary, "m#" + canary} {
+		n++
+		g.Call(t, harness.Request{Key: k, Body: scenario.Chat(model)})
+	}
+	n++
+	picture := `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"` + canary + `/a.png"}}]}]}`
+	g.Call(t, harness.Request{Key: k, Body: picture})
+	for _, line := range []string{"POST http://" + host + "/proxy/v1/chat/completions HTTP/1.1", "POST //" + host + "/proxy/v1/chat/completions HTTP/1.1"} {
+		n++
+		exchangeRaw(t, g, line, strings.Replace(framed(k, scenario.Chat("m")), "POST /proxy/v1/chat/completions HTTP/1.1", line, 1))
+	}
+	return n
+}
+
+var addressField = regexp.MustCompile(`(?i)url|host|webhook|address|callback|proxy`)
+
+// noAddressFields checks that the admin API has no field for a provider's address. A new field must be checked by the address
+// guard when it is saved, and listed here.
+func noAddressFields(t *testing.T, g *harness.Gateway) {
+	t.Helper()
+	for _, w := range access.Bodies(t, g) {
+		for _, name := range w.Fields {
+			if addressField.MatchString(name) {
+				t.Errorf("%s %s takes %s: is it judged when it is saved?", w.Method, w.Path, name)
+			}
+		}
+	}
+}
+
+// addressesToSave checks the address guard with addresses as users might type them.
+func addressesToSave(t *testing.T) int {
+	t.Helper()
+	c := egress.New(egress.Options{})
+	defer c.Close()
+	spellings := []string{
+		"http://localhost/v1", "https://localhost./v1", "https://a.localhost/v1", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://127.1/", "https://0/",
+		"https://user@127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "https://127.0.0.1:0/", "https://[::ffff:7f00:1]/", "https://[fe80::1%25lo]/", "https://[::]/", "ftp://example.com/",
+		"https://example.com/?x=1", "https://example.com/#x", "//example.com", "https:///v1", "https://example.com:99999/",
+	}
+	for _, address := range specialAddresses {
+		if strings.Contains(address, ":") {
+			address = "[" + address + "]"
+		}
+		spellings = append(spellings, "https://"+address+"/v1", "http://"+address+":8080/v1")
+	}
+	for _, spelling := range spellings {
+		if err := c.CheckURL(t.Context(), spelling); err == nil {
+			t.Errorf("%s may be saved", spelling)
+		}
+	}
+	return len(spellings)
+}
+
+// namesToSpecialAddresses resolves names to special addresses: they are refused when the connection is made.
+func namesToSpecialAddresses(t *testing.T) int {
+	t.Helper()
+	var accepted atomic.Int64
+	canary := harness.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { accepted.Add(1) }))
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(canary, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range specialAddresses {
+		c := egress.New(egress.Options{Resolver: resolveTo(netip.MustParseAddr(address)), Connect: 2 * time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://innocent.example:"+port+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			t.Errorf("a name for %s was called", address)
+		} else if !strings.Contains(err.Error(), "was not called") {
+			t.Errorf("a name for %s: %v", address, err)
+		}
+		cancel()
+		c.Close()
+	}
+	if n := accepted.Load(); n != 0 {
+		t.Errorf("%d connections were made", n)
+	}
+	return len(specialAddresses)
+}
+
+// resolveTo answers every name with one address.
+func resolveTo(addr netip.Addr) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer func() { _ = ours.Close() }()
+			for answerName(ours, addr) == nil {
+				continue
+			}
+		}()
+		return theirs, nil
+	}}
+}
+
+// answerName answers one query on a stream connection.
+func answerName(conn net.Conn, addr netip.Addr) error {
+	var size [2]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return err
+	}
+	query := make([]byte, binary.BigEndian.Uint16(size[:]))
+	if _, err := io.ReadFull(conn, query); err != nil {
+		return err
+	}
+	end := 12
+	for query[end] != 0 {
+		end += 1 + int(query[end])
+	}
+	end += 5 // the name's end, type and class
+	kind := binary.BigEndian.Uint16(query[end-4:])
+	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:end]...)
+	data := addr.AsSlice()
+	if kind == 1 && addr.Is4() || kind == 28 && addr.Is6() {
+		reply[7] = 1
+		reply = append(reply, 0xc0, 12, 0, byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(data)))
+		reply = append(reply, data...)
+	}
+	_, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
+	return err
+}

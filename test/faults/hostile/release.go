@@ -1,0 +1,148 @@
+package hostile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Release is F61: one commit gives the same bytes wherever it is built, of pinned modules alone, and the program fetches
+// nothing to start.
+func Release(t *testing.T, size scenario.Size) string {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(module, []byte("replace ")) {
+		t.Error("go.mod replaces modules")
+	}
+	// Nothing may be fetched, and go.mod and go.sum must say it all.
+	offline := []string{"GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
+	packages := strings.Fields(goTool(t, root, offline, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/fairlead"))
+	if len(packages) < 50 {
+		t.Errorf("only %d packages are listed", len(packages))
+	}
+	figure := fmt.Sprintf("%d packages, all pinned and present", len(packages))
+	if size == scenario.Fast {
+		return figure
+	}
+	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verifying reads modules that no build needs, and a new machine has not
+	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
+		t.Errorf("go mod verify: %s", out)
+	}
+	sums := map[string]int{}
+	for _, name := range []string{"a", "another place with a longer name"} {
+		sums[buildIn(t, root, filepath.Join(t.TempDir(), name), offline)]++
+	}
+	if len(sums) != 1 {
+		t.Errorf("two builds differ: %v", sums)
+	}
+	return figure + ", verified; two clean builds are the same; " + vulnerabilities(t, root) + "; " + startWithoutNetwork(t)
+}
+
+func goTool(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", args[0], err, out)
+	}
+	return string(out)
+}
+
+// buildIn copies the source to a place of its own and builds it there with an empty cache. It returns the sum of the program.
+func buildIn(t *testing.T, root, dir string, env []string) string {
+	t.Helper()
+	copySource(t, root, dir)
+	program := filepath.Join(dir, "fairlead")
+	env = append(env, "GOCACHE="+filepath.Join(t.TempDir(), "cache"))
+	goTool(t, dir, env, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", program, "./cmd/fairlead")
+	data, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// copySource copies what a build reads: the module, our packages, and the dashboard as it was built.
+func copySource(t *testing.T, root, dir string) {
+	t.Helper()
+	for _, name := range []string{"go.mod", "go.sum", "cmd", "internal", "web/embed.go", "web/stub"} {
+		err := filepath.WalkDir(filepath.Join(root, name), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			at, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, at)), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, at), data, 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// vulnerabilities runs govulncheck where it is installed and its database can be reached, and says so where not.
+func vulnerabilities(t *testing.T, root string) string {
+	t.Helper()
+	tool, err := exec.LookPath("govulncheck")
+	if err != nil {
+		tool = filepath.Join(root, "bin", "tools", "govulncheck")
+		if _, err := os.Stat(tool); err != nil {
+			return "govulncheck NOT run: it is not installed"
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), tool, "./cmd/fairlead")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case err == nil:
+		return "govulncheck clean"
+	case strings.Contains(text, "Vulnerability #"):
+		t.Errorf("govulncheck: %s", text)
+		return "govulncheck found something"
+	default:
+		last := strings.Split(strings.TrimSpace(text), "\n")
+		return "govulncheck NOT run: " + last[len(last)-1]
+	}
+}
+
+// startWithoutNetwork starts the program where there is no network at all.
+func startWithoutNetwork(t *testing.T) string {
+	t.Helper()
+	unshare, err := exec.LookPath("unshare")
+	if err != nil || exec.CommandContext(t.Context(), unshare, "-rn", "true").Run() != nil {
+		return "start without a network NOT tried: namespaces are not allowed here"
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), unshare, "-rn", "timeout", "10", harness.Binary(t), "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	out, _ := cmd.CombinedOutput() // timeout ends it
+	if !strings.Contains(string(out), `"msg":"ready"`) {
+		t.Errorf("without a network it did not start: %s", scenario.Clip(out))
+	}
+	return "starts without a network"
+}

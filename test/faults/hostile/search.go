@@ -1,0 +1,86 @@
+package hostile
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/store/pgtest"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Searching is F56: search terms are matched literally, within a time limit, and without slowing other requests, in both
+// databases.
+func Searching(t *testing.T, size scenario.Size) string {
+	slowest, n := time.Duration(0), 0
+	var p99, quiet time.Duration
+	for _, store := range []string{"", "store: " + pgtest.Start(t)} {
+		g, _ := scenario.Single(t, store)
+		took, asked, busy, before := searchIn(t, g, size)
+		slowest, n, p99, quiet = max(slowest, took), n+asked, max(p99, busy), max(quiet, before)
+	}
+	if slowest > time.Second {
+		t.Errorf("a search took %s", slowest)
+	}
+	return fmt.Sprintf("%d searches in SQLite and PostgreSQL literal, the slowest %s; requests beside them p99 %s (quiet %s)",
+		n, slowest.Round(time.Millisecond), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
+}
+
+func searchIn(t *testing.T, g *harness.Gateway, size scenario.Size) (slowest time.Duration, asked int, p99, quiet time.Duration) {
+	t.Helper()
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	odd := []string{
+		"100%", "a_b", `back\slash`, "it's", `dou"ble`, "semi;colon", "--comment", "/*c*/", "$1", "%s", "[a-z]", "(paren", "a*b", "^start", "?mark", "x' or '1'='1", "'; drop table entries; --",
+		`\%`, "né", "日本", "a||b",
+	}
+	for i, text := range odd {
+		body := strings.Replace(scenario.Chat("m", `"session_id":`+scenario.Quote(fmt.Sprintf("s%d-%s", i, text))), `"Hello"`, scenario.Quote("say "+text+" now"), 1)
+		if a := g.Call(t, harness.Request{Key: k, Body: body}); a.Status != http.StatusOK {
+			t.Fatalf("%q: %d %s", text, a.Status, scenario.Clip(a.Body))
+		}
+	}
+	scenario.Together(16, size.Of(150, 5000), func(i int) {
+		g.Call(t, harness.Request{Key: k, Body: strings.Replace(scenario.Chat("m"), "Hello", fmt.Sprintf("say 100 a-b backslash its start %d", i), 1)})
+	})
+	scenario.Settled(t, g, reader)
+	quiet = scenario.Quantile(ordinary(t, g, k, 50), 0.99)
+	busy := make(chan []time.Duration)
+	go func() { busy <- ordinary(t, g, k, size.Of(50, 500)) }()
+	find := func(query string) []harness.Entry {
+		asked++
+		began := time.Now()
+		entries := g.Entries(t, query, -1)
+		slowest = max(slowest, time.Since(began))
+		return entries
+	}
+	for i, text := range odd {
+		found := find("q=" + url.QueryEscape(text))
+		for _, e := range found {
+			if !strings.Contains(e.Preview, text) && !strings.Contains(e.ID, text) {
+				t.Errorf("a search for %q found %q", text, e.Preview)
+			}
+		}
+		if len(found) == 0 || len(found) > 2 { // the one, or the one and a longer one that contains it
+			t.Errorf("a search for %q found %d", text, len(found))
+		}
+		session := fmt.Sprintf("s%d-%s", i, text)
+		if got := find("session=" + url.QueryEscape(strings.ReplaceAll(session, `\`, `\\`))); len(got) != 1 || got[0].Session != session {
+			t.Errorf("the session %q has %d requests", session, len(got))
+		}
+	}
+	for _, text := range []string{"%", "_", "%%%%%%%%%%%%%%%%%%%%%%%%%%%", "*", "' or 1=1 --", "%' or '%'='", `\`, strings.Repeat("%a", 90)} {
+		for _, e := range find("q=" + url.QueryEscape(text)) {
+			if !strings.Contains(e.Preview, text) && !strings.Contains(e.ID, text) {
+				t.Errorf("a search for %q found %q", text, e.Preview)
+			}
+		}
+		if got := find("session=" + url.QueryEscape(text)); len(got) != 0 {
+			t.Errorf("the session %q has %d requests", text, len(got))
+		}
+	}
+	return slowest, asked, scenario.Quantile(<-busy, 0.99), quiet
+}

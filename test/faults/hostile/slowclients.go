@@ -1,0 +1,251 @@
+package hostile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// slowReaders: a response that the client does not read holds 256 KiB and is ended in time; one that is read slowly completes.
+func SlowReaders(t *testing.T, size scenario.Size) string {
+	pause := time.Duration(size.Of(4, 20)) * time.Second
+	idle := pause / 4
+	g, mock := scenario.Single(t, fmt.Sprintf("limits: {read_pause: %s}", pause), fmt.Sprintf("timeouts: {idle: %s}", idle), "rescue: off")
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	before := scenario.Resident(t, g)
+	n := size.Of(100, 500)
+	cut := stalled(t, g, mock, k, n, pause)
+	peak := cut.peak - before
+	if most := int64(n)*(256<<10) + 32<<20; peak > most {
+		t.Errorf("memory grew by %s over %d unread streams", scenario.Mib(peak), n)
+	}
+	if cut.first < pause/2 || cut.last > pause+3*time.Second {
+		t.Errorf("unread streams were cut off between %s and %s, want %s", cut.first, cut.last, pause)
+	}
+	g.Entries(t, "outcome=cancelled", min(n, 200)) // a page of the log
+	paused := pausing(t, g, mock, k, pause)
+	steady := steadily(t, g, mock, k, pause)
+	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+		t.Errorf("the provider was blamed: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	scenario.Settled(t, g, reader)
+	return fmt.Sprintf("%d unread streams cut after %s–%s, memory %+d MiB; one that paused %s had all, one that took %s too",
+		n, cut.first.Round(100*time.Millisecond), cut.last.Round(100*time.Millisecond), peak>>20, paused.Round(100*time.Millisecond), steady.Round(100*time.Millisecond))
+}
+
+// cutTimes says when unread streams were given up, and the most memory until then.
+type cutTimes struct {
+	first, last time.Duration
+	peak        int64
+}
+
+// stalled opens streams that never end and reads nothing of them.
+func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, n int, pause time.Duration) cutTimes {
+	t.Helper()
+	ended := make(chan time.Time, n)
+	mock.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ended <- time.Now() }()
+		w.Header().Set("Content-Type", "text/event-stream")
+		long := scenario.TextChunk(strings.Repeat("x", 4<<10))
+		for r.Context().Err() == nil {
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", long); err != nil {
+				return
+			}
+		}
+	})})
+	stop := scenario.WatchMemory(t, g)
+	began := time.Now()
+	body := scenario.Chat("m", scenario.Streaming)
+	for range n {
+		conn, _ := rawPost(t, g, k, int64(len(body)))
+		if _, err := io.WriteString(conn, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := cutTimes{first: time.Hour}
+	for i := range n {
+		select {
+		case at := <-ended:
+			c.first, c.last = min(c.first, at.Sub(began)), max(c.last, at.Sub(began))
+		case <-time.After(pause + 30*time.Second):
+			t.Fatalf("%d of %d unread streams were never cut off", n-i, n)
+		}
+	}
+	c.peak = stop()
+	mock.Always(mockprovider.Behaviour{})
+	return c
+}
+
+// pausing reads nothing for less than the client's time, but for longer than a provider may be silent: all must come.
+func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+	t.Helper()
+	piece := strings.Repeat("y", 64<<10)
+	text := make([]string, 256)
+	for i := range text {
+		text[i] = piece
+	}
+	mock.Then(mockprovider.Behaviour{Text: text})
+	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
+	defer resp.Body.Close()
+	wait := pause * 6 / 10
+	time.Sleep(wait) // the pause is under test
+	if e := scenario.ReadEvents(resp.Body); !e.Done() || len(e.Text()) != len(piece)*len(text) {
+		t.Errorf("after a pause of %s the stream ended with %s, %d bytes", wait, e.Failed(), len(e.Text()))
+	}
+	return wait
+}
+
+// steadily reads a long whole answer for longer than a client may pause.
+func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+	t.Helper()
+	const length = 24 << 20
+	mock.Then(mockprovider.Behaviour{Text: []string{strings.Repeat("z", length)}})
+	began := time.Now()
+	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m")})
+	defer resp.Body.Close()
+	const steps = 30
+	got, err := int64(0), error(nil)
+	for range steps {
+		var n int64
+		if n, err = io.CopyN(io.Discard, resp.Body, length/steps); err != nil {
+			break
+		}
+		got += n
+		time.Sleep(pause * 3 / 2 / steps) // the slowness is under test
+	}
+	rest, _ := io.Copy(io.Discard, resp.Body)
+	if took := time.Since(began); err != nil || got+rest < length || took < pause {
+		t.Errorf("a steady reader got %d bytes within %s: %v", got+rest, took, err)
+	}
+	return time.Since(began)
+}
+
+// slowWriters: a body that does not come is given up in time and holds nothing that others need.
+func SlowWriters(t *testing.T, size scenario.Size) string {
+	pause := time.Duration(size.Of(500, 15_000)) * time.Millisecond
+	const limit = 1 << 20
+	g, mock := scenario.Single(t, fmt.Sprintf("limits: {body: %d, buffered: %d, body_pause: %s}", limit, 8*limit, pause))
+	ann, bob := scenario.Register(t, g, "ann@example.com"), scenario.Register(t, g, "bob@example.com")
+	hers, his := ann.Key(t).Text, bob.Key(t).Text
+
+	const n = 400 // more than there is room for
+	began := time.Now()
+	var given, refused, last atomic.Int64
+	scenario.Together(n, n, func(i int) {
+		conn, in := rawPost(t, g, hers, limit)
+		if i%2 == 0 { // half of them have begun
+			_, _ = io.WriteString(conn, `{"model":`)
+		}
+		a, err := readAnswer(in)
+		if err != nil {
+			t.Errorf("a body that does not come: %v", err)
+			return
+		}
+		if _, err := in.ReadByte(); err == nil {
+			t.Error("the connection of an unfinished body goes on")
+		}
+		if a.Status == http.StatusServiceUnavailable { // there is no room for it
+			scenario.WantError(t, "a body that there is no room for", a, http.StatusServiceUnavailable, "OVERLOADED")
+			if took := time.Since(began); size.Strict() && took > pause/2 {
+				t.Errorf("there is no room for a body, and it was refused after %s", took)
+			}
+			refused.Add(1)
+			return
+		}
+		scenario.WantError(t, "a body that does not come", a, http.StatusBadRequest, "INVALID_REQUEST")
+		given.Add(1)
+		last.Store(max(last.Load(), int64(time.Since(began))))
+	})
+	if took := time.Duration(last.Load()); took > pause+2*time.Second {
+		t.Errorf("unfinished bodies were given up after %s", took)
+	}
+	if given.Load() < 40 {
+		t.Errorf("of %d unfinished bodies only %d found room", n, given.Load())
+	}
+
+	// Bodies that lack one byte use at most half of the memory, and another client's body still fits.
+	full := bytes.Repeat([]byte(" "), limit)
+	copy(full, scenario.Chat("m"))
+	var held atomic.Int64
+	ctx, release := context.WithCancel(t.Context())
+	holders := make(chan struct{}, 12)
+	for range cap(holders) {
+		go func() {
+			defer func() { holders <- struct{}{} }()
+			hold(ctx, g, hers, full, &held)
+		}()
+	}
+	harness.Eventually(t, "bodies are held", func() bool { return held.Load() >= 3 })
+	if a := g.Call(t, harness.Request{Key: his, Body: string(full)}); a.Status != http.StatusOK {
+		t.Errorf("another workspace's body beside %d held ones: %d %s", held.Load(), a.Status, scenario.Clip(a.Body))
+	}
+	if h := held.Load(); h > 4 {
+		t.Errorf("one workspace holds %d bodies of 8 that there is room for", h)
+	}
+	release()
+	for range cap(holders) {
+		<-holders
+	}
+
+	// Sending slowly is allowed.
+	body := scenario.Chat("m")
+	conn, in := rawPost(t, g, hers, int64(len(body)))
+	for piece := range strings.SplitAfterSeq(body, ",") {
+		time.Sleep(pause * 6 / 10) // the slowness is under test
+		_, _ = io.WriteString(conn, piece)
+	}
+	if a, err := readAnswer(in); err != nil || a.Status != http.StatusOK {
+		t.Errorf("a body in pieces: %d %v", a.Status, err)
+	}
+	if calls := len(mock.Calls()); calls != 2 {
+		t.Errorf("%d calls reached the provider, want 2", calls)
+	}
+	return fmt.Sprintf("of %d unfinished bodies %d given up within %s, %d rejected immediately; one workspace held %d of 8 places, another was served", n, given.Load(),
+		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
+}
+
+// hold sends a body but for its last byte, a little at a time once most is there, until ctx ends. It counts while it is held.
+func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held *atomic.Int64) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = fmt.Fprintf(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", key, len(body))
+	_, _ = conn.Write(body[:len(body)-100])
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _ = readAnswer(bufio.NewReader(conn)) // refused, or cut when the case ends
+	}()
+	select {
+	case <-answered:
+		return
+	case <-ctx.Done():
+		return
+	case <-time.After(200 * time.Millisecond): // nothing outside shows that a body is held
+	}
+	held.Add(1)
+	for i := range 99 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-answered:
+			return
+		case <-time.After(100 * time.Millisecond):
+			_, _ = conn.Write(body[len(body)-100+i : len(body)-99+i])
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package hostile
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// SlowHeaders is F41: connections that never finish their headers cost little, end soon, and do not affect other clients.
+func SlowHeaders(t *testing.T, size scenario.Size) string {
+	allowed := time.Duration(size.Of(2, 10)) * time.Second
+	n, note := descriptors(t, size.Of(300, 10_000))
+	g, _ := scenario.Single(t, fmt.Sprintf("headers: {time: %s}", allowed))
+	k := g.Key(t)
+	quiet := scenario.Quantile(ordinary(t, g, k, size.Of(50, 300)), 0.99)
+	stop := scenario.WatchMemory(t, g)
+
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var longest time.Duration
+	conns := make([]net.Conn, n)
+	for i := range n {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		conns[i] = conn
+		began := time.Now()
+		_ = conn.SetDeadline(began.Add(allowed + 30*time.Second)) // the case itself is bounded
+		_, _ = io.WriteString(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+		wait.Go(func() {
+			_, err := io.Copy(io.Discard, conn)
+			mu.Lock()
+			defer mu.Unlock()
+			if longest = max(longest, time.Since(began)); err != nil && time.Since(began) > allowed+20*time.Second {
+				t.Errorf("connection %d was not cut: %v", i, err)
+			}
+		})
+	}
+	dripping := make(chan struct{})
+	wait.Go(func() { drip(conns, dripping) })
+	busy := ordinary(t, g, k, size.Of(50, 300))
+	time.AfterFunc(allowed, func() { close(dripping) }) // a byte in time never buys more time
+	wait.Wait()
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	peak, p99 := stop(), scenario.Quantile(busy, 0.99)
+	if peak > 512<<20 {
+		t.Errorf("memory rose to %s", scenario.Mib(peak))
+	}
+	if longest > allowed+2*time.Second {
+		t.Errorf("the last connection was cut after %s", longest)
+	}
+	if size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
+		t.Errorf("others took %s, without the fault %s", p99, quiet)
+	}
+	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (quiet %s)",
+		n, note, longest.Round(10*time.Millisecond), scenario.Mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
+}
+
+// drip sends each connection a byte of its header every two seconds, one after the other: many slow clients are not in step.
+func drip(conns []net.Conn, done <-chan struct{}) {
+	const every, slice = 2 * time.Second, 10 * time.Millisecond
+	tick := time.NewTicker(slice)
+	defer tick.Stop()
+	began := time.Now()
+	for sent := 0; ; {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		for due := int(time.Since(began) * time.Duration(len(conns)) / every); sent < due; sent++ {
+			_, _ = conns[sent%len(conns)].Write([]byte("x")) // it may be cut already
+		}
+	}
+}
+
+// descriptors is how many connections this process may hold, of those wanted.
+func descriptors(t *testing.T, wanted int) (n int, note string) {
+	t.Helper()
+	const others = 500
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Cur >= uint64(wanted+others) {
+		return wanted, ""
+	}
+	return int(limit.Cur) - others, fmt.Sprintf(" (of %d, because %d files may be open)", wanted, limit.Cur)
+}
+
+// ordinary makes requests one after the other and returns how long each took.
+func ordinary(t testing.TB, g *harness.Gateway, key string, n int) []time.Duration {
+	t.Helper()
+	took := make([]time.Duration, n)
+	for i := range took {
+		began := time.Now()
+		if a := g.Call(t, harness.Request{Key: key, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+			t.Errorf("an ordinary request: %d %s", a.Status, scenario.Clip(a.Body))
+		}
+		took[i] = time.Since(began)
+	}
+	return took
+}

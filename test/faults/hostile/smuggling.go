@@ -1,0 +1,179 @@
+package hostile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Smuggling is F45: whatever the framing of a request claims, there is one request in it or none.
+func Smuggling(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t)
+	k := g.Key(t)
+	list := shapes()
+	if len(list) < 60 {
+		t.Errorf("there are only %d shapes", len(list))
+	}
+	var refused, served atomic.Int64
+	scenario.Together(16, len(list), func(i int) {
+		s := list[i]
+		inner := framed(k, chatSaying(fmt.Sprintf("SMUGGLED-%d.", i)))
+		outer := chatSaying(fmt.Sprintf("OUTER-%d.", i))
+		text := strings.NewReplacer("<KEY>", k, "<INNER>", inner, "<OUTER>", outer,
+			"<#OUTER>", fmt.Sprint(len(outer)), "<#xOUTER>", fmt.Sprintf("%x", len(outer)),
+			"<#INNER>", fmt.Sprint(len(inner)), "<#ALL>", fmt.Sprint(len("0\r\n\r\n"+inner))).Replace(s.text)
+		answers := exchangeRaw(t, g, s.name, text)
+		if len(answers) > 1 {
+			t.Errorf("%s was answered %d times: %v", s.name, len(answers), answers)
+		}
+		if len(answers) == 1 && answers[0] == http.StatusOK {
+			served.Add(1)
+			return
+		}
+		refused.Add(1)
+	})
+	strays, doubles := 0, 0
+	seen := map[string]int{}
+	for _, call := range mock.Calls() {
+		if strings.Contains(string(call.Body), "SMUGGLED") {
+			strays++
+			t.Errorf("a stray reached the provider: %s", scenario.Clip(call.Body))
+		}
+		if seen[string(call.Body)]++; seen[string(call.Body)] > 1 {
+			doubles++
+			t.Errorf("a request reached the provider twice: %s", scenario.Clip(call.Body))
+		}
+	}
+	if served.Load() != int64(len(seen)) {
+		t.Errorf("%d shapes were answered with 200, and %d of them served", served.Load(), len(seen))
+	}
+	bled := unreadBodies(t, g, k)
+	if n := len(mock.Calls()) - len(seen); n != doubles {
+		t.Errorf("%d calls came of unread bodies", n-doubles)
+	}
+	return fmt.Sprintf("%d shapes: %d refused, %d one request each, %d strays; %d unread bodies never became a request", len(list), refused.Load(), served.Load(), strays, bled)
+}
+
+func chatSaying(text string) string { return strings.Replace(scenario.Chat("m"), "Hello", text, 1) }
+
+// framed is a proper request.
+func framed(key, body string) string {
+	return fmt.Sprintf("POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+}
+
+// exchangeRaw sends a text and returns the statuses of the answers until the connection closes or nothing more comes.
+func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return nil
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, text) // it may be refused before its end
+	in := bufio.NewReader(conn)
+	var statuses []int
+	for len(statuses) < 5 {
+		_ = conn.SetReadDeadline(time.Now().Add(700 * time.Millisecond)) // silence is an answer too
+		a, err := readAnswer(in)
+		if a.Status == http.StatusContinue {
+			continue
+		}
+		if a.Status != 0 {
+			statuses = append(statuses, a.Status)
+		}
+		if a.Status == http.StatusInternalServerError {
+			t.Errorf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+		}
+		if err != nil {
+			if len(statuses) > 0 && statuses[0] == http.StatusBadRequest && a.Header.Get("Connection") == "close" && errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: refused, but the connection stays open", name)
+			}
+			return statuses
+		}
+	}
+	return statuses
+}
+
+// unreadBodies sends requests that are refused before their body is read, with a request inside it, and then an ordinary
+// one on the same connection: it must be answered as itself, or not at all.
+func unreadBodies(t *testing.T, g *harness.Gateway, k string) int {
+	t.Helper()
+	inner := framed(k, chatSaying("SMUGGLED-unread."))
+	padded := inner + strings.Repeat(" ", 400<<10)
+	n := 0
+	for name, head := range map[string]string{
+		"GET":                "GET /health HTTP/1.1\r\nHost: localhost\r\n",
+		"HEAD":               "HEAD /health HTTP/1.1\r\nHost: localhost\r\n",
+		"DELETE":             "DELETE /proxy/v1/models HTTP/1.1\r\nHost: localhost\r\n",
+		"OPTIONS":            "OPTIONS /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n",
+		"unknown path":       "POST /nothing HTTP/1.1\r\nHost: localhost\r\n",
+		"wrong key":          "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\n",
+		"no JSON":            "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: text/plain\r\n",
+		"compressed":         "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n",
+		"admin, anonymous":   "POST /api/v1/keys HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n",
+		"expect, wrong key":  "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n",
+		"expect, wrong path": "POST /nothing HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n",
+	} {
+		for _, body := range []string{inner, padded} {
+			for _, chunked := range []bool{false, true} {
+				n++
+				unread(t, g, name, head, body, chunked)
+			}
+		}
+	}
+	return n
+}
+
+func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked bool) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // the case itself is bounded
+	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
+	if chunked {
+		text = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)
+	}
+	go func() { // an answer may come, and the connection close, before all is sent
+		_, _ = io.WriteString(conn, text+"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+	}()
+	in := bufio.NewReader(conn)
+	method, _, _ := strings.Cut(head, " ")
+	for i := range 3 {
+		resp, err := http.ReadResponse(in, &http.Request{Method: method})
+		if err != nil {
+			if i == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+				return // closed with the rest unread: the reset may swallow the answer
+			}
+			if i == 0 {
+				t.Errorf("%s: no answer: %v", name, err)
+			}
+			return
+		}
+		data, _ := io.ReadAll(resp.Body) // a broken one is closed, which is allowed
+		_ = resp.Body.Close()
+		if i == 1 && (resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "ok")) {
+			t.Errorf("%s: what followed an unread body was answered with %d %s", name, resp.StatusCode, scenario.Clip(data))
+		}
+		if i == 2 {
+			t.Errorf("%s: three answers to two requests", name)
+		}
+		if resp.StatusCode != http.StatusContinue {
+			method = http.MethodGet
+		}
+	}
+}

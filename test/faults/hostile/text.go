@@ -1,0 +1,226 @@
+package hostile
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// HeaderHygiene is F46: headers end at the gateway, in both directions.
+func HeaderHygiene(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t)
+	k := g.Key(t)
+	mine := http.Header{
+		"Cookie": {"session=canary"}, "Proxy-Authorization": {"Basic canary"}, "Proxy-Connection": {"keep-alive"},
+		"X-Forwarded-For": {"canary"}, "X-Forwarded-Host": {"canary"}, "X-Forwarded-Proto": {"canary"}, "Forwarded": {"for=canary"}, "X-Real-Ip": {"canary"},
+		"Te": {"trailers"}, "Trailer": {"X-Canary"}, "Upgrade": {"canary"}, "Connection": {"X-Named, close"}, "X-Named": {"canary"}, "Keep-Alive": {"timeout=canary"},
+		"Openai-Organization": {"canary"}, "Openai-Project": {"canary"}, "X-Api-Key": {"canary"}, "Api-Key": {"canary"}, "X-Goog-Api-Key": {"canary"},
+		"X-Fairlead-Trace": {"off"}, "X-Fairlead-Tags": {"a=canary"}, "Via": {"canary"}, "Referer": {"https://canary.example"}, "X-Stainless-Lang": {"canary"},
+	}
+	theirs := map[string]string{
+		"Set-Cookie": "canary=1", "Server": "canary", "Location": "https://canary.example", "Openai-Organization": "canary", "Openai-Processing-Ms": "1",
+		"X-Request-Id": "canary", "X-Fairlead-Model": "canary", "Access-Control-Allow-Origin": "*", "Strict-Transport-Security": "canary",
+		"Cf-Ray": "canary", "Via": "canary", "X-Powered-By": "canary", "Www-Authenticate": "canary", "Alt-Svc": "canary",
+	}
+	mock.Always(mockprovider.Behaviour{Header: theirs})
+	for name, r := range map[string]harness.Request{
+		"whole":    {Body: scenario.Chat("m")},
+		"stream":   {Body: scenario.Chat("m", scenario.Streaming)},
+		"messages": {Path: "/proxy/v1/messages", Body: scenario.Chat("m", `"max_tokens":10`)},
+		"response": {Path: "/proxy/v1/responses", Body: `{"model":"m","input":"Hello"}`},
+	} {
+		r.Key, r.Header = k, mine
+		a := g.Call(t, r)
+		if a.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+		}
+		noCanary(t, name+" answer", a.Header)
+		for header := range a.Header {
+			if !strings.HasPrefix(header, "X-Fairlead-") && !slices.Contains(ours, header) {
+				t.Errorf("%s: the client got the header %s", name, header)
+			}
+		}
+		if a.Header.Get("Set-Cookie") != "" || a.Header.Get("Server") != "" || a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: the client got %v", name, a.Header)
+		}
+	}
+	failing := mockprovider.Fail(400)
+	failing.Header = theirs
+	mock.Then(failing)
+	noCanary(t, "failure", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m"), Header: mine}).Header)
+
+	allowed := map[string]bool{"Authorization": true, "Content-Type": true, "Content-Length": true, "Accept": true, "User-Agent": true, "Accept-Encoding": true}
+	for _, call := range mock.Calls() {
+		noCanary(t, "provider's request", call.Header)
+		for name := range call.Header {
+			if !allowed[name] {
+				t.Errorf("the provider got the header %s", name)
+			}
+		}
+		if got := call.Header.Get("Authorization"); got != "Bearer sk-alpha-0123456789" || strings.Contains(fmt.Sprint(call.Header), k) {
+			t.Errorf("the provider got %q", got)
+		}
+	}
+	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
+}
+
+// ours are the response headers of the model API other than those of the decision.
+var ours = []string{
+	"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Request-Id", "Retry-After", "X-Accel-Buffering", "X-Request-Id", "X-Should-Retry",
+}
+
+func noCanary(t *testing.T, what string, h http.Header) {
+	t.Helper()
+	for name, values := range h {
+		if strings.Contains(strings.Join(values, " "), "canary") {
+			t.Errorf("%s: %s is %v", what, name, values)
+		}
+	}
+}
+
+// ControlCharacters is F55: texts of callers break neither lines nor terminals nor spreadsheets.
+func ControlCharacters(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t)
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	evil := []string{
+		"line\r\nbreak", "\x1b[31mred\x1b[0m", "nul\x00nul", "bell\a\b", "=cmd|'/c calc'!A1", "+1", "-1", "@sum(1)", "\ttab", "\rcr", "\u202ereversed", "a\u2028b", "\x9b31m",
+	}
+	mock.Always(mockprovider.Behaviour{})
+	sent := 0
+	for _, text := range evil {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range []string{
+			scenario.Chat("m", `"user":`+string(quoted), `"session_id":`+string(quoted), `"metadata":{"note":`+string(quoted)+`}`),
+			`{"model":` + string(quoted) + `,"messages":[{"role":"user","content":` + string(quoted) + `}]}`,
+		} {
+			sent++
+			mock.Then(mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
+			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: loggedHeaders(text)}); a.Status >= 500 {
+				t.Errorf("%q: %d %s", text, a.Status, scenario.Clip(a.Body))
+			}
+		}
+	}
+	scenario.Settled(t, g, reader)
+	requests := 0
+	for line := range strings.Lines(g.Log()) {
+		var said struct{ Msg string }
+		if json.Unmarshal([]byte(line), &said) != nil || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\r\n\x00\x1b\a\b\t") {
+			t.Errorf("a log line is broken: %q", line)
+		}
+		if said.Msg == "request" {
+			requests++
+		}
+	}
+	if requests != sent {
+		t.Errorf("%d requests made %d log lines", sent, requests)
+	}
+	for _, args := range [][]string{{"requests", "list"}, {"requests", "list", "--json"}, {"requests", "export", "--format", "csv", "--quiet"}} {
+		stdout, stderr, code := g.CLI(t, args...)
+		if code != 0 {
+			t.Errorf("%q ended with %d\n%s", args, code, stderr)
+		}
+		if strings.ContainsAny(stdout, "\x1b\x00\a\b") {
+			t.Errorf("%q writes control characters: %q", args, scenario.Clip([]byte(stdout)))
+		}
+	}
+	cells := neutral(t, g, reader)
+	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
+}
+
+// loggedHeaders puts a text into the headers that are logged, as far as a header can hold it.
+func loggedHeaders(text string) http.Header {
+	fit := strings.Map(func(r rune) rune {
+		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {
+			return -1 // no client library sends them
+		}
+		return r
+	}, text)
+	return http.Header{"User-Agent": {fit}, "X-Fairlead-Tags": {"note=" + fit}, "X-Fairlead-Session": {fit}, "Traceparent": {fit}}
+}
+
+// neutral reads the export as a spreadsheet would, and counts cells.
+func neutral(t *testing.T, g *harness.Gateway, reader string) int {
+	t.Helper()
+	a := g.Call(t, harness.Request{
+		Method: http.MethodGet, Key: reader,
+		Path: "/api/v1/requests/export?format=csv&columns=id,requested_model,session,end_user,error_code,error_message,tags,key_name,preview,client,finish_reason,model",
+	})
+	rows, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("read the export: %v %s", err, scenario.Clip(a.Body))
+	}
+	cells := 0
+	for _, row := range rows {
+		for _, cell := range row {
+			cells++
+			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+				t.Errorf("a cell begins as a formula: %q", cell)
+			}
+		}
+	}
+	return cells
+}
+
+// BadReload is F59: a configuration that cannot be meant changes nothing, also under traffic.
+func BadReload(t *testing.T, size scenario.Size) string {
+	_, url := harness.Upstream(t)
+	good := harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)}}})
+	g := harness.Start(t, harness.Options{Config: good})
+	k := g.Key(t)
+	var served, failed atomic.Int64
+	stop := make(chan struct{})
+	var traffic sync.WaitGroup
+	for range 4 {
+		traffic.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}).Status != http.StatusOK {
+					failed.Add(1)
+				}
+				served.Add(1)
+			}
+		})
+	}
+	bad := map[string]string{
+		"unknown field": good + "colour: x\n",
+		"no YAML":       "providers: [\n",
+		"too large":     good + "#" + strings.Repeat("x", 2<<20) + "\n",
+		"an alias bomb": "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n",
+		"two documents": good + "---\nlisten: x\n",
+		"bytes":         "\x00\xff\xfe",
+		"nonsense":      good + "limits: {body: -1}\n",
+	}
+	refused := 0
+	for range size.Of(1, 5) {
+		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same twice in a row, which would not be a change
+			before := strings.Count(g.Log(), "configuration rejected")
+			g.SetConfig(t, bad[name])
+			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })
+			refused++
+		}
+	}
+	close(stop)
+	traffic.Wait()
+	if failed.Load() > 0 {
+		t.Errorf("%d of %d requests failed", failed.Load(), served.Load())
+	}
+	return fmt.Sprintf("%d files refused, %d of %d requests failed", refused, failed.Load(), served.Load())
+}

@@ -1,0 +1,117 @@
+package providers
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/faults/streams"
+	"fairlead/test/harness"
+)
+
+// failureClasses are the ways in which a request may fail with nothing delivered.
+func failureClasses() map[string]mockprovider.Behaviour {
+	all := streams.EarlyFailures()
+	all["400"] = mockprovider.Fail(400)
+	all["401"] = mockprovider.Fail(401)
+	all["content-policy"] = mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}
+	all["context"] = mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}
+	all["html"] = mockprovider.Behaviour{Body: []byte("<html>"), Header: map[string]string{"Content-Type": "text/html"}}
+	return all
+}
+
+// FailedCharges is F13: a failed request releases its hold and costs no more than the delivered output.
+func FailedCharges(t *testing.T, size scenario.Size) string {
+	classes := failureClasses()
+	names := slices.Sorted(maps.Keys(classes))
+	mock, url := harness.Upstream(t)
+	p := harness.Provider{Name: "alpha", BaseURL: url}
+	for _, name := range names {
+		p.Models = append(p.Models, harness.Chat(name, 0.4, 1.6, 0.5))
+		mock.For(name, classes[name])
+	}
+	cut := harness.Chat("cut", 0.4, 1.6, 0.5)
+	p.Models = append(p.Models, cut)
+	mock.For("cut", mockprovider.Behaviour{Text: []string{"one ", "two ", "three "}, CutAfter: 3})
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{p},
+		"timeouts: {first_token: 100ms, total: 300ms}", "retries: {attempts: 1}", "breaker: {failures: 1000}", "rescue: off")})
+	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
+	n := size.Of(3, 100)
+	for _, name := range names {
+		scenario.Together(4, n, func(int) {
+			if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(name, scenario.Streaming)}); a.Status == http.StatusOK {
+				t.Errorf("%s: %s", name, scenario.Clip(a.Body))
+			}
+		})
+		released(t, g, reader, k.ID, name)
+		if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != 0 {
+			t.Fatalf("%s: nothing was delivered, and %s was charged", name, s.Budget.Spent)
+		}
+	}
+	a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("cut", scenario.Streaming)})
+	released(t, g, reader, k.ID, "cut")
+	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
+	s := scenario.SpendingOf(t, g, reader, k.ID)
+	if entry.Outcome != "partial" || entry.Tokens.Output == 0 || entry.Tokens.Output > 4 || scenario.Nano(t, s.Budget.Spent) != scenario.Nano(t, *entry.Cost) {
+		t.Errorf("a cut answer: %s, %d tokens, cost %s, charged %s", entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
+	}
+	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
+}
+
+// released waits a second at most until a key holds nothing.
+func released(t *testing.T, g *harness.Gateway, reader, id, what string) {
+	t.Helper()
+	for began := time.Now(); scenario.Nano(t, scenario.SpendingOf(t, g, reader, id).Budget.Held) != 0; {
+		if time.Since(began) > time.Second {
+			t.Fatalf("%s: %s is still held a second later", what, scenario.SpendingOf(t, g, reader, id).Budget.Held)
+		}
+		time.Sleep(20 * time.Millisecond) // another process cannot be watched with a fake clock
+	}
+}
+
+// PaidTwice is F14: the client pays who answered, the operator sees what both cost.
+func PaidTwice(t *testing.T, size scenario.Size) string {
+	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
+	g, alpha, _ := streams.Pair(t, []string{"m", "hedged"}, "hedging: {enabled: true, after: 200ms}", "breaker: {failures: 1000}")
+	alpha.For("m", mockprovider.Behaviour{Events: []string{scenario.RoleChunk, usage, scenario.ErrorData}, NoDone: true})
+	alpha.For("hedged", mockprovider.Behaviour{Silent: true})
+	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
+	var sum int64
+	figures := ""
+	for _, model := range []string{"m", "hedged"} {
+		for range size.Of(3, 9) { // light traffic may have ten retries
+			a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(model, scenario.Streaming)})
+			if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Provider") != "beta" {
+				t.Fatalf("%s: %d %s", model, a.Status, scenario.Clip(a.Body))
+			}
+			entry := g.Entry(t, a.Header.Get("X-Request-Id"))
+			var detail struct {
+				Operator string `json:"operator_cost_usd"`
+				Attempts []struct {
+					Cost  *string `json:"cost_usd"`
+					Hedge bool    `json:"hedge"`
+				} `json:"attempts"`
+			}
+			harness.Decode(t, entry.Raw, &detail)
+			if len(detail.Attempts) != 2 || detail.Attempts[0].Cost == nil || detail.Attempts[1].Cost == nil || detail.Attempts[1].Hedge != (model == "hedged") {
+				t.Fatalf("%s: attempts %s", model, entry.Raw)
+			}
+			first, second := scenario.Nano(t, *detail.Attempts[0].Cost), scenario.Nano(t, *detail.Attempts[1].Cost)
+			if first == 0 || scenario.Nano(t, *entry.Cost) != second || scenario.Nano(t, detail.Operator) != first+second {
+				t.Errorf("%s: the client pays %s, the operator %s for %d and %d", model, *entry.Cost, detail.Operator, first, second)
+			}
+			sum += second
+			figures = fmt.Sprintf("client pays %s, operator %s", *entry.Cost, detail.Operator)
+		}
+		time.Sleep(time.Duration(size.Of(0, 11)) * time.Second) // until there may be ten retries again
+	}
+	if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != sum || scenario.Nano(t, s.Budget.Held) != 0 {
+		t.Errorf("the ledger has %s and holds %s, entries sum to %d n$", s.Budget.Spent, s.Budget.Held, sum)
+	}
+	return figures
+}

@@ -1,0 +1,132 @@
+package providers
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Revocation is F33: a revoked key is refused within a second, and its running streams end within ten.
+func Revocation(t *testing.T, size scenario.Size) string {
+	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
+	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	k, other := scenario.NewKey(t, g), scenario.NewKey(t, g)
+	n := size.Of(5, 50)
+	var reading sync.WaitGroup
+	ended := make(chan scenario.Events, n)
+	for range n {
+		resp := g.Open(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", scenario.Streaming)})
+		reading.Go(func() {
+			defer resp.Body.Close()
+			ended <- scenario.ReadEvents(resp.Body)
+		})
+	}
+
+	if _, stderr, code := g.CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
+		t.Fatalf("revoke: %d\n%s", code, stderr)
+	}
+	revoked := time.Now()
+	harness.Eventually(t, "the key is refused", func() bool {
+		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status == http.StatusUnauthorized
+	})
+	refused := time.Since(revoked)
+	reading.Wait()
+	streams := time.Since(revoked)
+	close(ended)
+	for e := range ended {
+		if e.Failed() != "REVOKED_API_KEY" || e.Done() {
+			t.Errorf("a stream of the revoked key ended with %v", e.Data)
+		}
+	}
+	if refused > time.Second || streams > 10*time.Second {
+		t.Errorf("refused after %s, streams ended after %s", refused, streams)
+	}
+	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
+		t.Errorf("another key: %d", a.Status)
+	}
+	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
+}
+
+// JunkKeys is F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
+// cause no database query.
+func JunkKeys(t *testing.T, size scenario.Size) string {
+	scenario.PackageTest(t, "internal/account", []string{"TestJunkMakesNoLookUp", "TestUnknownKeysShareFewPolls"})
+	g, _ := scenario.Single(t)
+	k := g.Key(t)
+	measure := func(n int) []time.Duration {
+		var took []time.Duration
+		for range n {
+			began := time.Now()
+			if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+				t.Errorf("a valid key: %d %s", a.Status, scenario.Clip(a.Body))
+			}
+			took = append(took, time.Since(began))
+		}
+		return took
+	}
+	measure(20) // to be warm
+	quiet := scenario.Quantile(measure(size.Of(50, 300)), 0.99)
+	before := scenario.Resident(t, g)
+	draw := rand.New(rand.NewPCG(1, 2))
+	junk := make([]string, 1000)
+	for i := range junk {
+		junk[i] = junkKey(draw, k, i)
+	}
+	d := time.Duration(size.Of(2, 10)) * time.Second
+	var busy []time.Duration
+	var beside sync.WaitGroup
+	beside.Go(func() { busy = measure(size.Of(20, 300)) })
+	all := newGun(t, g, scenario.Chat("m"), junk...).fire(t, 16, size.Of(1_500, 10_000), d)
+	for _, s := range all {
+		if s.Status != http.StatusUnauthorized {
+			t.Errorf("a made-up key: %d %s", s.Status, s.Code)
+		}
+	}
+	rate := float64(len(all)) / d.Seconds()
+	if rate < 100 {
+		t.Errorf("only %.0f a second were sent", rate)
+	}
+	beside.Wait()
+	grown := scenario.Resident(t, g) - before
+	if grown > 32<<20 {
+		t.Errorf("memory grew by %s", scenario.Mib(grown))
+	}
+	if p99 := scenario.Quantile(busy, 0.99); size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
+		t.Errorf("p99 of a valid key is %s beside them, %s without", p99, quiet)
+	}
+	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+		t.Errorf("a valid key afterwards: %d", a.Status)
+	}
+	return fmt.Sprintf("%.0f/s refused, memory %+d MiB, valid p99 %s (quiet %s)", rate, grown>>20, scenario.Quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
+}
+
+// junkKey makes up a key: noise, near misses of a real one, and what a careless query would run.
+func junkKey(draw *rand.Rand, real string, i int) string {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	switch i % 5 {
+	case 0:
+		return "fl_' or 1=1; drop table keys; --" + fmt.Sprint(i)
+	case 1:
+		return real[:len(real)-1-i%20]
+	case 2:
+		at := 3 + i%(len(real)-3)
+		changed := []byte(real)
+		changed[at] = alphabet[(int(changed[at])+1+i)%len(alphabet)]
+		if string(changed) == real {
+			return "fl_" + real
+		}
+		return string(changed)
+	}
+	text := []byte("fl_")
+	for range 35 {
+		text = append(text, alphabet[draw.IntN(len(alphabet))])
+	}
+	return string(text)
+}

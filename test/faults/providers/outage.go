@@ -1,0 +1,204 @@
+package providers
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// twins starts a gateway with two providers of one model that can be switched off; alpha is the cheaper.
+func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scenario.Upstream) {
+	t.Helper()
+	alpha, beta = &scenario.Upstream{Answers: scenario.Paced(20)}, &scenario.Upstream{Answers: scenario.Paced(20)}
+	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
+		{Name: "alpha", BaseURL: harness.Serve(t, alpha) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.8, 3.2, 0.5)}},
+	}, more...)}), alpha, beta
+}
+
+// OneDown is F27: while one provider fails the other serves, and the failing one is left alone until it is well again.
+func OneDown(t *testing.T, size scenario.Size) string {
+	g, alpha, beta := twins(t)
+	k := g.Key(t)
+	rate, outage := size.Of(80, 500), time.Duration(size.Of(5, 30))*time.Second
+	before, after := 2*time.Second, time.Duration(size.Of(6, 40))*time.Second
+	var began, ended time.Time
+	var switched sync.WaitGroup
+	switched.Go(func() {
+		time.Sleep(before) // traffic goes by the real clock
+		began = time.Now()
+		alpha.Set(true)
+		time.Sleep(outage)
+		ended = time.Now()
+		alpha.Set(false)
+	})
+	c := scenario.Client(t)
+	var streams sync.WaitGroup
+	for range size.Of(0, 200) {
+		streams.Go(func() {
+			for start := time.Now(); time.Since(start) < before+outage; {
+				var s scenario.Shot
+				s.Send(t.Context(), c, g, k, scenario.Chat("plain", scenario.Streaming))
+			}
+		})
+	}
+	all := scenario.Fire(t, g, k, scenario.Chat("plain"), rate, before+outage+after)
+	switched.Wait()
+	streams.Wait()
+
+	good := len(scenario.Times(all, scenario.Answered))
+	if share := float64(good) / float64(len(all)); share < 0.999 {
+		t.Errorf("%d of %d requests were served", good, len(all))
+	}
+	tries := alpha.Between(began.Add(2*time.Second), ended)
+	asked := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Sent > before+2*time.Second && s.Sent < before+outage }))
+	if tries*20 > asked {
+		t.Errorf("two seconds into the outage %d of %d requests still tried the provider", tries, asked)
+	}
+	back := alpha.First(ended)
+	if back.IsZero() || back.Sub(ended) > 5*time.Second+200*time.Millisecond {
+		t.Fatalf("the provider was tried again at %s, it was well from %s on", back, ended)
+	}
+	firstSecond := alpha.Between(back, back.Add(time.Second))
+	if firstSecond > rate/10+2 {
+		t.Errorf("%d of %d requests a second came back in the first second", firstSecond, rate)
+	}
+	figure := fmt.Sprintf("%d of %d served, %d of %d tried it, back after %s with %d/s", good, len(all), tries, asked, back.Sub(ended).Round(10*time.Millisecond), firstSecond)
+	if size == scenario.Full {
+		late := alpha.Between(back.Add(30*time.Second), back.Add(31*time.Second))
+		if late < rate*9/10 {
+			t.Errorf("30 s after it was back it has %d of %d requests a second", late, rate)
+		}
+		other := beta.Between(back.Add(30*time.Second), back.Add(31*time.Second))
+		figure += fmt.Sprintf(", %d/s after 30 s and %d/s at the other", late, other)
+	}
+	return figure
+}
+
+// AllDown is F28: when no target is available, clients get an error immediately and providers are not called repeatedly.
+func AllDown(t *testing.T, size scenario.Size) string {
+	g, alpha, beta := twins(t, "retries: {backoff: 20ms}")
+	k := g.Key(t)
+	rate, d := size.Of(200, 500), time.Duration(size.Of(5, 30))*time.Second
+	scenario.Fire(t, g, k, scenario.Chat("plain"), rate, time.Second)
+	alpha.Set(true)
+	beta.Set(true)
+	began := time.Now()
+	all := scenario.Fire(t, g, k, scenario.Chat("plain"), rate, d)
+
+	attempts := alpha.Between(began, time.Now()) + beta.Between(began, time.Now())
+	if 10*attempts > 12*len(all) {
+		t.Errorf("%d attempts for %d requests", attempts, len(all))
+	}
+	p99 := scenario.Quantile(scenario.Times(all, func(scenario.Shot) bool { return true }), 0.99)
+	if size.Strict() && p99 > 100*time.Millisecond {
+		t.Errorf("p99 is %s", p99)
+	}
+	refused := 0
+	for _, s := range all {
+		if s.Status == http.StatusServiceUnavailable && s.RetryAfter != "" {
+			refused++
+		} else if s.Status != http.StatusBadGateway { // of a probe, or from before the circuits opened
+			t.Errorf("after %s: %d %s", s.Sent, s.Status, s.Code)
+		}
+	}
+	if refused*10 < len(all)*9 {
+		t.Errorf("%d of %d got Retry-After", refused, len(all))
+	}
+	return fmt.Sprintf("%d of %d got 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
+}
+
+// BadRequests is F30: invalid requests of a tenant do not count as provider failures.
+func BadRequests(t *testing.T, size scenario.Size) string {
+	mock, url := harness.Upstream(t)
+	refusals := []mockprovider.Behaviour{
+		mockprovider.Fail(400), mockprovider.Fail(422), mockprovider.Fail(413),
+		{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)},
+		{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)},
+	}
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
+	}})})
+	bad, good := g.Key(t), g.Key(t)
+	n := size.Of(500, 10_000)
+	for i, refusal := range refusals {
+		mock.Always(refusal)
+		scenario.Together(8, n/len(refusals), func(int) {
+			if a := g.Call(t, harness.Request{Key: bad, Body: scenario.Chat("m")}); a.Status < 400 || a.Status > 499 {
+				t.Errorf("refusal %d: %d %s", i, a.Status, scenario.Clip(a.Body))
+			}
+		})
+	}
+	mock.Always(mockprovider.Behaviour{})
+	calls := len(mock.Calls())
+	if calls != n {
+		t.Errorf("%d calls for %d bad requests", calls, n)
+	}
+	began := time.Now()
+	for range 20 {
+		if a := g.Call(t, harness.Request{Key: good, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+			t.Errorf("another tenant: %d %s", a.Status, scenario.Clip(a.Body))
+		}
+	}
+	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
+}
+
+// SlowProvider is F32: a provider that takes half a minute keeps its cap, and the others' requests do not notice.
+func SlowProvider(t *testing.T, size scenario.Size) string {
+	const most = 20
+	slow, slowURL := harness.Upstream(t)
+	slow.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if scenario.Wait(r.Context(), 30*time.Second) {
+			scenario.Paced(1).ServeHTTP(w, r)
+		}
+	})})
+	quick := harness.Serve(t, scenario.Paced(1))
+	config := harness.Config(t, []harness.Provider{
+		{Name: "slow", BaseURL: slowURL, Concurrent: most, Models: []harness.Model{harness.Chat("slow", 0.4, 1.6, 0.5), harness.Chat("hurried", 0.4, 1.6, 0.5)}},
+		{Name: "quick", BaseURL: quick + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+	}, "models: [{name: hurried, timeouts: {total: 5s}}]")
+	g := harness.Start(t, harness.Options{Config: config})
+	k, flood := g.Key(t), g.Key(t)
+	rate, d := size.Of(60, 300), time.Duration(size.Of(2, 20))*time.Second
+	calm := scenario.Quantile(scenario.Times(scenario.Fire(t, g, k, scenario.Chat("plain"), rate, d), scenario.Answered), 0.99)
+
+	began := time.Now()
+	hurried := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("hurried")})
+	ended := time.Since(began)
+	scenario.WantError(t, "a deadline of 5 s", hurried, http.StatusGatewayTimeout, "PROVIDER_TIMEOUT")
+	if ended > 5100*time.Millisecond {
+		t.Errorf("a deadline of 5 s ended after %s", ended)
+	}
+
+	var flooded []scenario.Shot
+	var peak atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		flooded = scenario.Fire(t, g, flood, scenario.Chat("slow"), size.Of(100, 200), time.Second)
+	}()
+	time.AfterFunc(time.Second, func() { peak.Store(slow.Open()) })
+	all := scenario.Fire(t, g, k, scenario.Chat("plain"), rate, d)
+	if n := peak.Load(); n > most || n < most*3/4 {
+		t.Errorf("%d parallel calls at a provider with a cap of %d", n, most)
+	}
+	good, p99 := len(scenario.Times(all, scenario.Answered)), scenario.Quantile(scenario.Times(all, scenario.Answered), 0.99)
+	if good != len(all) || size.Strict() && p99 > 2*calm+10*time.Millisecond {
+		t.Errorf("%d of %d others were served, p99 %s, %s without the fault", good, len(all), p99, calm)
+	}
+	g.Kill(t) // do not wait half a minute for the drain
+	<-done
+	shed := scenario.Times(flooded, func(s scenario.Shot) bool { return s.Status == http.StatusServiceUnavailable && s.RetryAfter != "" })
+	if len(shed) < len(flooded)/2 {
+		t.Errorf("%d of %d were shed", len(shed), len(flooded))
+	}
+	return fmt.Sprintf("at most %d in parallel, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
+		p99.Round(time.Millisecond), calm.Round(time.Millisecond), ended.Round(time.Millisecond), scenario.Quantile(shed, 0.99).Round(time.Millisecond))
+}

@@ -1,0 +1,303 @@
+package providers
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	lean "fairlead/bench/upstream"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// gun sends more requests than a gateway can answer, with as little work as it can: it shares the machine's processors with
+// the gateway. Each connection sends one request after the other, each request when its turn has come.
+type gun struct {
+	address  string
+	requests [][]byte // sent in turn
+	next     atomic.Int64
+
+	mu   sync.Mutex
+	seen []scenario.Shot
+}
+
+func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun {
+	t.Helper()
+	n := &gun{address: strings.TrimPrefix(g.URL(), "http://")}
+	for _, key := range keys {
+		n.requests = append(n.requests, fmt.Appendf(nil,
+			"POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+			n.address, key, len(body), body))
+	}
+	return n
+}
+
+// fire sends at a rate for a while; a rate of 0 sends on every connection as fast as answers come.
+func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scenario.Shot {
+	t.Helper()
+	n.seen = nil
+	began := time.Now()
+	turns := make(chan struct{}, connections)
+	var running sync.WaitGroup
+	for range connections {
+		running.Go(func() { n.work(t, began, d, turns, rate == 0) })
+	}
+	n.pace(rate, began, d, turns)
+	close(turns)
+	running.Wait()
+	return n.seen
+}
+
+// pace sends start signals in small groups, because a timer for each would cost CPU. Signals without a free processor or
+// connection are dropped: sending them later in a burst would change the load.
+func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for given := 0; time.Since(began) < d; <-tick.C {
+		due := int(time.Since(began).Seconds() * float64(rate))
+		for given = max(given, due-rate/100); given < due; given++ {
+			select {
+			case turns <- struct{}{}:
+			default: // no connection is free
+			}
+		}
+	}
+}
+
+// work sends on one connection. A request whose answer cannot be read is counted as one without an answer, and the next goes
+// out on a new connection.
+func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
+	var mine []scenario.Shot
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.seen = append(n.seen, mine...)
+	}()
+	l, err := n.connect(t.Context(), began.Add(d+30*time.Second))
+	for err == nil && (always && time.Since(began) < d || !always && turn(turns)) {
+		s := scenario.Shot{Sent: time.Since(began)}
+		ok := l.exchange(&s, n.requests[int(n.next.Add(1))%len(n.requests)])
+		s.Took = time.Since(began) - s.Sent
+		mine = append(mine, s)
+		if !ok {
+			_ = l.conn.Close()
+			l, err = n.connect(t.Context(), began.Add(d+30*time.Second))
+		}
+	}
+	if err != nil {
+		t.Errorf("connect: %v", err)
+		return
+	}
+	_ = l.conn.Close()
+}
+
+// line is a connection of the gun.
+type line struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (n *gun) connect(ctx context.Context, until time.Time) (line, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.address)
+	if err != nil {
+		return line{}, err
+	}
+	_ = conn.SetDeadline(until) // a connection that has no deadlines has none
+	return line{conn, bufio.NewReader(conn)}, nil
+}
+
+// exchange sends a request and reads its answer. It reports whether the connection can be used again.
+func (l line) exchange(s *scenario.Shot, request []byte) bool {
+	_, err := l.conn.Write(request)
+	if err == nil {
+		err = s.Read(l.in)
+	}
+	if err != nil {
+		s.Status = 0 // half an answer is none
+	}
+	return err == nil
+}
+
+func turn(turns <-chan struct{}) bool {
+	_, ok := <-turns
+	return ok
+}
+
+// unanswered is how many requests had no answer. None of them may be left without.
+func unanswered(t testing.TB, all []scenario.Shot) int {
+	t.Helper()
+	n := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Status == 0 }))
+	if n > 0 {
+		t.Errorf("%d of %d requests had no answer", n, len(all))
+	}
+	return n
+}
+
+func shed(s scenario.Shot) bool {
+	return s.Status == http.StatusServiceUnavailable && s.Code == "OVERLOADED" && s.RetryAfter != ""
+}
+
+// plain starts a gateway in front of one provider that answers in 50 ms.
+func plain(t *testing.T, more ...string) *harness.Gateway {
+	t.Helper()
+	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, scenario.Paced(20)), more...)})
+}
+
+// leanly starts a gateway in front of a provider that takes nearly nothing of the processors that they share.
+func leanly(t *testing.T) *harness.Gateway {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := lean.Serve(t.Context(), ln); err != nil {
+			t.Errorf("the provider: %v", err)
+		}
+	})
+	t.Cleanup(serving.Wait)
+	return harness.Start(t, harness.Options{Config: plainConfig(t, "http://"+ln.Addr().String())})
+}
+
+func plainConfig(t *testing.T, provider string, more ...string) string {
+	t.Helper()
+	return harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: provider + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)},
+	}}, more...)
+}
+
+// capacity is how many requests a second a gateway answers when it is asked for about as many as it can.
+func capacity(t *testing.T, n *gun, d time.Duration) int {
+	t.Helper()
+	best := 0
+	for _, connections := range []int{32, 64, 128, 256, 1024} {
+		all := n.fire(t, connections, 0, d)
+		unanswered(t, all)
+		good := len(scenario.Times(all, scenario.Answered))
+		best = max(best, int(float64(good)/d.Seconds()))
+	}
+	return best
+}
+
+// Overload is F48, part 1: above its capacity a gateway keeps serving at capacity, rejects the rest immediately, and recovers
+// soon afterwards.
+func Overload(t *testing.T, size scenario.Size) string {
+	var g *harness.Gateway
+	if size == scenario.Full {
+		g = leanly(t)
+	} else {
+		g = plain(t, "limits: {concurrent: 60}") // a bound that it meets for certain, whatever the machine can do
+	}
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	n := newGun(t, g, scenario.Chat("plain"), k)
+	d := time.Duration(size.Of(4, 60)) * time.Second
+	able := capacity(t, n, time.Duration(size.Of(1, 5))*time.Second)
+	calm := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
+
+	watched := make(chan []time.Duration)
+	go func() { watched <- watchAdmin(t, g, reader, d) }()
+	rate := size.Of(3*able, 2500) // five times the usual load
+	all := n.fire(t, size.Of(600, 2000), rate, d)
+	good, refused, lost := scenario.Times(all, scenario.Answered), scenario.Times(all, shed), unanswered(t, all)
+	goodput := int(float64(len(good)) / d.Seconds())
+	if len(good)+len(refused)+lost != len(all) {
+		for _, s := range all {
+			if !scenario.Answered(s) && !shed(s) && s.Status != 0 {
+				t.Errorf("after %s: %d %s", s.Sent, s.Status, s.Code)
+				break
+			}
+		}
+	}
+	if size == scenario.Fast && (len(refused) == 0 || len(good) == 0) {
+		t.Errorf("%d were answered and %d refused", len(good), len(refused))
+	}
+	if size.Strict() && goodput*10 < min(able, rate)*9 {
+		t.Errorf("%d a second were answered under overload, %d are possible", goodput, able)
+	}
+	p99 := scenario.Quantile(refused, 0.99)
+	if size.Strict() && p99 > 50*time.Millisecond {
+		t.Errorf("p99 of %d refusals is %s", len(refused), p99)
+	}
+	admin := <-watched
+	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // it must be itself again by then
+	after := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
+	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(after, scenario.Answered), 0.99)
+	if len(scenario.Times(after, scenario.Answered)) != len(after) || size.Strict() && is > 2*was+10*time.Millisecond {
+		t.Errorf("afterwards %d of %d were answered, p99 %s, before %s", len(scenario.Times(after, scenario.Answered)), len(after), is, was)
+	}
+	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, %d unanswered, admin p99 %s; afterwards p99 %s (before %s)",
+		rate, goodput, able, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
+}
+
+// beyond reports figures at one and a half and three times the capacity. They are not compared with a promise, because the
+// capacity was measured in a few seconds in which deliveries may have waited.
+func beyond(t *testing.T, n *gun, size scenario.Size, able int) string {
+	t.Helper()
+	if size == scenario.Fast {
+		return ""
+	}
+	const d = 20 * time.Second
+	var text strings.Builder
+	for _, rate := range []int{able * 3 / 2, 3 * able} {
+		all := n.fire(t, 2000, rate, d)
+		good, refused := scenario.Times(all, scenario.Answered), scenario.Times(all, shed)
+		fmt.Fprintf(&text, "; of %d/s %.0f/s sent and %.0f/s answered, shed with p50 %s and p99 %s, %d unanswered", rate, float64(len(all))/d.Seconds(), float64(len(good))/d.Seconds(),
+			scenario.Quantile(refused, 0.5).Round(time.Millisecond), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, all))
+	}
+	return text.String()
+}
+
+// watchAdmin asks for health and a page of the admin API while others are shed.
+func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration) []time.Duration {
+	var took []time.Duration
+	for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
+		for _, path := range []string{"/health", "/readyz", "/api/v1/providers"} {
+			asked := time.Now()
+			if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: path, Key: reader}); a.Status != http.StatusOK {
+				t.Errorf("%s under overload: %d %s", path, a.Status, scenario.Clip(a.Body))
+			}
+			took = append(took, time.Since(asked))
+		}
+	}
+	return took
+}
+
+// FloodOfOne is F48, its second part: one key's flood does not keep another key out.
+func FloodOfOne(t *testing.T, size scenario.Size) string {
+	g := plain(t, "limits: {concurrent: 64}")
+	a, b := g.Key(t), g.Key(t)
+	d := time.Duration(size.Of(4, 60)) * time.Second
+	calm := scenario.Fire(t, g, b, scenario.Chat("plain"), 20, d/2)
+
+	n := newGun(t, g, scenario.Chat("plain"), a)
+	var flood []scenario.Shot
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		flood = n.fire(t, 200, size.Of(1000, 2500), d)
+	}()
+	during := scenario.Fire(t, g, b, scenario.Chat("plain"), 20, d-200*time.Millisecond)
+	<-done
+	good := len(scenario.Times(during, scenario.Answered))
+	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(during, scenario.Answered), 0.99)
+	if good != len(during) {
+		t.Errorf("%d of %d requests of the other key were answered", good, len(during))
+	}
+	if size.Strict() && is > 2*was+10*time.Millisecond {
+		t.Errorf("the other key's p99 is %s, %s without the flood", is, was)
+	}
+	refused := scenario.Times(flood, shed)
+	if len(refused) == 0 {
+		t.Error("nothing of the flood was refused")
+	}
+	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s, %d unanswered", good, len(during),
+		is.Round(time.Millisecond), was.Round(time.Millisecond), len(scenario.Times(flood, scenario.Answered)), len(refused), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))
+}

@@ -1,0 +1,21 @@
+package providers
+
+import (
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/soak"
+)
+
+// SteadyLoad is F47 for three minutes, in which only the peak of the memory, goroutines and files can be judged; `make
+// soak` runs all thirty, judges the slope, and runs the race detector.
+func SteadyLoad(t *testing.T, size scenario.Size) string {
+	plan := soak.Usual(3 * time.Minute)
+	if size == scenario.Fast {
+		plan = soak.Plan{For: 3 * time.Second, Rate: 100, Streams: 20}
+	}
+	r := soak.Run(t, plan)
+	r.Judge(t)
+	return r.String() + " (three minutes of it: the slope is judged by make soak)"
+}

@@ -1,0 +1,218 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// AccountingCases are those about money and keys at one gateway, and those that need a clock, a store or a table of their own
+// and so are tests of their package.
+func AccountingCases() []scenario.Case {
+	return []scenario.Case{
+		{ID: "F12", Name: "the ledger against its model", Run: ledgerModel},
+		{ID: "F15", Name: "edits during load", Run: editsDuringLoad},
+		{ID: "F18", Name: "windows in every zone", Run: windowsEverywhere},
+		{ID: "F34", Name: "revocation against requests that end", Run: revocationRaces},
+		{ID: "F39", Name: "timing of key checks", Run: keyTiming},
+		{ID: "F40", Name: "clocks that differ and step", Run: skewedClocks},
+		{ID: "P03c", Name: "answers that a budget can pay", Run: clampedAnswers},
+		{ID: "P03u", Name: "a model without a price", Run: unknownPrice},
+	}
+}
+
+// ledgerModel is F12: reserve, settle, cancel, fail, crash and retry in any order, beside a model; ten million smallest
+// charges are exact. The ledger that replicas share does the same over a real Redis that loses answers and data.
+func ledgerModel(t *testing.T, size scenario.Size) string {
+	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
+	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestAbsurdAmountsNeverMakeRoom"}, fmt.Sprintf("-rapid.checks=%d", alone))
+	scenario.PackageTest(t, "internal/ledger", []string{"TestSharedLedgerAgainstModel", "TestLostAnswersAreCountedOnce"}, fmt.Sprintf("-rapid.checks=%d", shared))
+	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)
+}
+
+// windowsEverywhere is F18: every window begins once, at local midnight, and a request is in exactly one.
+func windowsEverywhere(t *testing.T, size scenario.Size) string {
+	checks := size.Of(1000, 200_000)
+	scenario.PackageTest(t, "internal/ledger", []string{
+		"TestDaysInEveryZone", "TestWindowsAreMadeOfDays", "TestWindow", "TestChargeBelongsToTheWindowOfItsAdmission",
+	}, fmt.Sprintf("-rapid.checks=%d", checks))
+	return fmt.Sprintf("every zone and clock change 2024–2032; %d weeks and months", checks)
+}
+
+// keyTiming is F39: the time to reject a key does not reveal how similar it is to a valid one.
+func keyTiming(t *testing.T, size scenario.Size) string {
+	out := scenario.PackageTest(t, "internal/account", []string{"TestTheTimeOfAKeyCheckTellsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
+	figure := regexp.MustCompile(`t = .*`).FindString(out)
+	return strings.TrimSpace(figure)
+}
+
+// skewedClocks is F40: clocks of replicas that differ by five minutes, or step back by an hour, bend neither limits nor windows nor
+// the ends of keys, and ids stay apart.
+func skewedClocks(t *testing.T, _ scenario.Size) string {
+	n := 0
+	for folder, names := range map[string][]string{
+		"internal/ledger":  {"TestClocksThatDifferShareAWindow", "TestClocksThatStepKeepASharedBudget", "TestChargeBelongsToTheWindowOfItsAdmission"},
+		"internal/limit":   {"TestMemory", "TestRedis", "TestReplicasShareALimitByRedis"}, // the suite sets its clock back
+		"internal/cluster": {"TestTheClockIsRedis"},
+		"internal/account": {"TestKeysEndByTheClockThatIsGiven"},
+		"internal/id":      {"TestIDsStayApartWhenTheClockStepsBack"},
+	} {
+		scenario.PackageTest(t, folder, names)
+		n += len(names)
+	}
+	return fmt.Sprintf("%d tests with clocks of their own", n)
+}
+
+// editsDuringLoad is F15: edits of a profile, a key, its budget and its workspace lose no deduction.
+func editsDuringLoad(t *testing.T, size scenario.Size) string {
+	mock, url := harness.Upstream(t)
+	fee := harness.Chat("fee", 0, 0, 0.5)
+	fee.PerRequest = new(0.001)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{fee}}})})
+	k, reader, manager := scenario.NewKey(t, g, "--budget", "50", "--period", "total"), g.Key(t, "--scopes", "read"), g.Key(t, "--scopes", "manage,inference")
+	w := &world{gateways: []*harness.Gateway{g, g, g}, mock: mock, client: scenario.Client(t)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var c *tally
+	var loading sync.WaitGroup
+	loading.Go(func() { c = w.pace(ctx, t, time.Duration(size.Of(10, 2))*time.Millisecond, k, short("fee")) })
+	n := size.Of(200, 1000)
+	edit(t, n, func(int) *harness.Gateway { return g }, manager, k.ID)
+	cancel()
+	loading.Wait()
+	if others := c.others("served"); len(others) > 0 {
+		t.Errorf("also %v", others)
+	}
+	served := int64(c.of("served"))
+	harness.Eventually(t, "every fee is counted", func() bool {
+		s := scenario.SpendingOf(t, g, reader, k.ID)
+		return scenario.Nano(t, s.Budget.Spent) == served*thousandth && scenario.Nano(t, s.Budget.Held) == 0 && scenario.Nano(t, s.Rollup) == served*thousandth
+	})
+	return fmt.Sprintf("%d edits beside %d requests: every fee counted", n, served)
+}
+
+// revocationRaces is F34: a key that is revoked while requests of it end is never revived, and its neighbours, which begin with
+// the same characters as shown, are not confused with it.
+func revocationRaces(t *testing.T, size scenario.Size) string {
+	scenario.PackageTest(t, "internal/account", []string{"TestRevokedKeysAreNeverRevived", "TestKeysThatBeginAlikeAreNotConfused"})
+	g, _ := scenario.Single(t)
+	manager, neighbour := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
+	c := scenario.Client(t)
+	rounds := size.Of(20, 1000)
+	var revoked []string
+	for round := range rounds {
+		k := makeKey(t, g, manager, round)
+		revoked = append(revoked, k.Text)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				req, err := scenario.Post(t.Context(), g, k.Text, scenario.Chat("m"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp, err := c.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusUnauthorized {
+					t.Errorf("round %d: %d", round, resp.StatusCode)
+				}
+			})
+		}
+		all.Go(func() {
+			if a := g.Call(t, harness.Request{Method: http.MethodDelete, Path: "/api/v1/keys/" + k.ID, Key: manager}); a.Status >= 300 {
+				t.Errorf("round %d: revoke: %d %s", round, a.Status, scenario.Clip(a.Body))
+			}
+		})
+		all.Wait()
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}); a.Status != http.StatusUnauthorized {
+			t.Fatalf("round %d: the revoked key answers %d", round, a.Status)
+		}
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: neighbour.Text}); a.Status != http.StatusOK {
+			t.Fatalf("round %d: its neighbour answers %d", round, a.Status)
+		}
+	}
+	g.Restart(t)
+	for _, text := range revoked {
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: text}); a.Status != http.StatusUnauthorized {
+			t.Fatalf("a revoked key answers %d after a restart", a.Status)
+		}
+	}
+	return fmt.Sprintf("%d rounds: never revived, not by a restart either", rounds)
+}
+
+// makeKey makes a key by the admin API, which is quicker than a command.
+func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scenario.Key {
+	t.Helper()
+	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: fmt.Sprintf(`{"name":"round %d"}`, number)})
+	if a.Status >= 300 {
+		t.Fatalf("make a key: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	var made struct{ ID, Secret string }
+	harness.Decode(t, a.Body, &made)
+	return scenario.Key{ID: made.ID, Text: made.Secret}
+}
+
+// clampedAnswers: without an output limit, the remaining budget limits the output sent to the provider. A larger limit of the
+// caller is rejected.
+func clampedAnswers(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t)
+	const dollars, most = "0.005", 3125 // tokens of answer that it pays for at the price of m
+	k := scenario.NewKey(t, g, "--budget", dollars, "--period", "total")
+	scenario.WantError(t, "too long an answer", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
+	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
+		t.Fatalf("an answer without a bound: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	calls := mock.Calls()
+	if len(calls) != 1 {
+		t.Fatalf("%d calls", len(calls))
+	}
+	var sent struct {
+		Most  int64 `json:"max_tokens"`
+		Other int64 `json:"max_completion_tokens"`
+	}
+	harness.Decode(t, calls[0].Body, &sent)
+	if got := max(sent.Most, sent.Other); got == 0 || got > most || got < most*9/10 {
+		t.Errorf("the provider received %s, the budget pays for %d tokens", scenario.Clip(calls[0].Body), most)
+	}
+	return fmt.Sprintf("$%s left: the provider received a limit of %d tokens", dollars, max(sent.Most, sent.Other))
+}
+
+// unknownPrice: a model without a price is never served on a budget, and otherwise only to callers that name it.
+func unknownPrice(t *testing.T, _ scenario.Size) string {
+	mock, url := harness.Upstream(t)
+	models := []harness.Model{{Name: "unpriced", Kind: "chat", Context: 128_000}, {Name: "vectors", Kind: "embedding", Context: 8000, Dimensions: 2}}
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: models}}, "allow_unpriced: true")})
+	free, bound := scenario.NewKey(t, g), scenario.NewKey(t, g, "--budget", "1", "--period", "month")
+	tried := 0
+	for name, r := range map[string]harness.Request{
+		"named, on a budget":       {Key: bound.Text, Body: scenario.Chat("unpriced")},
+		"streamed, on a budget":    {Key: bound.Text, Body: scenario.Chat("unpriced", scenario.Streaming)},
+		"as fallback":              {Key: bound.Text, Body: scenario.Chat("unpriced", `"models":["unpriced"]`)},
+		"vectors, on a budget":     {Key: bound.Text, Path: "/proxy/v1/embeddings", Body: `{"model":"vectors","input":"x"}`},
+		"auto, on a budget":        {Key: bound.Text, Body: scenario.Chat("auto")},
+		"auto, without a budget":   {Key: free.Text, Body: scenario.Chat("auto")},
+		"cheapest, without either": {Key: free.Text, Body: scenario.Chat("auto:cost")},
+	} {
+		tried++
+		scenario.WantError(t, name, g.Call(t, r), http.StatusBadRequest, "NO_ROUTE")
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d calls were made at an unknown price", n)
+	}
+	if a := g.Call(t, harness.Request{Key: free.Text, Body: scenario.Chat("unpriced")}); a.Status != http.StatusOK {
+		t.Errorf("named, without a budget, where that is allowed: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
+}

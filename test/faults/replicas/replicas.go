@@ -1,0 +1,258 @@
+// Package replicas holds the fault cases about several replicas, shared budgets and accounting.
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/cluster/redistest"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/store/pgtest"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Cases are those of several gateways with one PostgreSQL and one Redis, all of them real processes.
+func Cases() []scenario.Case {
+	return []scenario.Case{
+		{ID: "F11", Name: "many parallel requests on a small budget, replicas", Run: sharedBudget},
+		{ID: "F15r", Name: "edits during load, replicas", Run: editsOverReplicas},
+		{ID: "F27r", Name: "a failing target, hinted to other replicas", Run: hintsOverReplicas},
+		{ID: "F33r", Name: "revocation over replicas", Run: revocationEverywhere},
+		{ID: "F35", Name: "Redis killed under load", Run: redisKilled},
+		{ID: "F36", Name: "a slow Redis", Run: redisSlow},
+		{ID: "F37", Name: "a rate over replicas", Run: sharedRate},
+		{ID: "P03", Name: "a crashed replica's holds", Run: crashedHolds},
+		{ID: "P10", Name: "Redis gone in the middle of a budget", Run: budgetWithoutRedis},
+		{ID: "P10b", Name: "both stores gone", Run: bothStoresGone},
+		{ID: "P10c", Name: "one replica cut off from Redis", Run: oneCutOff},
+		{ID: "P18", Name: "rolling restart under load", Run: rollingRestart},
+	}
+}
+
+// Alone reports whether a case must not run beside others: it measures many processes, or a microsecond.
+func Alone(id string) bool {
+	return id == "F39" || slices.ContainsFunc(Cases(), func(c scenario.Case) bool { return c.ID == id })
+}
+
+const replicas = 3
+
+// world is the deployment.
+type world struct {
+	gateways []*harness.Gateway
+	database []*harness.Forward // each gateway's way to PostgreSQL
+	toRedis  []*harness.Forward // and to Redis, where they go apart
+	redis    *redistest.Server  // nil without one
+	mock     *mockprovider.Mock
+	client   *http.Client
+
+	restarting atomic.Bool // a connection may be closed just when a request is sent on it
+}
+
+// setting holds the options of a world.
+type setting struct {
+	noRedis bool
+	apart   bool                                      // each gateway has a way to Redis of its own, which can be cut
+	toRedis func(t *testing.T, address string) string // a way to Redis, by the address of the server
+}
+
+// startReplicas runs three gateways. Each reaches PostgreSQL by a way of its own, which can be cut.
+func startReplicas(t *testing.T, s setting) *world {
+	t.Helper()
+	mock, upstream := harness.Upstream(t)
+	fee := harness.Chat("fee", 0, 0, 0.5)
+	fee.PerRequest = new(0.001)
+	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", "log: {bodies: false, level: warn}"}
+	w, redis := &world{mock: mock, client: scenario.Client(t)}, ""
+	if !s.noRedis {
+		w.redis = redistest.Own(t)
+		address := w.redis.URL()
+		if s.toRedis != nil {
+			address = s.toRedis(t, address)
+		}
+		redis = address
+	}
+	address, err := url.Parse(pgtest.Start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5), fee}
+	for range replicas {
+		way := harness.NewForward(t, address.Host)
+		way.Up(t)
+		through := *address
+		through.Host = way.Address()
+		g := harness.Start(t, harness.Options{
+			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String(), w.redisLine(t, redis, s.apart))...),
+			Listen: harness.FreeAddress(t), Early: true, // a log without its first lines does not tell the address
+		})
+		w.gateways, w.database = append(w.gateways, g), append(w.database, way)
+		w.untilReady(t, len(w.gateways)-1)
+	}
+	return w
+}
+
+// redisLine is the line of the configuration with the next gateway's way to Redis.
+func (w *world) redisLine(t *testing.T, address string, apart bool) string {
+	t.Helper()
+	if address == "" {
+		return ""
+	}
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if apart {
+		way := harness.NewForward(t, target.Host)
+		way.Up(t)
+		target.Host = way.Address()
+		w.toRedis = append(w.toRedis, way)
+	}
+	return "redis: " + target.String()
+}
+
+// untilReady waits until a replica serves, with Redis where there is one.
+func (w *world) untilReady(t *testing.T, i int) {
+	t.Helper()
+	harness.Eventually(t, "the gateway is ready", func() bool {
+		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"})
+		return a.Status == http.StatusOK && !strings.Contains(string(a.Body), "shares")
+	})
+}
+
+// newKey makes a key and waits until every replica knows it.
+func (w *world) newKey(t *testing.T, flags ...string) scenario.Key {
+	t.Helper()
+	k := scenario.NewKey(t, w.gateways[0], flags...)
+	for i := range w.gateways {
+		harness.Eventually(t, "the key is known", func() bool { return w.accepts(t, i, k) })
+	}
+	return k
+}
+
+// accepts says whether a replica takes a key.
+func (w *world) accepts(t *testing.T, i int, k scenario.Key) bool {
+	t.Helper()
+	status := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status
+	return status != http.StatusUnauthorized
+}
+
+// short is a request for a short answer.
+func short(model string, more ...string) string {
+	return scenario.Chat(model, append([]string{`"max_tokens":10`}, more...)...)
+}
+
+// reply is what came of one request.
+type reply struct {
+	status int
+	code   string // of the error; "served" when there was none
+	took   time.Duration
+	unsent bool // the connection failed
+}
+
+// send makes a request to a replica. A connection that breaks fails the test, unless replicas are restarted and nothing of an
+// answer came.
+func (w *world) send(t *testing.T, i int, k scenario.Key, body string) reply {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := scenario.Post(ctx, w.gateways[i], k.Text, body)
+	if err != nil {
+		t.Error(err)
+		return reply{}
+	}
+	began := time.Now()
+	resp, err := w.client.Do(req)
+	if unconnected(err) || (err != nil && w.restarting.Load()) {
+		return reply{unsent: true, code: "unsent"}
+	}
+	if err != nil {
+		t.Errorf("replica %d: %v", i, err)
+		return reply{code: "broken"}
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	r := reply{status: resp.StatusCode, code: "served", took: time.Since(began)}
+	var f scenario.Failure
+	switch {
+	case err != nil:
+		t.Errorf("replica %d: %v", i, err)
+		r.code = "broken"
+	case r.status != http.StatusOK && json.Unmarshal(data, &f) != nil:
+		t.Errorf("replica %d: %d %s", i, r.status, scenario.Clip(data))
+		r.code = "unreadable"
+	case r.status != http.StatusOK:
+		r.code = f.Code
+	}
+	return r
+}
+
+// tally counts answers by their code.
+type tally struct {
+	mu    sync.Mutex
+	codes map[string]int
+	took  []time.Duration
+}
+
+func (c *tally) add(r reply) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.codes == nil {
+		c.codes = map[string]int{}
+	}
+	c.codes[r.code]++
+	c.took = append(c.took, r.took)
+}
+
+func (c *tally) of(code string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.codes[code]
+}
+
+// others lists codes that are not expected.
+func (c *tally) others(expected ...string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []string
+	for code, n := range c.codes {
+		if !slices.Contains(expected, code) {
+			list = append(list, fmt.Sprintf("%d %s", n, code))
+		}
+	}
+	return list
+}
+
+// atOnce sends n requests over all replicas, some at a time.
+func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
+	t.Helper()
+	var c tally
+	scenario.Together(width, n, func(i int) { c.add(w.send(t, i%replicas, k, body)) })
+	return &c
+}
+
+// pace sends requests at a pace over all replicas until ctx ends, and waits for the last answer.
+func (w *world) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
+	var c tally
+	var all sync.WaitGroup
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			all.Wait()
+			return &c
+		case <-tick.C:
+			all.Go(func() { c.add(w.send(t, i%replicas, k, body)) }) //nolint:contextcheck // requests under way end by themselves
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package replicas
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+)
+
+// hintsOverReplicas shows that replicas tell each other of a target that fails: where one has seen it fail often enough, the next
+// failure is enough for the others.
+func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
+	w := startReplicas(t, setting{})
+	k := w.newKey(t)
+	for i := range w.gateways { // a replica applies hints about targets that it has used
+		if r := w.send(t, i, k, scenario.Chat("m")); r.status != http.StatusOK {
+			t.Fatalf("replica %d: %+v", i, r)
+		}
+	}
+	w.mock.Always(mockprovider.Fail(http.StatusInternalServerError))
+	before := len(w.mock.Calls())
+	for range 3 {
+		w.send(t, 0, k, scenario.Chat("m"))
+	}
+	first := len(w.mock.Calls()) - before
+	time.Sleep(500 * time.Millisecond) // the message travels between processes
+	var others []int
+	for i := 1; i < replicas; i++ {
+		before := len(w.mock.Calls())
+		w.send(t, i, k, scenario.Chat("m"))
+		others = append(others, len(w.mock.Calls())-before)
+	}
+	for i, n := range others {
+		if n != 1 {
+			t.Errorf("replica %d called a failing target %d times, though another had found it out in %d", i+1, n, first)
+		}
+	}
+	return fmt.Sprintf("found out with %d calls by one, %v by the others", first, others)
+}

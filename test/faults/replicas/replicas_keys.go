@@ -1,0 +1,115 @@
+package replicas
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// revocationEverywhere is F33 over replicas: a key revoked at one replica is rejected by all within a second, and its running
+// streams end within ten; the same for a key that is rotated without grace. Replicas are notified through PostgreSQL, or
+// through Redis if PostgreSQL is unreachable.
+func revocationEverywhere(t *testing.T, size scenario.Size) string {
+	var figures []string
+	with, without := startReplicas(t, setting{}), startReplicas(t, setting{noRedis: true})
+	for _, c := range []struct {
+		name   string
+		world  *world
+		noBase bool
+		end    func(*world, *testing.T, scenario.Key)
+	}{
+		{"PostgreSQL alone", without, false, revokeByCommand},
+		{"both", with, false, revokeByCommand},
+		{"Redis alone", with, true, revokeByAPI},
+		{"Redis alone, rotated", with, true, rotateByAPI},
+	} {
+		refused, ended := c.world.endEverywhere(t, size.Of(2, 20), c.noBase, c.end)
+		if refused > time.Second || ended > 10*time.Second {
+			t.Errorf("%s: refused after %s, streams ended after %s", c.name, refused, ended)
+		}
+		figures = append(figures, fmt.Sprintf("%s: %s, streams %s", c.name, refused.Round(time.Millisecond), ended.Round(time.Millisecond)))
+	}
+	return strings.Join(figures, "; ")
+}
+
+// endEverywhere opens streams at all replicas, ends the key at the first, and measures the time until the last replica rejects it.
+func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*world, *testing.T, scenario.Key)) (refused, ended time.Duration) {
+	t.Helper()
+	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	k, other := w.newKey(t), w.newKey(t)
+	var reading sync.WaitGroup
+	for i := range w.gateways {
+		for range streams {
+			resp := w.gateways[i].Open(t, harness.Request{Key: k.Text, Body: short("m", scenario.Streaming)})
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("replica %d: %d", i, resp.StatusCode)
+			}
+			reading.Go(func() {
+				defer resp.Body.Close()
+				if e := scenario.ReadEvents(resp.Body); e.Done() || e.Failed() != "REVOKED_API_KEY" {
+					t.Errorf("a stream of the ended key ended with %v", e.Data)
+				}
+			})
+		}
+	}
+	if noBase {
+		for _, way := range w.database[1:] {
+			way.Down()
+			defer way.Up(t)
+		}
+	}
+	end(w, t, k)
+	began := time.Now()
+	took := make([]time.Duration, replicas)
+	var all sync.WaitGroup
+	for i := range w.gateways {
+		all.Go(func() {
+			for w.accepts(t, i, k) && time.Since(began) < 20*time.Second {
+				time.Sleep(2 * time.Millisecond) // another process cannot be watched with a fake clock
+			}
+			took[i] = time.Since(began)
+		})
+	}
+	all.Wait()
+	reading.Wait()
+	ended = time.Since(began)
+	for i := range w.gateways {
+		if !w.accepts(t, i, other) {
+			t.Errorf("replica %d rejects an active key", i)
+		}
+	}
+	return max(took[0], took[1], took[2]), ended
+}
+
+func revokeByCommand(w *world, t *testing.T, k scenario.Key) {
+	t.Helper()
+	if _, stderr, code := w.gateways[0].CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
+		t.Fatalf("revoke: %d\n%s", code, stderr)
+	}
+}
+
+func revokeByAPI(w *world, t *testing.T, k scenario.Key) {
+	t.Helper()
+	w.manage(t, http.MethodDelete, "/api/v1/keys/"+k.ID, "")
+}
+
+func rotateByAPI(w *world, t *testing.T, k scenario.Key) {
+	t.Helper()
+	w.manage(t, http.MethodPost, "/api/v1/keys/"+k.ID+"/rotate", `{}`)
+}
+
+// manage makes a change by the admin API of the first replica.
+func (w *world) manage(t *testing.T, method, path, body string) {
+	t.Helper()
+	manager := w.gateways[0].Key(t, "--scopes", "manage,inference")
+	if a := w.gateways[0].Call(t, harness.Request{Method: method, Path: path, Key: manager, Body: body}); a.Status >= 300 {
+		t.Fatalf("%s: %d %s", path, a.Status, a.Body)
+	}
+}

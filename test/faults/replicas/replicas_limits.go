@@ -1,0 +1,188 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// sharedRate is F37: a limit holds over all replicas, within two in a hundred.
+func sharedRate(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	limit := size.Of(200, 600)
+	k := w.newKey(t, "--rpm", fmt.Sprint(limit))
+	began := time.Now()
+	c := w.atOnce(t, 15, limit*3/2, k, short("m"))
+	took := time.Since(began)
+	if others := c.others("served", "RATE_LIMITED"); len(others) > 0 {
+		t.Errorf("also %v", others)
+	}
+	// On a machine that is too busy for Redis to answer in time, replicas go by shares for a moment; that is never more.
+	least, most := limit*98/100, limit*102/100
+	if w.lostRedis() {
+		least = limit / replicas
+	}
+	if got := c.of("served"); took < time.Minute && (got < least || got > most) {
+		t.Errorf("%d admitted, the limit is %d", got, limit)
+	}
+	return fmt.Sprintf("%d a minute over %d replicas: %d of %d admitted in %s", limit, replicas, c.of("served"), limit*3/2, took.Round(time.Millisecond))
+}
+
+// lostRedis says whether a replica complained about Redis since it runs.
+func (w *world) lostRedis() bool {
+	for _, g := range w.gateways {
+		if strings.Contains(g.Log(), "redis unavailable, using per-replica limits") {
+			return true
+		}
+	}
+	return false
+}
+
+// untilRedis waits until every replica says that Redis is in use, and returns how long after a moment that was.
+func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
+	t.Helper()
+	for i := range w.gateways {
+		w.untilReady(t, i)
+	}
+	return time.Since(since)
+}
+
+// streams keeps n streams open at the replicas until ctx ends, and returns how many ended other than well.
+func (w *world) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				resp := w.gateways[i%replicas].Open(t, harness.Request{Key: k.Text, Body: short("m", scenario.Streaming)}) //nolint:contextcheck // a stream that has begun is read to its end
+				e := scenario.ReadEvents(resp.Body)
+				_ = resp.Body.Close()
+				if !e.Done() {
+					mu.Lock()
+					failed = append(failed, fmt.Sprintf("%d %s", resp.StatusCode, e.Failed()))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return failed
+}
+
+// redisKilled is F35: Redis dies under load and comes back empty. Nothing fails, a key within its limit is not turned away,
+// and a key that asks for far more gets a tenth too much at most.
+func redisKilled(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(20)})
+	const limit = 300
+	modest, greedy := w.newKey(t, "--rpm", "90000"), w.newKey(t, "--rpm", fmt.Sprint(limit))
+	span := time.Duration(size.Of(5, 40)) * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	var calm, flood *tally
+	var broken []string
+	var all sync.WaitGroup
+	all.Go(func() {
+		calm = w.pace(ctx, t, time.Duration(size.Of(30_000, 2_200))*time.Microsecond, modest, short("m"))
+	})
+	all.Go(func() { flood = w.pace(ctx, t, 20*time.Millisecond, greedy, short("m")) })
+	all.Go(func() { broken = w.streams(ctx, t, size.Of(6, 200), modest) })
+	at := func(share float64) { // the moments belong to real processes
+		time.Sleep(time.Duration(share * float64(span)))
+	}
+	at(0.3)
+	w.redis.Kill()
+	at(0.3)
+	w.redis.Start(t)
+	back := w.untilRedis(t, time.Now())
+	all.Wait()
+	if others := calm.others("served"); len(others) > 0 || len(broken) > 0 {
+		t.Errorf("the modest key: %v; streams: %v", others, broken)
+	}
+	if others := flood.others("served", "RATE_LIMITED"); len(others) > 0 {
+		t.Errorf("the greedy key: %v", others)
+	}
+	if got := flood.of("served"); got > limit*11/10 {
+		t.Errorf("the greedy key got %d, its limit is %d", got, limit)
+	}
+	if back > 5*time.Second {
+		t.Errorf("Redis was in use again %s after its return", back)
+	}
+	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
+}
+
+// slowWay is a way to Redis that can be made slow.
+func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
+	return func(t *testing.T, address string) string {
+		t.Helper()
+		target, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		way := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", "127.0.0.1:0", target.Host)
+		if err := way.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(way.Stop)
+		*proxy, target.Host = way, way.Listen
+		return target.String()
+	}
+}
+
+// redisSlow is F36: a Redis that answers two seconds late costs a request no more than a moment, and memory does not grow.
+func redisSlow(t *testing.T, size scenario.Size) string {
+	var way *toxiproxy.Proxy
+	w := startReplicas(t, setting{toRedis: slowWay(t, &way)})
+	k := w.newKey(t, "--rpm", "900000", "--budget", "900", "--period", "total")
+	n := size.Of(400, 1500)
+	w.atOnce(t, 3, 100, k, short("fee")) // everything is warm, and something is kept for each
+	normal := w.atOnce(t, 3, n, k, short("fee"))
+	if _, err := way.Toxics.AddToxicJson(strings.NewReader(`{"name":"late","type":"latency","stream":"downstream","attributes":{"latency":2000}}`)); err != nil {
+		t.Fatal(err)
+	}
+	before := w.memory(t)
+	slow := w.atOnce(t, 3, n, k, short("fee"))
+	span := time.Duration(size.Of(0, 180)) * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	steady := w.pace(ctx, t, 10*time.Millisecond, k, short("fee"))
+	grown := w.memory(t) - before
+	if err := way.Toxics.RemoveToxic(t.Context(), "late"); err != nil {
+		t.Fatal(err)
+	}
+	back := w.untilRedis(t, time.Now())
+	for _, c := range []*tally{slow, steady} {
+		if others := c.others("served"); len(others) > 0 {
+			t.Errorf("while Redis is slow: %v", others)
+		}
+	}
+	calm, during := scenario.Quantile(normal.took, 0.99), scenario.Quantile(slow.took, 0.99)
+	if during > calm+60*time.Millisecond {
+		t.Errorf("p99 is %s with a slow Redis and %s without", during, calm)
+	}
+	if grown > 64<<20 {
+		t.Errorf("memory grew by %s", scenario.Mib(grown))
+	}
+	return fmt.Sprintf("p99 %s with Redis, %s while it is slow; all of %d served; memory %+d MiB after %s; in use again after %s", calm.Round(100*time.Microsecond), during.Round(100*time.Microsecond),
+		n+steady.of("served"), grown>>20, span, back.Round(time.Millisecond))
+}
+
+// memory is what all replicas take.
+func (w *world) memory(t *testing.T) (sum int64) {
+	t.Helper()
+	for _, g := range w.gateways {
+		sum += scenario.Resident(t, g)
+	}
+	return sum
+}

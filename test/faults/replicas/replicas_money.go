@@ -1,0 +1,283 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// thousandth is a fee in nano-dollars.
+const thousandth = 1_000_000
+
+// spending is what a key has spent and holds by the word of one replica, in fees.
+func (w *world) spending(t *testing.T, i int, reader, k scenario.Key) (spent, held int) {
+	t.Helper()
+	s := scenario.SpendingOf(t, w.gateways[i], reader.Text, k.ID)
+	return int(scenario.Nano(t, s.Budget.Spent) / thousandth), int(scenario.Nano(t, s.Budget.Held) / thousandth)
+}
+
+// agree waits until every replica says that so many fees are spent and nothing is held.
+func (w *world) agree(t *testing.T, reader, k scenario.Key, fees int) {
+	t.Helper()
+	for i := range w.gateways {
+		harness.Eventually(t, fmt.Sprintf("replica %d says that %d are spent", i, fees), func() bool {
+			spent, held := w.spending(t, i, reader, k)
+			return spent == fees && held == 0
+		})
+	}
+}
+
+// sharedBudget is F11: parallel requests at three replicas exceed a budget by one request's reservation at most.
+func sharedBudget(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	n := size.Of(300, 1000)
+	allowed := n / 10
+	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
+	began := time.Now()
+	c := w.atOnce(t, n, n, k, short("fee"))
+	took := time.Since(began)
+
+	served := c.of("served")
+	if others := c.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
+		t.Errorf("also %v", others)
+	}
+	if calls := len(w.mock.Calls()); served > allowed+1 || calls != served {
+		t.Errorf("%d served with %d calls, the budget is for %d", served, calls, allowed)
+	}
+	// Requests rejected because Redis was slow are retried: the budget can be spent completely, but not exceeded.
+	harness.Eventually(t, "the budget is used up", func() bool {
+		r := w.send(t, 0, k, short("fee"))
+		if r.status == http.StatusOK {
+			served++
+		}
+		return r.code == "BUDGET_EXCEEDED"
+	})
+	if served < allowed-1 || served > allowed+1 {
+		t.Errorf("%d served in the end, the budget is for %d", served, allowed)
+	}
+	w.agree(t, reader, k, served)
+	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
+}
+
+// budgetWithoutRedis is P10: when Redis dies in the middle, each replica spends its share of the remaining budget, and no more.
+func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	n := size.Of(240, 600)
+	allowed := n / 4
+	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
+	before := w.atOnce(t, 10, allowed/2, k, short("fee"))
+	w.redis.Kill()
+	during := w.atOnce(t, 30, n, k, short("fee"))
+	alone := during.of("served")
+	served := before.of("served") + alone
+	if others := during.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
+		t.Errorf("also %v", others)
+	}
+	if served > allowed+1 || alone == 0 {
+		t.Errorf("%d served before and %d after Redis died, the budget is for %d", before.of("served"), alone, allowed)
+	}
+	w.redis.Start(t)
+	// Redis is empty. The sums are rebuilt from the ledger, and only the rest can be spent.
+	harness.Eventually(t, "the budget is used up", func() bool {
+		c := w.atOnce(t, 3, 9, k, short("fee"))
+		served += c.of("served")
+		return c.of("BUDGET_EXCEEDED") == 9
+	})
+	spent, _ := w.spending(t, 0, reader, k)
+	if served > allowed+1 || served < allowed/2 || spent > allowed+1 {
+		t.Errorf("%d served in all, spent %d thousandths; the budget is for %d", served, spent, allowed)
+	}
+	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without, %d in all after its empty return", allowed, before.of("served"), alone, served)
+}
+
+// bothStoresGone is P10: without Redis and PostgreSQL a replica spends its last share of a budget and then refuses; a budget
+// of which it knows nothing it does not touch. A key without a budget goes on, and when the stores are back every fee is in
+// the ledger, once.
+func bothStoresGone(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	allowed := size.Of(120, 400)
+	amount := fmt.Sprintf("0.%03d", allowed)
+	k, unused := w.newKey(t, "--budget", amount, "--period", "total"), w.newKey(t, "--budget", amount, "--period", "total")
+	free, reader := w.newKey(t), w.newKey(t, "--scopes", "read")
+	before := w.atOnce(t, 6, allowed/4, k, short("fee")).of("served")
+	w.agree(t, reader, k, before) // all replicas agree
+	w.redis.Kill()
+	for _, way := range w.database {
+		way.Down()
+	}
+	during := w.atOnce(t, 12, 2*allowed, k, short("fee"))
+	alone := during.of("served")
+	if others := during.others("served", "LEDGER_UNAVAILABLE"); len(others) > 0 {
+		t.Errorf("without stores also %v", others)
+	}
+	if alone > allowed-before || during.of("LEDGER_UNAVAILABLE") == 0 {
+		t.Errorf("%d served before and %d without stores, the budget is for %d", before, alone, allowed)
+	}
+	if c := w.atOnce(t, 3, 6, unused, short("fee")); c.of("served") > 0 {
+		t.Errorf("%d served on a budget with unknown balance", c.of("served"))
+	}
+	if c := w.atOnce(t, 3, 30, free, short("m")); c.of("served") != 30 {
+		t.Errorf("a key without a budget: %d of 30 served, also %v", c.of("served"), c.others("served"))
+	}
+	for _, way := range w.database {
+		way.Up(t)
+	}
+	w.redis.Start(t)
+	served := before + alone
+	for i := range w.gateways {
+		w.untilReady(t, i)
+	}
+	harness.Eventually(t, "the budget is used up", func() bool {
+		c := w.atOnce(t, 3, 9, k, short("fee"))
+		served += c.of("served")
+		return c.of("BUDGET_EXCEEDED") == 9
+	})
+	if served > allowed+1 || served < allowed-1 {
+		t.Errorf("%d served in all, the budget is for %d", served, allowed)
+	}
+	harness.Eventually(t, "every fee is in the ledger", func() bool {
+		return scenario.Nano(t, scenario.SpendingOf(t, w.gateways[1], reader.Text, k.ID).Rollup) == int64(served)*thousandth
+	})
+	return fmt.Sprintf("budget for %d: %d before, %d by last shares, then refused; %d in all", allowed, before, alone, served)
+}
+
+// oneCutOff is P3 and P10: one replica has lost Redis, for itself alone, and still reaches the database. Together with the others it
+// spends no more than the budget, however long that lasts.
+func oneCutOff(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{apart: true})
+	allowed := size.Of(150, 500)
+	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
+	before := w.atOnce(t, 6, allowed/5, k, short("fee")).of("served")
+	w.agree(t, reader, k, before)
+	w.toRedis[2].Down()
+	cut, served, alone := time.Now(), before, 0
+	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // past the time after which shares are taken; in full past the lease
+		r := w.send(t, 2, k, short("fee"))
+		if r.status == http.StatusOK {
+			alone++
+		}
+		time.Sleep(50 * time.Millisecond) // processes have no fake clock
+	}
+	rest := w.useUp(t, k, false, 0, 1)
+	served += alone + rest
+	if served > allowed+1 {
+		t.Errorf("%d before, %d by the one that is cut off, %d by the others; the budget is for %d", before, alone, rest, allowed)
+	}
+	w.toRedis[2].Up(t)
+	w.untilReady(t, 2)
+	served += w.useUp(t, k, true, 0, 1, 2)
+	if served > allowed+1 || served < allowed-1 {
+		t.Errorf("%d served in all, the budget is for %d", served, allowed)
+	}
+	return fmt.Sprintf("budget for %d: %d before, %d by the one that is cut off, %d by the others, %d in all", allowed, before, alone, rest, served)
+}
+
+// useUp asks replicas in turn until they refuse, for good where that is asked for, and returns how many were served.
+func (w *world) useUp(t *testing.T, k scenario.Key, forGood bool, replicas ...int) (served int) {
+	t.Helper()
+	quiet := 0
+	deadline := time.Now().Add(20 * time.Second)
+	for i := 0; quiet < 3*len(replicas) && time.Now().Before(deadline); i++ {
+		switch r := w.send(t, replicas[i%len(replicas)], k, short("fee")); r.code {
+		case "served":
+			served++
+			quiet = 0
+		case "BUDGET_EXCEEDED":
+			quiet++
+		default:
+			if !forGood {
+				quiet++
+			}
+			time.Sleep(50 * time.Millisecond) // releasing allowances and rebuilding sums takes real time
+		}
+	}
+	return served
+}
+
+// crashedHolds is P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease takes
+// half of that minute, so the fast form runs the package's own test.
+func crashedHolds(t *testing.T, size scenario.Size) string {
+	if size == scenario.Fast {
+		scenario.PackageTest(t, "internal/ledger", []string{"TestHoldsOfACrashedReplicaEndWithItsLease"})
+		return "free with the lease of 30 s"
+	}
+	w := startReplicas(t, setting{})
+	const n = 30
+	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", n), "--period", "total"), w.newKey(t, "--scopes", "read")
+	var reading sync.WaitGroup
+	var opened atomic.Int64
+	for range n {
+		reading.Go(func() {
+			resp := w.gateways[2].Open(t, harness.Request{Key: k.Text, Body: short("fee", scenario.Streaming)})
+			if resp.StatusCode == http.StatusOK {
+				opened.Add(1)
+			}
+			_ = scenario.ReadEvents(resp.Body) // it is cut off
+			_ = resp.Body.Close()
+		})
+	}
+	harness.Eventually(t, "all of the budget is held", func() bool {
+		_, held := w.spending(t, 0, reader, k)
+		return held == n
+	})
+	if r := w.send(t, 0, k, short("fee")); r.code != "BUDGET_EXCEEDED" {
+		t.Errorf("beside holds of the whole budget: %+v", r)
+	}
+	w.gateways[2].Kill(t)
+	killed := time.Now()
+	reading.Wait()
+	w.mock.Always(mockprovider.Behaviour{})
+	free := scenario.Awaited(t, 70*time.Second, "the hold is released", func() bool { return w.send(t, 0, k, short("fee")).status == http.StatusOK })
+	if free > time.Minute {
+		t.Errorf("freed after %s", free)
+	}
+	_, held := w.spending(t, 0, reader, k)
+	if held != 0 {
+		t.Errorf("%d still held", held)
+	}
+	return fmt.Sprintf("%d holds of a killed replica freed after %s", opened.Load(), time.Since(killed).Round(100*time.Millisecond))
+}
+
+// editsOverReplicas is F15 over replicas: edits of a key and its budget at every replica lose no deduction.
+func editsOverReplicas(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	k, reader, manager := w.newKey(t, "--budget", "50", "--period", "total"), w.newKey(t, "--scopes", "read"), w.newKey(t, "--scopes", "manage,inference")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var c *tally
+	var loading sync.WaitGroup
+	loading.Go(func() { c = w.pace(ctx, t, time.Duration(size.Of(10, 4))*time.Millisecond, k, short("fee")) })
+	n := size.Of(100, 1000)
+	edit(t, n, func(i int) *harness.Gateway { return w.gateways[i%replicas] }, manager.Text, k.ID)
+	cancel()
+	loading.Wait()
+	if others := c.others("served"); len(others) > 0 {
+		t.Errorf("also %v", others)
+	}
+	w.agree(t, reader, k, c.of("served"))
+	return fmt.Sprintf("%d edits over %d replicas beside %d requests: every fee counted", n, replicas, c.of("served"))
+}
+
+// edit changes a key and its budget n times without affecting the recorded spending.
+func edit(t *testing.T, n int, at func(i int) *harness.Gateway, manager, keyID string) {
+	t.Helper()
+	bodies := []string{
+		`{"name":"edited %d"}`, `{"budget":{"amount_usd":"5%d","period":"total"}}`,
+		`{"limits":{"requests_per_minute":9%d0000}}`, `{"budget":{"amount_usd":"6%d","period":"total","warn_percent":90}}`,
+	}
+	for i := range n {
+		body := fmt.Sprintf(bodies[i%len(bodies)], i%10)
+		if a := at(i).Call(t, harness.Request{Method: http.MethodPatch, Path: "/api/v1/keys/" + keyID, Key: manager, Body: body}); a.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", body, a.Status, scenario.Clip(a.Body))
+		}
+	}
+}

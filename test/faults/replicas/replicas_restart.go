@@ -1,0 +1,82 @@
+package replicas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// unconnected reports whether the connection failed, so that no request was sent.
+func unconnected(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// rollingRestart is P18: three replicas are restarted one after the other under load. A client that goes to the next replica
+// where one is not ready loses nothing, every fee is counted once, none for a request without an answer, and the budget's sum is
+// the same at all of them.
+func rollingRestart(t *testing.T, size scenario.Size) string {
+	w := startReplicas(t, setting{})
+	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(10)})
+	k, reader := w.newKey(t, "--budget", "90", "--period", "total", "--rpm", "900000"), w.newKey(t, "--scopes", "read")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var served, moved atomic.Int64
+	var loading sync.WaitGroup
+	for lane := range size.Of(6, 30) {
+		loading.Go(func() {
+			for i := lane; ctx.Err() == nil; i++ {
+				moves, ok := w.insist(t, i, k) //nolint:contextcheck // a request that has begun is seen to its end
+				moved.Add(int64(moves))
+				if ok {
+					served.Add(1)
+				}
+			}
+		})
+	}
+	rounds := size.Of(1, 3)
+	w.restarting.Store(true)
+	for range rounds {
+		for i := range w.gateways {
+			seen := served.Load()
+			w.gateways[i].Restart(t)
+			w.untilReady(t, i)
+			harness.Eventually(t, "requests went on", func() bool { return served.Load() > seen })
+		}
+	}
+	cancel()
+	loading.Wait()
+	w.agree(t, reader, k, int(served.Load()))
+	harness.Eventually(t, "every fee is in the log", func() bool {
+		return scenario.Nano(t, scenario.SpendingOf(t, w.gateways[0], reader.Text, k.ID).Rollup) == served.Load()*thousandth
+	})
+	return fmt.Sprintf("%d restarts beside %d requests: 0 lost, 0 twice; %d asked another replica", rounds*replicas, served.Load(), moved.Load())
+}
+
+// insist sends a request until a replica serves it, and says how many did not. A balancer does the same with a replica that is
+// stopping, starting or away; anything else fails the test.
+func (w *world) insist(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
+	deadline := time.Now().Add(time.Minute)
+	for i := first; ; i++ {
+		r := w.send(t, i%replicas, k, short("fee"))
+		if r.code == "served" {
+			return moves, true
+		}
+		if !slices.Contains([]string{"unsent", "SERVER_SHUTDOWN", "LEDGER_UNAVAILABLE"}, r.code) || time.Now().After(deadline) {
+			t.Errorf("replica %d: %+v", i%replicas, r)
+			return moves, false
+		}
+		moves++
+		time.Sleep(10 * time.Millisecond) // real processes need time to come back
+	}
+}

@@ -1,0 +1,105 @@
+package scenario
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+const Password = "canary-correct-horse-battery"
+
+// Person is a signed-in user of the dashboard.
+type Person struct {
+	Gateway   *harness.Gateway
+	Id        string
+	Email     string
+	Token     string // of the session
+	Workspace string
+}
+
+// Register creates an account with a workspace of its own and signs in.
+func Register(t testing.TB, g *harness.Gateway, email string) Person {
+	t.Helper()
+	g.CreateAccount(t, email, Password)
+	return SignedIn(t, g, SignIn(t, g, email, Password))
+}
+
+func SignIn(t testing.TB, g *harness.Gateway, email, secret string) harness.Answer {
+	t.Helper()
+	return g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + Quote(email) + `,"password":` + Quote(secret) + `}`})
+}
+
+// SignedIn reads who an answer has signed in.
+func SignedIn(t testing.TB, g *harness.Gateway, a harness.Answer) Person {
+	t.Helper()
+	cookie := SessionCookie(t, a)
+	var view struct {
+		Account    struct{ ID, Email string }
+		Workspaces []struct{ ID string }
+	}
+	harness.Decode(t, a.Body, &view)
+	if len(view.Workspaces) == 0 {
+		t.Fatalf("the account has no workspace: %s", a.Body)
+	}
+	return Person{g, view.Account.ID, view.Account.Email, cookie.Value, view.Workspaces[0].ID}
+}
+
+func SessionCookie(t testing.TB, a harness.Answer) *http.Cookie {
+	t.Helper()
+	cookies := (&http.Response{Header: a.Header}).Cookies()
+	session := slices.IndexFunc(cookies, func(c *http.Cookie) bool { return c.Name == CookieName })
+	if session < 0 {
+		t.Fatalf("no session cookie in %v", cookies)
+	}
+	return cookies[session]
+}
+
+const CookieName = "fairlead_session"
+
+func (p Person) Cookie() http.Header { return http.Header{"Cookie": {CookieName + "=" + p.Token}} }
+
+// Call sends a request to the admin API with the session cookie.
+func (p Person) Call(t testing.TB, method, path, body string) harness.Answer {
+	t.Helper()
+	return p.Gateway.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Body: body, Header: p.Cookie()})
+}
+
+// Key creates an API key through the admin API; members are added to the request body.
+func (p Person) Key(t testing.TB, members ...string) Key {
+	t.Helper()
+	members = append([]string{`"name":"made in the dashboard"`}, members...)
+	a := p.Call(t, http.MethodPost, "/keys", "{"+strings.Join(members, ",")+"}")
+	if a.Status != http.StatusCreated {
+		t.Fatalf("make a key: %d %s", a.Status, a.Body)
+	}
+	var made struct{ ID, Name, Secret string }
+	harness.Decode(t, a.Body, &made)
+	return Key{ID: made.ID, Name: made.Name, Text: made.Secret}
+}
+
+// Join adds an account to the person's workspace.
+func (p Person) Join(t testing.TB, email, role string) Person {
+	t.Helper()
+	a := p.Call(t, http.MethodPost, "/workspace/invitations", `{"role":`+Quote(role)+`}`)
+	var made struct{ Token string }
+	if harness.Decode(t, a.Body, &made); made.Token == "" {
+		t.Fatalf("invite: %d %s", a.Status, a.Body)
+	}
+	body := `{"email":` + Quote(email) + `,"password":` + Quote(Password) + `,"invitation":` + Quote(made.Token) + `}`
+	if a := p.Gateway.Call(t, harness.Request{Path: "/api/v1/registration", Body: body}); a.Status != http.StatusCreated {
+		t.Fatalf("register %s: %d %s", email, a.Status, a.Body)
+	}
+	return SignedIn(t, p.Gateway, SignIn(t, p.Gateway, email, Password))
+}
+
+func Quote(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return string(data)
+}

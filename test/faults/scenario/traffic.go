@@ -1,0 +1,165 @@
+package scenario
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// Read reads a response with a Content-Length and checks a few headers.
+func (s *Shot) Read(in *bufio.Reader) error {
+	length := -1
+	for first := true; ; first = false {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		name, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), ": ")
+		switch {
+		case first:
+			_, err = fmt.Sscanf(name, "HTTP/1.1 %d", &s.Status)
+		case name == "Content-Length":
+			length, err = strconv.Atoi(value)
+		case name == "X-Fairlead-Error-Code":
+			s.Code = value
+		case name == "Retry-After":
+			s.RetryAfter = value
+		case name == "" && length < 0:
+			return errors.New("an answer of unknown length")
+		case name == "":
+			_, err = in.Discard(length)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Shot is one request of steady traffic and its result.
+type Shot struct {
+	Sent, Took time.Duration // sent after the traffic's start
+	Status     int           // 0 when no answer came
+	Code       string        // of the error
+	provider   string
+	RetryAfter string
+}
+
+// Fire sends requests at a rate for a while, whatever becomes of them, and returns all of them.
+func Fire(t testing.TB, g *harness.Gateway, key, body string, rate int, d time.Duration) []Shot {
+	t.Helper()
+	c := Client(t)
+	var mu sync.Mutex
+	var all []Shot
+	var running sync.WaitGroup
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	began := time.Now()
+	for time.Since(began) < d {
+		<-tick.C
+		running.Go(func() {
+			s := Shot{Sent: time.Since(began)}
+			s.Send(t.Context(), c, g, key, body)
+			s.Took = time.Since(began) - s.Sent
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, s)
+		})
+	}
+	running.Wait()
+	return all
+}
+
+func (s *Shot) Send(ctx context.Context, c *http.Client, g *harness.Gateway, key, body string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	req, err := Post(ctx, g, key, body)
+	if err != nil {
+		return
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return
+	}
+	s.Status, s.Code = resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code")
+	s.provider, s.RetryAfter = resp.Header.Get("X-Fairlead-Provider"), resp.Header.Get("Retry-After")
+}
+
+// Times are how long the shots took that a condition holds for.
+func Times(all []Shot, holds func(Shot) bool) []time.Duration {
+	var list []time.Duration
+	for _, s := range all {
+		if holds(s) {
+			list = append(list, s.Took)
+		}
+	}
+	return list
+}
+
+func Answered(s Shot) bool { return s.Status == http.StatusOK }
+
+// Upstream is a provider that can be switched off, and notes when it was called.
+type Upstream struct {
+	Answers http.Handler
+
+	mu    sync.Mutex
+	down  bool
+	calls []time.Time
+}
+
+// ServeHTTP answers, or fails with a 503 while it is down.
+func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.mu.Lock()
+	u.calls = append(u.calls, time.Now())
+	down := u.down
+	u.mu.Unlock()
+	if down {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	u.Answers.ServeHTTP(w, r)
+}
+
+func (u *Upstream) Set(down bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.down = down
+}
+
+// Between is how many calls came from one moment to another.
+func (u *Upstream) Between(from, to time.Time) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, at := range u.calls {
+		if !at.Before(from) && at.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// First is the first call after a moment; zero when there was none.
+func (u *Upstream) First(after time.Time) time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, at := range u.calls {
+		if at.After(after) {
+			return at
+		}
+	}
+	return time.Time{}
+}

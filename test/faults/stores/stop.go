@@ -1,0 +1,83 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// StopUnderLoad is F07: after the signal to stop, requests finish if they can; the others end with an error.
+func StopUnderLoad(t *testing.T, size scenario.Size) string {
+	url := harness.Serve(t, scenario.Paced(size.Of(10, 40)))
+	mock, silentURL := harness.Upstream(t)
+	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
+		{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+		{Name: "silent", BaseURL: silentURL, Models: []harness.Model{harness.Chat("silent", 0.4, 1.6, 0.5)}},
+	}, "timeouts: {idle: 5m}")})
+	reader := g.Key(t, "--scopes", "read")
+	k := scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
+	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // these cost the whole 30 s
+	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.Start(ctx, size.Of(150, 500), size.Of(20, 200))
+	time.Sleep(time.Second) // until everything is under way
+
+	g.Signal(t, syscall.SIGTERM)
+	signalled := time.Now()
+	harness.Eventually(t, "readyz says 503", func() bool {
+		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusServiceUnavailable
+	})
+	unready := time.Since(signalled)
+	stop()
+	l.Running.Wait()
+	for e := range endless {
+		if e.Failed() != "SERVER_SHUTDOWN" || e.Done() {
+			t.Errorf("a stream that could not finish ended with %v", e.Data)
+		}
+	}
+	g.Stop(t) // exits with 0
+	took := time.Since(signalled)
+	if took > 40*time.Second || unready > time.Second {
+		t.Errorf("readyz changed after %s, the process ended after %s", unready, took)
+	}
+
+	g.Restart(t)
+	scenario.Settled(t, g, reader)
+	rows := scenario.Export(t, g, reader)
+	cutOff := slices.DeleteFunc(slices.Clone(rows), func(r scenario.Row) bool { return r.Session != "endless" })
+	verdict := scenario.Judge(t, l.Seen, slices.DeleteFunc(rows, func(r scenario.Row) bool { return r.Session == "endless" }))
+	if verdict.Interrupted > 0 || len(cutOff) != size.Of(0, 5) {
+		t.Errorf("%d requests are in the log as interrupted, %d streams as cut off", verdict.Interrupted, len(cutOff))
+	}
+	return fmt.Sprintf("%s; readyz 503 after %s, ended after %s", verdict, unready.Round(time.Millisecond), took.Round(100*time.Millisecond))
+}
+
+// openEndless opens streams without an end and returns the events read from them.
+func openEndless(t *testing.T, g *harness.Gateway, key string, n int) <-chan scenario.Events {
+	t.Helper()
+	ended := make(chan scenario.Events, n)
+	var reading sync.WaitGroup
+	for range n {
+		resp := g.Open(t, harness.Request{Key: key, Body: scenario.Chat("silent", scenario.Streaming), Header: http.Header{"X-Fairlead-Session": {"endless"}}})
+		reading.Go(func() {
+			defer resp.Body.Close()
+			ended <- scenario.ReadEvents(resp.Body)
+		})
+	}
+	go func() {
+		reading.Wait()
+		close(ended)
+	}()
+	return ended
+}

@@ -1,0 +1,174 @@
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// databaseAway is F03: with PostgreSQL stopped, hung or slow under load nothing fails, and every entry arrives afterwards, in
+// order and once.
+func databaseAway(t *testing.T, size scenario.Size) string {
+	d := newDatabase(t)
+	d.Start(t)
+	g := harness.Start(t, harness.Options{Config: d.config(t, size.Of(10, 40))})
+	reader, k := g.Key(t, "--scopes", "read"), scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
+	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
+	l.Send(t.Context(), scenario.Chat("plain")) // the budget is known from now on
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.Start(ctx, size.Of(50, 500), size.Of(10, 200))
+	ready := watchReadiness(t, g, ctx.Done())
+	time.Sleep(time.Second) // until everything is under way
+
+	db := d.open(t)
+	var figures []string
+	for _, fault := range []struct {
+		name  string
+		lasts time.Duration
+		begin func() (mend func())
+	}{
+		{"stopped", time.Duration(size.Of(4, 60)) * time.Second, func() func() {
+			d.Stop(t)
+			return func() { d.Start(t) }
+		}},
+		{"hung", time.Duration(size.Of(3, 30)) * time.Second, func() func() { return d.hang(t) }},
+		{"slow", time.Duration(size.Of(2, 20)) * time.Second, func() func() { return d.slow(t, 50*time.Millisecond) }},
+	} {
+		mend := fault.begin()
+		time.Sleep(fault.lasts) // an outage is a matter of real time
+		mend()
+		back := time.Now()
+		before := d.stored(t, db)
+		within(t, 5*time.Second, fault.name+": entries arrive again", func() bool { return d.stored(t, db) > before })
+		first := time.Since(back)
+		within(t, time.Minute, fault.name+": what waited has arrived", func() bool {
+			return scenario.Metric(t, g, reader, "fairlead_spool_entries") < float64(2*size.Of(50, 500)) // the load goes on: the latest always wait
+		})
+		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s, all that waited after %.1f s", fault.name, fault.lasts, first.Seconds(), time.Since(back).Seconds()))
+	}
+	stop()
+	l.Running.Wait()
+	late := within(t, time.Minute, "all entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
+	if late >= time.Minute { // too late is one thing, lost another
+		late += within(t, 5*time.Minute, "late entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
+	}
+	failed, codes := 0, map[string]int{}
+	for _, s := range l.Seen {
+		if !s.Complete || s.Status != http.StatusOK {
+			failed++
+			codes[fmt.Sprintf("%d %s", s.Status, s.Code)]++
+		}
+	}
+	if failed > 0 {
+		t.Errorf("with the database away: %v", codes)
+	}
+	if n := <-ready; n > 0 {
+		t.Errorf("readyz said %d times that known keys would not be served", n)
+	}
+	verdict := scenario.Judge(t, l.Seen, scenario.Export(t, g, reader))
+	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
+	checkOrder(t, db, l.Seen)
+	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
+}
+
+// watchReadiness counts how often readyz was not 200, until the end.
+func watchReadiness(t testing.TB, g *harness.Gateway, end <-chan struct{}) <-chan int {
+	t.Helper()
+	counted := make(chan int, 1)
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; {
+			select {
+			case <-end:
+				counted <- n
+				return
+			case <-tick.C:
+			}
+			if readiness(t, g) != http.StatusOK {
+				n++
+			}
+		}
+	}()
+	return counted
+}
+
+// checkOrder looks at the transactions that entries came with: one that ended before another began must not come after it.
+func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
+	t.Helper()
+	known := map[string]scenario.Transcript{}
+	for _, s := range seen {
+		known[s.Id] = s
+	}
+	rows, err := db.QueryContext(t.Context(), `select id, xmin::text::bigint from requests order by 2`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var latest, before time.Time // the latest beginning in this transaction, and in all before it
+	last, wrong := int64(0), 0
+	for rows.Next() {
+		var id string
+		var transaction int64
+		if err := rows.Scan(&id, &transaction); err != nil {
+			t.Fatal(err)
+		}
+		if transaction != last {
+			last, before = transaction, latest
+		}
+		s, ok := known[id]
+		if ok && s.Ended.Before(before) {
+			wrong++
+		}
+		if ok && s.Began.After(latest) {
+			latest = s.Began
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if wrong > 0 {
+		t.Errorf("%d entries came after those of requests that began later than they ended", wrong)
+	}
+}
+
+// databaseAbsent is F04: a start without its database lives, says that it is not ready, and becomes so by itself.
+func databaseAbsent(t *testing.T, size scenario.Size) string {
+	d := newDatabase(t)
+	g := harness.Start(t, harness.Options{Config: d.config(t, 1), Early: true})
+	absent := time.Duration(size.Of(1, 10)) * time.Second
+	checkStarting(t, g, "absent", absent)
+
+	mend := d.hang(t)
+	d.Start(t)
+	checkStarting(t, g, "hung", absent)
+	mend()
+	took := within(t, 5*time.Second, "ready after the database appeared", func() bool { return readiness(t, g) == http.StatusOK })
+	k := g.Key(t)
+	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
+		t.Errorf("the first request: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it answered", absent, took.Seconds())
+}
+
+// checkStarting watches a gateway that waits for its database.
+func checkStarting(t *testing.T, g *harness.Gateway, what string, lasts time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(lasts); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/livez"}); a.Status != http.StatusOK {
+			t.Fatalf("%s: livez %d", what, a.Status)
+		}
+		if status := readiness(t, g); status != http.StatusServiceUnavailable {
+			t.Fatalf("%s: readyz %d", what, status)
+		}
+		scenario.WantError(t, what, g.Call(t, harness.Request{Key: "fl_x", Body: scenario.Chat("plain")}), http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	}
+}

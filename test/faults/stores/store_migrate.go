@@ -1,0 +1,228 @@
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// migrationKilled is F60: a gateway killed at each statement of its migrations leaves a database that the next start
+// completes; of three that start together one migrates; a database of a newer version is rejected.
+func migrationKilled(t *testing.T, size scenario.Size) string {
+	d := newDatabase(t)
+	d.Start(t)
+	whole := freshDatabase(t, d, "whole")
+	harness.Start(t, harness.Options{Config: d.configOf(t, whole)}).Stop(t)
+	kills := killAtStatements(t, d, migrations(t, d.openNamed(t, whole)), size.Of(12, 1))
+	lite := killSQLite(t, size.Of(3, 25))
+
+	applied := migrations(t, d.open(t))
+	config := d.configOf(t, freshDatabase(t, d, "three"))
+	var all sync.WaitGroup
+	for range 3 {
+		g := harness.Start(t, harness.Options{Config: config, Early: true})
+		all.Go(func() {
+			within(t, 30*time.Second, "each of three replicas is ready", func() bool { return readiness(t, g) == http.StatusOK })
+		})
+	}
+	all.Wait()
+
+	if _, err := d.open(t).ExecContext(t.Context(), `insert into migrations (number, name, applied_at) values (9999, 'future', 0)`); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := harness.CLI(t, harness.Options{Config: d.config(t, 1)}, "serve", "--listen", "127.0.0.1:0")
+	if code == 0 || !strings.Contains(stderr, "newer version") {
+		t.Errorf("a newer database: exit %d, %s", code, stderr)
+	}
+	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
+}
+
+// killAtStatements starts gateways on one database and kills each a few statements further on. Where a migration was completed
+// it goes back to the statements before the next one, until all of them are there. It returns the number of kills.
+func killAtStatements(t *testing.T, d *database, all, stride int) int {
+	t.Helper()
+	const preamble = 6 // statements before the first of a migration
+	kills, done, db := 0, -1, d.open(t)
+	for at := 1; ; at += stride {
+		now := migrations(t, db)
+		if now == all {
+			break
+		}
+		if now > done {
+			done, at = now, min(at, preamble)
+		}
+		counter := countStatements(t, d.Address(), int64(at))
+		config := strings.Replace(d.config(t, 1), d.way.Listen, counter.address, 1)
+		if !runUntilKilled(t, config, "", counter.reached) {
+			break // it was ready before that many statements
+		}
+		kills++
+	}
+	g := harness.Start(t, harness.Options{Config: d.config(t, 1)})
+	if a := g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
+		t.Errorf("after all kills: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	g.Stop(t)
+	return kills
+}
+
+// migrations is how many are recorded; none where there is not even the table.
+func migrations(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `select count(*) from migrations`).Scan(&n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// freshDatabase makes another database on the server and returns its name.
+func freshDatabase(t *testing.T, d *database, name string) string {
+	t.Helper()
+	if _, err := d.open(t).ExecContext(t.Context(), `create database `+name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// configOf is a configuration with another database of the server.
+func (d *database) configOf(t *testing.T, name string) string {
+	t.Helper()
+	return strings.Replace(d.config(t, 1), "/postgres?", "/"+name+"?", 1)
+}
+
+// killSQLite kills gateways at moments of their first start, and starts them again.
+func killSQLite(t *testing.T, n int) int {
+	t.Helper()
+	url := harness.Serve(t, scenario.Paced(1))
+	config := harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}})
+	for i := range n {
+		dir := t.TempDir()
+		moment := make(chan struct{})
+		time.AfterFunc(time.Duration(10+400*i/n)*time.Millisecond, func() { close(moment) })
+		runUntilKilled(t, config, dir, moment)
+		g := harness.Start(t, harness.Options{Config: config, DataDir: dir})
+		if a := g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
+			t.Errorf("SQLite after a kill: %d %s", a.Status, scenario.Clip(a.Body))
+		}
+		g.Kill(t)
+	}
+	return n
+}
+
+// runUntilKilled starts a gateway and kills it at a moment; false when it was ready before.
+func runUntilKilled(t *testing.T, config, dir string, moment <-chan struct{}) bool {
+	t.Helper()
+	g := harness.Start(t, harness.Options{Config: config, DataDir: dir, Early: true})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		select {
+		case <-moment:
+			g.Kill(t)
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		select {
+		case <-killed:
+			return true
+		default:
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL()+"/readyz", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				cancel()
+				<-killed
+				select {
+				case <-moment:
+					return true
+				default:
+				}
+				g.Kill(t)
+				return false
+			}
+		}
+		time.Sleep(5 * time.Millisecond) // another process cannot be watched with a fake clock
+	}
+}
+
+// counter is a way to PostgreSQL that counts the statements which pass, and holds the one that was waited for.
+type counter struct {
+	address string
+	reached chan struct{}
+	seen    atomic.Int64
+	at      int64
+}
+
+// countStatements opens a way that ends at a statement.
+func countStatements(t *testing.T, target string, at int64) *counter {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	c := &counter{address: listener.Addr().String(), reached: make(chan struct{}), at: at}
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+			go func() { _ = c.forward(far, near); _ = far.Close() }()
+		}
+	}()
+	return c
+}
+
+// forward passes messages on. The first has no type; statements come as Query or Parse.
+func (c *counter) forward(to io.Writer, from io.Reader) error {
+	for first := true; ; first = false {
+		head := make([]byte, 5)
+		if first {
+			head = head[:4]
+		}
+		if _, err := io.ReadFull(from, head); err != nil {
+			return err
+		}
+		if head[0] == 'Q' || head[0] == 'P' {
+			if !first && c.seen.Add(1) == c.at {
+				close(c.reached)
+				_, err := io.Copy(io.Discard, from) // until it is killed
+				return err
+			}
+		}
+		rest := make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+		if _, err := io.ReadFull(from, rest); err != nil {
+			return err
+		}
+		if _, err := to.Write(append(head, rest...)); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/cluster/redistest"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// replicaKilled is F02: of two replicas on PostgreSQL and Redis one is killed. The other is not affected, the records are
+// complete once the killed one is back, its holds are released, and its periodic tasks continue.
+func replicaKilled(t *testing.T, size scenario.Size) string {
+	d := newDatabase(t)
+	d.Start(t)
+	config := d.config(t, size.Of(10, 40), "redis: "+redistest.Own(t).URL())
+	var pair []*harness.Gateway
+	for range 2 {
+		pair = append(pair, harness.Start(t, harness.Options{Config: config}))
+	}
+	reader, k := pair[0].Key(t, "--scopes", "read"), scenario.NewKey(t, pair[0], "--budget", "100000", "--period", "total")
+	var loads []*scenario.Load
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for _, g := range pair {
+		harness.Eventually(t, "the key is known", func() bool {
+			return g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("plain")}).Status == http.StatusOK
+		})
+		l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
+		l.Start(ctx, size.Of(40, 250), size.Of(8, 100))
+		loads = append(loads, l)
+	}
+	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until everything is under way
+
+	doomed := 0
+	if leads(pair[1]) {
+		doomed = 1 // the one whose work another must take over
+	}
+	survivor := 1 - doomed
+	pair[doomed].Kill(t)
+	killed := time.Now()
+	time.Sleep(time.Duration(size.Of(2, 10)) * time.Second) // the other goes on alone
+	within(t, 20*time.Second, "the other does the periodic work", func() bool { return leads(pair[survivor]) })
+	taken := time.Since(killed)
+	stop()
+	for _, l := range loads {
+		l.Running.Wait()
+	}
+	within(t, time.Minute-time.Since(killed), "what the killed one held is free", func() bool {
+		return scenario.Nano(t, scenario.SpendingOf(t, pair[survivor], reader, k.ID).Budget.Held) == 0
+	})
+	freed := time.Since(killed)
+
+	pair[doomed].Restart(t)
+	for _, g := range pair {
+		scenario.Settled(t, g, reader)
+	}
+	failed := 0
+	for _, s := range loads[survivor].Seen {
+		if !s.Complete || s.Status != http.StatusOK {
+			failed++
+			t.Errorf("the other replica: %+v", s)
+		}
+	}
+	for i := range loads { // sessions are numbered by each load
+		for j := range loads[i].Seen {
+			loads[i].Seen[j].Session = ""
+		}
+	}
+	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // the first ones, that waited for the key
+	verdict := judgeByID(t, slices.Concat(loads[0].Seen, loads[1].Seen), rows)
+	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
+		verdict, failed, len(loads[survivor].Seen), freed.Seconds(), taken.Seconds())
+}
+
+// leads says whether a gateway has been elected.
+func leads(g *harness.Gateway) bool { return strings.Contains(g.Log(), "became the leader") }
+
+// judgeByID compares what clients of several replicas saw with what the log says, by the ids that answers carried.
+func judgeByID(t *testing.T, seen []scenario.Transcript, rows []scenario.Row) scenario.Verdict {
+	t.Helper()
+	var v scenario.Verdict
+	log := map[string]int{}
+	for _, r := range rows {
+		log[r.ID]++
+		if r.Outcome == "interrupted" {
+			v.Interrupted++
+		}
+	}
+	for _, s := range seen {
+		if s.Complete {
+			v.Complete++
+		} else if !s.Unsent {
+			v.Cut++
+		}
+		if s.Id == "" {
+			continue
+		}
+		if log[s.Id] == 0 {
+			v.Lost++
+			t.Errorf("%+v is not in the log", s)
+		}
+		v.Twice += max(0, log[s.Id]-1)
+	}
+	if v.Twice > 0 || len(rows) > v.Complete+v.Cut {
+		t.Errorf("%d entries are in the log twice; %d entries of %d requests", v.Twice, len(rows), v.Complete+v.Cut)
+	}
+	return v
+}

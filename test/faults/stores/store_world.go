@@ -1,0 +1,130 @@
+// Package stores holds the fault cases about storage: kills, a full or failing disk, an unavailable database, migrations.
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"fairlead/internal/store/pgtest"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Cases lists the cases of databases and disks.
+func Cases() []scenario.Case {
+	return []scenario.Case{
+		{ID: "F02", Name: "kill -9 one of two replicas", Run: replicaKilled},
+		{ID: "F03", Name: "the database stopped, hung, slow", Run: databaseAway},
+		{ID: "F04", Name: "the database absent at start", Run: databaseAbsent},
+		{ID: "F06", Name: "the disk refuses writes and syncs", Run: diskFails},
+		{ID: "F08", Name: "a hundred writers, readers and commands", Run: manyWriters},
+		{ID: "F09", Name: "the power goes", Run: powerCut},
+		{ID: "F60", Name: "migration killed at each statement", Run: migrationKilled},
+	}
+}
+
+// database is a PostgreSQL of a case's own with a way to it that can be made slow or silent.
+type database struct {
+	*pgtest.Owned
+	way *toxiproxy.Proxy
+}
+
+// newDatabase prepares one. It is not started yet; the way to it is open.
+func newDatabase(t testing.TB) *database {
+	t.Helper()
+	own := pgtest.Own(t)
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	way := toxiproxy.NewProxy(server, "postgres", "127.0.0.1:0", own.Address())
+	if err := way.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(way.Stop)
+	return &database{own, way}
+}
+
+// config is a gateway's configuration with this database and a provider that answers at the catalogue's pace.
+func (d *database) config(t testing.TB, words int, more ...string) string {
+	t.Helper()
+	url := harness.Serve(t, scenario.Paced(words))
+	lines := append([]string{"store: " + pgtest.DSN(d.way.Listen), "master_key: " + strings.Repeat("0123456789abcdef", 4)}, more...)
+	return harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}}, lines...)
+}
+
+// hang lets connections be made and data be sent, and nothing come back.
+func (d *database) hang(t testing.TB) (mend func()) {
+	t.Helper()
+	return d.poison(t, `{"name":"silent","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`, "silent")
+}
+
+// slow delays everything that comes back.
+func (d *database) slow(t testing.TB, by time.Duration) (mend func()) {
+	t.Helper()
+	return d.poison(t, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d}}`, by.Milliseconds()), "slow")
+}
+
+func (d *database) poison(t testing.TB, toxic, name string) (mend func()) {
+	t.Helper()
+	if _, err := d.way.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := d.way.Toxics.RemoveToxic(context.WithoutCancel(t.Context()), name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// open connects to the database itself, past the way that the gateway goes.
+func (d *database) open(t testing.TB) *sql.DB {
+	t.Helper()
+	return d.openNamed(t, "postgres")
+}
+
+// openNamed connects to another database of the server.
+func (d *database) openNamed(t testing.TB, name string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", strings.Replace(d.DSN(), "/postgres?", "/"+name+"?", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// stored counts the entries in the database.
+func (d *database) stored(t testing.TB, db *sql.DB) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `select count(*) from requests`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// within waits until something holds and returns how long that took.
+func within(t testing.TB, limit time.Duration, what string, holds func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !holds() {
+		if time.Since(began) > limit {
+			t.Errorf("%s: not within %s", what, limit)
+			break
+		}
+		time.Sleep(20 * time.Millisecond) // another process cannot be watched with a fake clock
+	}
+	return time.Since(began)
+}
+
+// readiness is the status of /readyz.
+func readiness(t testing.TB, g *harness.Gateway) int {
+	t.Helper()
+	return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status
+}

@@ -1,0 +1,187 @@
+package streams
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// hangUp closes the connection without a response.
+var hangUp = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_ = conn.Close()
+	}
+})
+
+// EarlyFailures are the ways to fail before the first token.
+func EarlyFailures() map[string]mockprovider.Behaviour {
+	return map[string]mockprovider.Behaviour{
+		"reset":           {Reset: true},
+		"hang-up":         {Handler: hangUp},
+		"500":             mockprovider.Fail(500),
+		"503":             mockprovider.Fail(503),
+		"529":             mockprovider.Fail(529),
+		"429":             mockprovider.Fail(429),
+		"404":             mockprovider.Fail(404),
+		"timeout":         {Silent: true},
+		"error-in-200":    {Body: []byte(scenario.ErrorData)},
+		"error-event":     {Events: []string{scenario.ErrorData}, NoDone: true},
+		"role-then-error": {Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true},
+		"role-then-cut":   {Events: []string{scenario.RoleChunk, scenario.TextChunk("never")}, CutAfter: 1},
+		"role-then-end":   {Events: []string{scenario.RoleChunk}, NoDone: true},
+	}
+}
+
+// Pair starts a gateway with two providers of the same models: alpha is the cheaper and comes first.
+func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, alpha, beta *mockprovider.Mock) {
+	t.Helper()
+	alpha, alphaURL := harness.Upstream(t)
+	beta, betaURL := harness.Upstream(t)
+	beta.Always(mockprovider.Behaviour{Text: []string{"served", " by", " beta"}})
+	cheap, dear := harness.Provider{Name: "alpha", BaseURL: alphaURL}, harness.Provider{Name: "beta", BaseURL: betaURL}
+	for _, name := range models {
+		cheap.Models = append(cheap.Models, harness.Chat(name, 0.4, 1.6, 0.5))
+		dear.Models = append(dear.Models, harness.Chat(name, 0.8, 3.2, 0.5))
+	}
+	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, more...)}), alpha, beta
+}
+
+// FallbackBeforeFirstToken is F19: another provider takes over unseen.
+func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
+	failures := EarlyFailures()
+	models := []string{"fine"}
+	for name := range failures {
+		models = append(models, name, name+"-whole") // a target backs off after some failures, so each request has its own
+	}
+	g, alpha, beta := Pair(t, models, "timeouts: {first_token: 300ms}")
+	k := g.Key(t)
+	scenario.Warm(t, g, k, "fine", 200)
+	tried := 0
+	for name, behaviour := range failures {
+		alpha.For(name, behaviour)
+		alpha.For(name+"-whole", behaviour)
+		tried++
+		takesOver(t, g, k, name, scenario.Chat(name, scenario.Streaming))
+		if behaviour.Silent || behaviour.Events != nil {
+			continue // events are for streams, and a whole answer may take six times as long: its first byte is its last
+		}
+		tried++
+		takesOver(t, g, k, name, scenario.Chat(name+"-whole"))
+	}
+	if n := len(beta.Calls()); n != tried {
+		t.Errorf("the second provider was called %d times for %d requests", n, tried)
+	}
+	return fmt.Sprintf("%d requests, each one clean answer", tried)
+}
+
+func takesOver(t *testing.T, g *harness.Gateway, key, name, body string) {
+	t.Helper()
+	resp := g.Open(t, harness.Request{Key: key, Body: body})
+	defer resp.Body.Close()
+	h := resp.Header
+	if resp.StatusCode != http.StatusOK || h.Get("X-Fairlead-Provider") != "beta" || h.Get("X-Fairlead-Decision") != "fallback" || h.Get("X-Fairlead-Attempts") != "2" {
+		t.Errorf("%s: %d by %q, %q after %s attempts", name, resp.StatusCode, h.Get("X-Fairlead-Provider"), h.Get("X-Fairlead-Decision"), h.Get("X-Fairlead-Attempts"))
+		return
+	}
+	if !strings.Contains(body, "stream") {
+		return
+	}
+	roles := 0
+	e := scenario.ReadEvents(resp.Body)
+	for _, data := range e.Data {
+		roles += strings.Count(data, `"role":"assistant"`)
+	}
+	if e.Text() != "served by beta" || !e.Done() || roles != 1 {
+		t.Errorf("%s: the stream is %q with %d roles: %v", name, e.Text(), roles, e.Data)
+	}
+}
+
+// AllFail is F20: when every target fails, the HTTP status is an error.
+func AllFail(t *testing.T, _ scenario.Size) string {
+	cases := []struct {
+		name      string
+		behaviour mockprovider.Behaviour
+		status    int
+		code      string
+	}{
+		{"500", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"503", mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"401", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"429", mockprovider.Fail(429, "Retry-After", "7"), 429, "PROVIDER_RATE_LIMITED"},
+		{"reset", mockprovider.Behaviour{Reset: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"role-then-error", mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"timeout", mockprovider.Behaviour{Silent: true}, 504, "PROVIDER_TIMEOUT"},
+	}
+	models := []string{"fine"}
+	for _, c := range cases {
+		models = append(models, c.name)
+	}
+	g, alpha, beta := Pair(t, models, "timeouts: {first_token: 300ms, total: 1500ms}", "retries: {backoff: 10ms}")
+	k := g.Key(t)
+	scenario.Warm(t, g, k, "fine", 200)
+	var slowest time.Duration
+	for _, c := range cases {
+		alpha.For(c.name, c.behaviour)
+		beta.For(c.name, c.behaviour)
+		began := time.Now()
+		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat(c.name, scenario.Streaming)})
+		slowest = max(slowest, time.Since(began))
+		f := scenario.WantError(t, c.name, a, c.status, c.code)
+		if attempts, _ := f.Details["attempts"].([]any); len(attempts) < 2 {
+			t.Errorf("%s: details.attempts is %v", c.name, f.Details["attempts"])
+		}
+		if c.status == 429 && a.Header.Get("Retry-After") != "7" {
+			t.Errorf("%s: Retry-After is %q", c.name, a.Header.Get("Retry-After"))
+		}
+		if entry := g.Entry(t, a.Header.Get("X-Request-Id")); entry.Outcome != "upstream_error" || entry.Error.Code != c.code || entry.Status != c.status {
+			t.Errorf("%s: the entry says %s %d %+v", c.name, entry.Outcome, entry.Status, entry.Error)
+		}
+	}
+	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))
+}
+
+// NoAnswer is F25: a 200 that holds no answer is a failure like another.
+func NoAnswer(t *testing.T, _ scenario.Size) string {
+	answers := map[string]mockprovider.Behaviour{
+		"short":      {CutAfter: 40},
+		"empty":      {Body: []byte{}, Header: map[string]string{"Content-Type": "application/json"}},
+		"null":       {Body: []byte("null")},
+		"html":       {Body: []byte("<html><body>Bad gateway</body></html>"), Header: map[string]string{"Content-Type": "text/html"}},
+		"wrong-type": {Body: []byte(`["not","an","answer"]`)},
+		"text":       {Body: []byte(`"hello"`)},
+		"no-choices": {Body: []byte(`{"id":"x","object":"chat.completion","choices":[]}`)},
+		"broken":     {Body: []byte(`{"id":"x","choices":[{"index":0,"mess`)},
+	}
+	models := []string{"fine"}
+	for name := range answers {
+		models = append(models, name)
+	}
+	g, alpha, _ := Pair(t, models, "retries: {backoff: 10ms}", "breaker: {failures: 100}")
+	k := g.Key(t)
+	scenario.Warm(t, g, k, "fine", 300)
+	tried := 0
+	for name, behaviour := range answers {
+		alpha.For(name, behaviour)
+		for _, more := range []string{`"n":1`, scenario.Streaming} {
+			if behaviour.CutAfter > 0 && more == scenario.Streaming {
+				continue // that is another case
+			}
+			tried++
+			takesOver(t, g, k, name, scenario.Chat(name, more))
+			alone := g.Call(t, harness.Request{Key: k, Body: scenario.Chat(name, more, `"provider":{"only":["alpha"]}`)})
+			scenario.WantError(t, name+" alone", alone, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+			entry := g.Entry(t, alone.Header.Get("X-Request-Id"))
+			if len(entry.Attempts) == 0 || entry.Attempts[0].Class == "" || entry.Cost != nil && scenario.Nano(t, *entry.Cost) != 0 {
+				t.Errorf("%s: the entry has attempts %+v and cost %v", name, entry.Attempts, entry.Cost)
+			}
+		}
+	}
+	return fmt.Sprintf("%d times another provider answered, %d times 502", tried, tried)
+}

@@ -1,0 +1,266 @@
+// Package streams holds the fault cases about streams: failures before and after the first token, rescue, disconnects.
+package streams
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// CutStream is F21: a stream that broke never ends as if it were complete.
+func CutStream(t *testing.T, _ scenario.Size) string {
+	g, mock := scenario.Single(t, "rescue: off", "breaker: {failures: 100}")
+	k := g.Key(t)
+	forms := map[string]mockprovider.Behaviour{
+		"cut":                {Text: []string{"one", " two", " three"}, CutAfter: 3},
+		"reset":              {Handler: cutBy(true)},
+		"end without finish": {Events: []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}, NoDone: true},
+		"done without finish": {
+			Events: []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")},
+		},
+		"error event":  {Events: []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two"), scenario.ErrorData}, NoDone: true},
+		"broken event": {Events: []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two"), `{"id":"x","choi`}, NoDone: true},
+	}
+	for name, behaviour := range forms {
+		mock.Then(behaviour)
+		resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
+		e := scenario.ReadEvents(resp.Body)
+		_ = resp.Body.Close()
+		if e.Failed() != "PROVIDER_UPSTREAM_ERROR" || e.Text() != "one two" || strings.Contains(strings.Join(e.Data, ""), "[DONE]") {
+			t.Errorf("%s: text %q, ended with %v", name, e.Text(), e.Data[max(0, len(e.Data)-1):])
+		}
+		entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
+		if entry.Outcome != "partial" || entry.Status != 200 || entry.Cost == nil || scenario.Nano(t, *entry.Cost) <= 0 || entry.Tokens.Output == 0 {
+			t.Errorf("%s: the entry says %s %d, cost %v, %+v", name, entry.Outcome, entry.Status, entry.Cost, entry.Tokens)
+		}
+	}
+	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
+}
+
+// cutBy sends two words and breaks the connection, by a reset or by its mere end.
+func cutBy(reset bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = rw.WriteString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for _, data := range []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")} {
+			event := "data: " + data + "\n\n"
+			_, _ = fmt.Fprintf(rw, "%x\r\n%s\r\n", len(event), event)
+		}
+		_ = rw.Flush() // the other side may have gone: then there is nothing to break
+		if linger, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
+			time.Sleep(20 * time.Millisecond) // a reset would overtake data in flight
+			_ = linger.SetLinger(0)
+		}
+		_ = conn.Close()
+	})
+}
+
+// ClientLeaves is F22: a client disconnect stops the work immediately.
+func ClientLeaves(t *testing.T, size scenario.Size) string {
+	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
+	k := g.Key(t)
+	c := scenario.Client(t)
+	forms := []struct {
+		name      string
+		behaviour mockprovider.Behaviour
+		body      string
+		reads     bool // the client sees a part of the answer
+	}{
+		{"before headers", mockprovider.Behaviour{Silent: true}, scenario.Chat("m"), false},
+		{"before the first token", mockprovider.Behaviour{SilentAfter: 1}, scenario.Chat("m", scenario.Streaming), false},
+		{"midway", mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3}, scenario.Chat("m", scenario.Streaming), true},
+	}
+	var slowest time.Duration
+	for round := range size.Of(1, 20) {
+		for _, f := range forms {
+			session := fmt.Sprintf("%s %d", f.name, round)
+			mock.Then(f.behaviour)
+			before := len(mock.Calls())
+			ctx, leave := context.WithCancel(t.Context())
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				partly(ctx, t, c, g, k, f.body, session, f.reads, leave)
+			}()
+			call, err := mock.Await(t.Context(), before+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.reads {
+				leave()
+			}
+			<-answered
+			left := time.Now()
+			select {
+			case <-call.Gone():
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s: the provider's call goes on", f.name)
+			}
+			slowest = max(slowest, time.Since(left))
+			leftEntry(t, g, f.name, session, f.reads)
+			if n := len(mock.Calls()); n != before+1 {
+				t.Errorf("%s: %d calls were made for a client that had left", f.name, n-before)
+			}
+		}
+	}
+	if slowest > time.Second {
+		t.Errorf("the provider's call was closed after %s, want at most 1 s", slowest)
+	}
+	return fmt.Sprintf("provider's call closed within %s", slowest.Round(time.Millisecond))
+}
+
+// partly sends a request and, where there is something to read, leaves after the first words.
+func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gateway, key, body, session string, reads bool, leave func()) {
+	t.Helper()
+	req, err := scenario.Post(ctx, g, key, body, "X-Fairlead-Session", session)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return // it has left
+	}
+	defer resp.Body.Close()
+	if !reads {
+		t.Errorf("%s: an answer came: %d", session, resp.StatusCode)
+	}
+	var seen bytes.Buffer
+	chunk := make([]byte, 4<<10)
+	for !strings.Contains(seen.String(), "two") {
+		n, err := resp.Body.Read(chunk)
+		seen.Write(chunk[:n])
+		if err != nil {
+			t.Errorf("%s: the stream broke: %v", session, err)
+			return
+		}
+	}
+	leave()
+}
+
+func leftEntry(t *testing.T, g *harness.Gateway, name, session string, charged bool) {
+	t.Helper()
+	entries := g.Entries(t, "session="+strings.ReplaceAll(session, " ", "%20"), 1)
+	if len(entries) != 1 {
+		return
+	}
+	e := entries[0]
+	if e.Outcome != "cancelled" || e.Error == nil || e.Error.Code != "CLIENT_CANCELLED" {
+		t.Errorf("%s: the entry says %s %+v", name, e.Outcome, e.Error)
+	}
+	if charged && (e.Cost == nil || scenario.Nano(t, *e.Cost) <= 0 || e.Tokens.Input == 0 || e.Tokens.Output == 0) {
+		t.Errorf("%s: relayed tokens are not charged: %v %+v", name, e.Cost, e.Tokens)
+	}
+}
+
+// EventCorpus is F23: whatever a provider's stream looks like, its content arrives.
+func EventCorpus(t *testing.T, _ scenario.Size) string {
+	const words = "héllo 🌊 “wörld” \\n\\t end"
+	const want = "héllo 🌊 “wörld” \n\t end"
+	plain := "data: " + scenario.RoleChunk + "\n\ndata: " + scenario.TextChunk(words) + "\n\ndata: " + scenario.StopChunk + "\n\ndata: [DONE]\n\n"
+	broken := strings.Replace(scenario.TextChunk(words), `"choices":`, "\"choices\":\ndata: ", 1)
+	forms := map[string]string{
+		"plain":           plain,
+		"CRLF":            strings.ReplaceAll(plain, "\n", "\r\n"),
+		"CR":              strings.ReplaceAll(plain, "\n", "\r"),
+		"no space":        strings.ReplaceAll(plain, "data: ", "data:"),
+		"byte order mark": "\ufeff" + plain,
+		"comments":        ": hello\n\n" + strings.ReplaceAll(plain, "\n\n", "\n: between\n\n: again\n\n"),
+		"other fields":    strings.ReplaceAll(plain, "data: ", "event: message\nid: 7\nretry: 10\nx-unknown: y\ndata: "),
+		"data in lines":   "data: " + scenario.RoleChunk + "\n\ndata: " + broken + "\n\ndata: " + scenario.StopChunk + "\n\ndata: [DONE]\n\n",
+		"empty events":    "\n\n\ndata\n\n" + strings.ReplaceAll(plain, "data: {", "\n\n\ndata: {"),
+		"end of file":     strings.TrimSuffix(plain, "\n"),
+	}
+	g, mock := scenario.Single(t, "breaker: {failures: 100}")
+	k := g.Key(t)
+	tried := 0
+	for name, text := range forms {
+		for _, step := range []int{len(text), 1, 7} {
+			tried++
+			mock.Then(mockprovider.Behaviour{Handler: inSteps(text, step)})
+			resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
+			e := scenario.ReadEvents(resp.Body)
+			_ = resp.Body.Close()
+			if e.Text() != want || !e.Done() {
+				t.Errorf("%s in steps of %d: %d, text %q, events %v", name, step, resp.StatusCode, e.Text(), e.Data)
+			}
+		}
+	}
+	return fmt.Sprintf("%d streams equal to the reference", tried)
+}
+
+// inSteps writes a stream in pieces of so many bytes.
+func inSteps(text string, step int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for rest := text; rest != ""; {
+			n := min(step, len(rest))
+			if _, err := io.WriteString(w, rest[:n]); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush() // a reader that left is noticed by the next write
+			rest = rest[n:]
+		}
+	})
+}
+
+// SilentProvider is F24: silence towards the client is broken by comments, and silence of the provider ends as a break.
+func SilentProvider(t *testing.T, size scenario.Size) string {
+	g, mock := scenario.Single(t, "rescue: off", "timeouts: {idle: 400ms}")
+	k := g.Key(t)
+	mock.Then(mockprovider.Behaviour{Text: []string{"one", " two"}, SilentAfter: 3})
+	began := time.Now()
+	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
+	e := scenario.ReadEvents(resp.Body)
+	_ = resp.Body.Close()
+	took := time.Since(began)
+	if e.Failed() != "PROVIDER_TIMEOUT" || e.Done() || e.Text() != "one two" || took > 3*time.Second {
+		t.Errorf("after %s: %v", took, e.Data)
+	}
+	if entry := g.Entry(t, resp.Header.Get("X-Request-Id")); entry.Outcome != "partial" {
+		t.Errorf("the entry says %s", entry.Outcome)
+	}
+	figure := fmt.Sprintf("ended %s after the start", took.Round(10*time.Millisecond))
+	if size == scenario.Fast {
+		return figure
+	}
+	return figure + "; " + keepAlive(t)
+}
+
+// keepAlive waits for the comments that break a long silence, before and after the first token.
+func keepAlive(t *testing.T) string {
+	t.Helper()
+	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
+	k := g.Key(t)
+	late := func(event int) mockprovider.Behaviour {
+		return mockprovider.Behaviour{Text: []string{"one", " two"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
+			if i == event {
+				time.Sleep(17 * time.Second) // the gateway's own clock decides when to break the silence
+			}
+		}}
+	}
+	comments := make([]int, 2)
+	mock.Then(late(0), late(2))
+	scenario.Together(2, 2, func(i int) {
+		resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
+		defer resp.Body.Close()
+		e := scenario.ReadEvents(resp.Body)
+		comments[i] = e.Comments
+		if e.Text() != "one two" || !e.Done() || e.Comments == 0 {
+			t.Errorf("a stream that was silent for 17 s: %d comments, %v", e.Comments, e.Data)
+		}
+	})
+	return fmt.Sprintf("%d and %d comments in 17 s of silence", comments[0], comments[1])
+}
