@@ -8,6 +8,9 @@ import (
 
 	"fairlead/test/harness"
 	"fairlead/test/vendormock"
+	"fairlead/test/vendormock/anthropic"
+	"fairlead/test/vendormock/bedrock"
+	"fairlead/test/vendormock/gemini"
 )
 
 // reference is an official client of a vendor, run straight against the vendor's mock: what it accepts and refuses
@@ -31,10 +34,10 @@ func references(root string) []reference {
 	python := filepath.Join(root, ".cache", "sdk", "python", "bin", "python")
 	and := func(more ...string) []string { return slices.Concat(shared, more) }
 	return []reference{
-		{"anthropic-python", vendormock.NewAnthropic, "python", []string{python, "messages.py"}, and("request-id", "single-calls", "models", "count-tokens")},
-		{"anthropic-node", vendormock.NewAnthropic, "node", []string{"node", "messages.js"}, and("request-id", "single-calls", "models", "count-tokens")},
-		{"google-genai-python", vendormock.NewGemini, "python", []string{python, "gemini.py"}, and("blocked", "models", "embeddings")},
-		{"boto3", vendormock.NewBedrock, "python", []string{python, "converse.py"}, and("blocked", "signatures", "embeddings", "nine-signs")},
+		{"anthropic-python", anthropic.New, "python", []string{python, "messages.py"}, and("request-id", "single-calls", "models", "count-tokens")},
+		{"anthropic-node", anthropic.New, "node", []string{"node", "messages.js"}, and("request-id", "single-calls", "models", "count-tokens")},
+		{"google-genai-python", gemini.New, "python", []string{python, "gemini.py"}, and("blocked", "models", "embeddings")},
+		{"boto3", bedrock.New, "python", []string{python, "converse.py"}, and("blocked", "signatures", "embeddings", "nine-signs")},
 	}
 }
 

@@ -7,96 +7,96 @@ import (
 	"strings"
 )
 
-// conversation is a request as far as the answer depends on it, whatever the vendor.
-type conversation struct {
-	model    string
-	system   string
-	turns    []turn
-	tools    []tool
-	must     bool   // a tool has to be called
-	only     string // and it has to be this one
-	never    bool   // no tool may be called
-	single   bool   // one call at a time
-	schema   json.RawMessage
-	json     bool // the answer is JSON, of no particular shape
-	limit    int  // of tokens; 0 for none
-	stops    []string
-	think    bool
-	omit     bool   // reasoning is signed for, but not shown
-	prefix   string // what may be kept for the next request; empty for nothing
-	stream   bool
-	answers  int    // how many answers are wanted; 0 counts as 1
-	signCall bool   // signatures stand on the first call of a turn
-	callID   string // how ids of calls begin
-	nine     bool   // ids of calls are nine signs long
+// Conversation is a request as far as the answer depends on it, whatever the vendor.
+type Conversation struct {
+	Model    string
+	System   string
+	Turns    []Turn
+	Tools    []Tool
+	Must     bool   // a tool has to be called
+	Only     string // and it has to be this one
+	Never    bool   // no tool may be called
+	Single   bool   // one call at a time
+	Schema   json.RawMessage
+	JSON     bool // the answer is JSON, of no particular shape
+	Limit    int  // of tokens; 0 for none
+	Stops    []string
+	Think    bool
+	Omit     bool   // reasoning is signed for, but not shown
+	Prefix   string // what may be kept for the next request; empty for nothing
+	Stream   bool
+	Answers  int    // how many answers are wanted; 0 counts as 1
+	SignCall bool   // signatures stand on the first call of a turn
+	CallID   string // how ids of calls begin
+	Nine     bool   // ids of calls are nine signs long
 }
 
-type tool struct {
-	name   string
-	schema json.RawMessage
+type Tool struct {
+	Name   string
+	Schema json.RawMessage
 }
 
-// turn is what one side said.
-type turn struct {
-	assistant bool
-	parts     []part
+// Turn is what one side said.
+type Turn struct {
+	Assistant bool
+	Parts     []Part
 }
 
 type partKind int
 
 const (
-	said partKind = iota
-	media
-	called
-	result
-	thought
-	hidden // encrypted reasoning
+	TextPart partKind = iota
+	MediaPart
+	CallPart
+	ResultPart
+	ThinkingPart
+	RedactedPart // encrypted reasoning
 )
 
-// part is a piece of a turn.
-type part struct {
-	kind      partKind
-	text      string          // said, result, thought
-	mediaType string          // media
-	size      int             // media
-	id        string          // called, result
-	name      string          // called, result
-	input     json.RawMessage // called
-	failed    bool            // result
-	signature string          // thought, hidden, called
+// Part is a piece of a turn.
+type Part struct {
+	Kind      partKind
+	Text      string          // said, result, thought
+	MediaType string          // media
+	Size      int             // media
+	ID        string          // called, result
+	Name      string          // called, result
+	Input     json.RawMessage // called
+	Failed    bool            // result
+	Signature string          // thought, hidden, called
 }
 
-// prompt is the last thing a person said: what follows it is one loop with tools.
-func (c *conversation) prompt() string {
-	if i := c.lastPrompt(); i >= 0 {
-		return c.turns[i].text()
+// Prompt is the last thing a person said: what follows it is one loop with tools.
+func (c *Conversation) Prompt() string {
+	if i := c.LastPrompt(); i >= 0 {
+		return c.Turns[i].Text()
 	}
 	return ""
 }
 
-func (c *conversation) lastPrompt() int {
-	for i, t := range slices.Backward(c.turns) {
-		if !t.assistant && !slices.ContainsFunc(t.parts, func(p part) bool { return p.kind == result }) {
+func (c *Conversation) LastPrompt() int {
+	for i, t := range slices.Backward(c.Turns) {
+		if !t.Assistant && !slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Kind == ResultPart }) {
 			return i
 		}
 	}
 	return -1
 }
 
-func (t turn) text() string {
+func (t Turn) Text() string {
 	var texts []string
-	for _, p := range t.parts {
-		if p.kind == said {
-			texts = append(texts, p.text)
+	for _, p := range t.Parts {
+		if p.Kind == TextPart {
+			texts = append(texts, p.Text)
 		}
 	}
 	return strings.Join(texts, " ")
 }
 
-func (t turn) of(kind partKind) []part {
-	var list []part
-	for _, p := range t.parts {
-		if p.kind == kind {
+func (t Turn) OfKind(kind partKind) []Part {
+	var list []Part
+	for _, p := range t.Parts {
+		if p.Kind == kind {
 			list = append(list, p)
 		}
 	}
@@ -104,25 +104,25 @@ func (t turn) of(kind partKind) []part {
 }
 
 // media lists the non-text parts in order.
-func (c *conversation) media() []part {
-	var list []part
-	for _, t := range c.turns {
-		list = append(list, t.of(media)...)
+func (c *Conversation) media() []Part {
+	var list []Part
+	for _, t := range c.Turns {
+		list = append(list, t.OfKind(MediaPart)...)
 	}
 	return list
 }
 
 // loop pairs the calls since the last prompt with their results.
-func (c *conversation) loop() []exchange {
+func (c *Conversation) loop() []exchange {
 	var list []exchange
-	for _, t := range c.turns[c.lastPrompt()+1:] {
-		for _, p := range t.parts {
-			switch p.kind {
-			case called:
+	for _, t := range c.Turns[c.LastPrompt()+1:] {
+		for _, p := range t.Parts {
+			switch p.Kind {
+			case CallPart:
 				list = append(list, exchange{call: p})
-			case result:
+			case ResultPart:
 				for i := range list {
-					if !list[i].done && (list[i].call.id == p.id || p.id == "" && list[i].call.name == p.name) {
+					if !list[i].done && (list[i].call.ID == p.ID || p.ID == "" && list[i].call.Name == p.Name) {
 						list[i].result, list[i].done = p, true
 						break
 					}
@@ -135,7 +135,7 @@ func (c *conversation) loop() []exchange {
 }
 
 type exchange struct {
-	call, result part
+	call, result Part
 	done         bool
 }
 
@@ -150,18 +150,18 @@ func words(text string) []string {
 	return list
 }
 
-// length is the size of the request in tokens: about four characters each.
-func (c *conversation) length() int {
-	n := len(c.system)
-	for _, t := range c.tools {
-		n += len(t.name) + len(t.schema)
+// Length is the size of the request in tokens: about four characters each.
+func (c *Conversation) Length() int {
+	n := len(c.System)
+	for _, t := range c.Tools {
+		n += len(t.Name) + len(t.Schema)
 	}
-	for _, t := range c.turns {
-		for _, p := range t.parts {
-			n += len(p.text) + len(p.input) + p.size/100
+	for _, t := range c.Turns {
+		for _, p := range t.Parts {
+			n += len(p.Text) + len(p.Input) + p.Size/100
 		}
 	}
-	return tokens(n)
+	return Tokens(n)
 }
 
-func tokens(characters int) int { return (characters + 3) / 4 }
+func Tokens(characters int) int { return (characters + 3) / 4 }

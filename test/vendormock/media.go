@@ -6,16 +6,16 @@ import (
 	"net/http"
 )
 
-// picture decodes media that came as base64. It must be what its type says.
-func picture(mediaType, data string) (part, error) {
+// Picture decodes media that came as base64. It must be what its type says.
+func Picture(mediaType, data string) (Part, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil || len(raw) == 0 {
-		return part{}, fmt.Errorf("the data is not base64")
+		return Part{}, fmt.Errorf("the data is not base64")
 	}
 	if seen := http.DetectContentType(raw); seen != mediaType && known(mediaType) {
-		return part{}, fmt.Errorf("the image was specified using the %s media type, but the image appears to be a %s image", mediaType, seen)
+		return Part{}, fmt.Errorf("the image was specified using the %s media type, but the image appears to be a %s image", mediaType, seen)
 	}
-	return part{kind: media, mediaType: mediaType, size: len(raw)}, nil
+	return Part{Kind: MediaPart, MediaType: mediaType, Size: len(raw)}, nil
 }
 
 // known reports whether a media type can be recognised by its first bytes.

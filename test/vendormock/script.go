@@ -15,28 +15,28 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// reply is what the mock answers, before a vendor has put it into its own format.
-type reply struct {
-	id      string
-	parts   []part
-	finish  finish
-	stopped string // the stop sequence that ended it
-	usage   usage
+// Reply is what the mock answers, before a vendor has put it into its own format.
+type Reply struct {
+	ID      string
+	Parts   []Part
+	Finish  Finish
+	Stopped string // the stop sequence that ended it
+	Usage   usage
 	fault   fault
 }
 
-type finish int
+type Finish int
 
 const (
-	ended finish = iota
-	calling
-	cutShort
-	stopped
-	refused
-	blocked // the prompt itself
+	Completed Finish = iota
+	CallsTools
+	LimitReached
+	StopSequence
+	Rejected
+	Blocked // the prompt itself
 )
 
-type usage struct{ input, cacheRead, cacheWrite, output, thinking int }
+type usage struct{ Input, CacheRead, CacheWrite, Output, Thinking int }
 
 // fault is what goes wrong on the way of a good answer.
 type fault struct {
@@ -48,7 +48,7 @@ type fault struct {
 // wish is what a word in brackets does to an answer.
 type wish struct {
 	text   string
-	finish finish
+	finish Finish
 	fault  fault
 	hide   bool // some of the reasoning is not for reading
 }
@@ -56,8 +56,8 @@ type wish struct {
 // wishes are the words that a prompt may hold in brackets; [error STATUS] and [error STATUS once] come on top.
 var wishes = map[string]wish{
 	"count":           {text: counted},
-	"refuse":          {finish: refused},
-	"block":           {finish: blocked},
+	"refuse":          {finish: Rejected},
+	"block":           {finish: Blocked},
 	"redacted":        {hide: true},
 	"error in stream": {fault: fault{inStream: true}},
 	"cut":             {fault: fault{cut: true}},
@@ -67,24 +67,24 @@ var wishes = map[string]wish{
 // counted is long enough for stop sequences and token limits to have something to end.
 const counted = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 
-// greeting stands in every plain answer: signs of two, three and four bytes.
-const greeting = "Grüße, 日本語, 🚀."
+// Greeting stands in every plain answer: signs of two, three and four bytes.
+const Greeting = "Grüße, 日本語, 🚀."
 
 // answer decides what to say. The same conversation gets the same answer.
-func answer(c *conversation, asked []string) reply {
-	r := reply{id: digest(c.model, c.system, fmt.Sprint(c.turns))[:24]}
+func answer(c *Conversation, asked []string) Reply {
+	r := Reply{ID: Digest(c.Model, c.System, fmt.Sprint(c.Turns))[:24]}
 	var w wish
 	for _, word := range asked {
 		if found, ok := wishes[word]; ok {
 			w = found
 		}
 	}
-	r.finish, r.fault = w.finish, w.fault
-	r.usage.input = c.length()
-	if r.finish == refused || r.finish == blocked {
+	r.Finish, r.fault = w.finish, w.fault
+	r.Usage.Input = c.Length()
+	if r.Finish == Rejected || r.Finish == Blocked {
 		return r
 	}
-	if c.think {
+	if c.Think {
 		r.think(c, w.hide)
 	}
 	if calls := c.calls(asked); len(calls) > 0 {
@@ -95,153 +95,153 @@ func answer(c *conversation, asked []string) reply {
 	return r
 }
 
-func (r *reply) think(c *conversation, hide bool) {
-	text := fmt.Sprintf("Thinking about %q, step %d.", c.prompt(), 1+len(c.loop()))
-	r.usage.thinking = tokens(len(text))
-	if c.omit {
+func (r *Reply) think(c *Conversation, hide bool) {
+	text := fmt.Sprintf("Thinking about %q, step %d.", c.Prompt(), 1+len(c.loop()))
+	r.Usage.Thinking = Tokens(len(text))
+	if c.Omit {
 		text = ""
 	}
-	r.parts = append(r.parts, part{kind: thought, text: text, signature: sign(c.model, text)})
+	r.Parts = append(r.Parts, Part{Kind: ThinkingPart, Text: text, Signature: Sign(c.Model, text)})
 	if hide {
-		r.parts = append(r.parts, part{kind: hidden, signature: sign(c.model, "hidden")})
+		r.Parts = append(r.Parts, Part{Kind: RedactedPart, Signature: Sign(c.Model, "hidden")})
 	}
-	r.usage.output += r.usage.thinking
+	r.Usage.Output += r.Usage.Thinking
 }
 
-func (r *reply) call(c *conversation, calls []part) {
-	r.finish = calling
-	if len(c.loop()) == 0 && !c.must {
-		r.parts = append(r.parts, part{kind: said, text: "Let me look that up."})
+func (r *Reply) call(c *Conversation, calls []Part) {
+	r.Finish = CallsTools
+	if len(c.loop()) == 0 && !c.Must {
+		r.Parts = append(r.Parts, Part{Kind: TextPart, Text: "Let me look that up."})
 	}
 	for i, call := range calls {
-		call.kind = called
-		call.id = c.callID + digest(r.id, strconv.Itoa(i))[:20]
-		if c.nine {
-			call.id = call.id[:9]
+		call.Kind = CallPart
+		call.ID = c.CallID + Digest(r.ID, strconv.Itoa(i))[:20]
+		if c.Nine {
+			call.ID = call.ID[:9]
 		}
-		if c.signCall && i == 0 {
-			call.signature = sign(c.model, call.name+canonical(call.input))
+		if c.SignCall && i == 0 {
+			call.Signature = Sign(c.Model, call.Name+Canonical(call.Input))
 		}
-		r.parts = append(r.parts, call)
-		r.usage.output += tokens(len(call.name) + len(call.input))
+		r.Parts = append(r.Parts, call)
+		r.Usage.Output += Tokens(len(call.Name) + len(call.Input))
 	}
 }
 
 // say ends the turn with text, within the limits that the request sets.
-func (r *reply) say(c *conversation, w wish) {
+func (r *Reply) say(c *Conversation, w wish) {
 	text := w.text
 	if text == "" {
 		text = c.text()
 	}
-	for _, stop := range c.stops {
+	for _, stop := range c.Stops {
 		if before, _, found := strings.Cut(text, stop); found {
-			text, r.finish, r.stopped = before, stopped, stop
+			text, r.Finish, r.Stopped = before, StopSequence, stop
 		}
 	}
-	if room := c.limit*4 - r.usage.thinking*4; c.limit > 0 && len(text) > room {
-		text, r.finish, r.stopped = strings.ToValidUTF8(text[:max(room, 0)], ""), cutShort, ""
+	if room := c.Limit*4 - r.Usage.Thinking*4; c.Limit > 0 && len(text) > room {
+		text, r.Finish, r.Stopped = strings.ToValidUTF8(text[:max(room, 0)], ""), LimitReached, ""
 	}
-	r.usage.output += tokens(len(text))
+	r.Usage.Output += Tokens(len(text))
 	if text != "" {
-		r.parts = append(r.parts, part{kind: said, text: text})
+		r.Parts = append(r.Parts, Part{Kind: TextPart, Text: text})
 	}
 }
 
 // text is the answer of a conversation that asks for nothing special: it says what arrived.
-func (c *conversation) text() string {
+func (c *Conversation) text() string {
 	switch {
-	case c.schema != nil:
-		return string(openai.Instance(c.schema, 1))
-	case c.json:
+	case c.Schema != nil:
+		return string(openai.Instance(c.Schema, 1))
+	case c.JSON:
 		return `{"answer":"yes"}`
 	}
 	if loop := c.loop(); len(loop) > 0 {
 		return summary(loop)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "You said %q.", c.prompt())
-	if c.system != "" {
-		fmt.Fprintf(&out, " The system said %q.", c.system)
+	fmt.Fprintf(&out, "You said %q.", c.Prompt())
+	if c.System != "" {
+		fmt.Fprintf(&out, " The system said %q.", c.System)
 	}
-	if n := len(c.turns); n > 1 {
+	if n := len(c.Turns); n > 1 {
 		fmt.Fprintf(&out, " That was turn %d.", n)
 	}
 	for _, m := range c.media() {
-		fmt.Fprintf(&out, " I see %s of %d bytes.", m.mediaType, m.size)
+		fmt.Fprintf(&out, " I see %s of %d bytes.", m.MediaType, m.Size)
 	}
-	return out.String() + " " + greeting
+	return out.String() + " " + Greeting
 }
 
 // calls are the tools to call now: the next step of the tool loop, or whatever the request insists on.
-func (c *conversation) calls(asked []string) []part {
-	if c.never || len(c.tools) == 0 {
+func (c *Conversation) calls(asked []string) []Part {
+	if c.Never || len(c.Tools) == 0 {
 		return nil
 	}
-	var list []part
+	var list []Part
 	if slices.Contains(asked, "tool loop") {
 		list = c.nextStep()
 	}
-	list = slices.DeleteFunc(list, func(p part) bool { return !c.offers(p.name) || c.only != "" && p.name != c.only })
-	if len(list) == 0 && c.must {
-		list = []part{c.sampled()}
+	list = slices.DeleteFunc(list, func(p Part) bool { return !c.Offers(p.Name) || c.Only != "" && p.Name != c.Only })
+	if len(list) == 0 && c.Must {
+		list = []Part{c.sampled()}
 	}
-	if c.single && len(list) > 1 {
+	if c.Single && len(list) > 1 {
 		list = list[:1]
 	}
 	return list
 }
 
-func (c *conversation) offers(name string) bool {
-	return slices.ContainsFunc(c.tools, func(t tool) bool { return t.name == name })
+func (c *Conversation) Offers(name string) bool {
+	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name })
 }
 
 // sampled calls the tool that must be called with some input that its schema allows.
-func (c *conversation) sampled() part {
-	chosen := c.tools[0]
-	for _, t := range c.tools {
-		if t.name == c.only {
+func (c *Conversation) sampled() Part {
+	chosen := c.Tools[0]
+	for _, t := range c.Tools {
+		if t.Name == c.Only {
 			chosen = t
 		}
 	}
-	return part{name: chosen.name, input: openai.Instance(chosen.schema, 1)}
+	return Part{Name: chosen.Name, Input: openai.Instance(chosen.Schema, 1)}
 }
 
 // nextStep of the loop: the temperature of two cities, then their sum together with the time, then nothing more.
-func (c *conversation) nextStep() []part {
+func (c *Conversation) nextStep() []Part {
 	loop := c.loop()
-	if slices.ContainsFunc(loop, func(e exchange) bool { return e.result.failed }) {
+	if slices.ContainsFunc(loop, func(e exchange) bool { return e.result.Failed }) {
 		return nil
 	}
 	paris, rome := `{"city":"Paris"}`, `{"city":"Rome"}`
-	first := pending(loop, part{name: "get_temperature", input: json.RawMessage(paris)}, part{name: "get_temperature", input: json.RawMessage(rome)})
+	first := pending(loop, Part{Name: "get_temperature", Input: json.RawMessage(paris)}, Part{Name: "get_temperature", Input: json.RawMessage(rome)})
 	if len(first) > 0 {
 		return first
 	}
 	sum := fmt.Sprintf(`{"a":%d,"b":%d}`, number(loop, "get_temperature", paris), number(loop, "get_temperature", rome))
-	return pending(loop, part{name: "add", input: json.RawMessage(sum)}, part{name: "clock", input: json.RawMessage(`{}`)})
+	return pending(loop, Part{Name: "add", Input: json.RawMessage(sum)}, Part{Name: "clock", Input: json.RawMessage(`{}`)})
 }
 
 // pending leaves those of the calls that were not made yet.
-func pending(loop []exchange, calls ...part) []part {
-	return slices.DeleteFunc(calls, func(p part) bool { return find(loop, p.name, string(p.input)) != nil })
+func pending(loop []exchange, calls ...Part) []Part {
+	return slices.DeleteFunc(calls, func(p Part) bool { return find(loop, p.Name, string(p.Input)) != nil })
 }
 
 func find(loop []exchange, name, input string) *exchange {
 	for i, e := range loop {
-		if e.call.name == name && canonical(e.call.input) == canonical(json.RawMessage(input)) {
+		if e.call.Name == name && Canonical(e.call.Input) == Canonical(json.RawMessage(input)) {
 			return &loop[i]
 		}
 	}
 	return nil
 }
 
-// canonical is JSON without the order and the spacing that a client gave it.
-func canonical(raw json.RawMessage) string {
+// Canonical is JSON without the order and the spacing that a client gave it.
+func Canonical(raw json.RawMessage) string {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
 		return string(raw)
 	}
-	return string(encode(value))
+	return string(Encode(value))
 }
 
 var digits = regexp.MustCompile(`-?\d+`)
@@ -252,7 +252,7 @@ func number(loop []exchange, name, input string) int {
 	if e == nil {
 		return 0
 	}
-	n, err := strconv.Atoi(digits.FindString(e.result.text))
+	n, err := strconv.Atoi(digits.FindString(e.result.Text))
 	if err != nil {
 		return 0
 	}
@@ -264,15 +264,15 @@ func summary(loop []exchange) string {
 	var lines []string
 	for _, e := range loop {
 		verb := "gave"
-		if e.result.failed {
+		if e.result.Failed {
 			verb = "failed with"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s %s %s.", e.call.name, compact(e.call.input), verb, e.result.text))
+		lines = append(lines, fmt.Sprintf("%s %s %s %s.", e.call.Name, Compact(e.call.Input), verb, e.result.Text))
 	}
 	return strings.Join(lines, " ")
 }
 
-func compact(raw json.RawMessage) string {
+func Compact(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil {
 		return string(raw)
@@ -280,13 +280,13 @@ func compact(raw json.RawMessage) string {
 	return out.String()
 }
 
-// sign makes the signature that proves that a text is the mock's own.
-func sign(model, text string) string {
+// Sign makes the signature that proves that a text is the mock's own.
+func Sign(model, text string) string {
 	sum := sha256.Sum256([]byte("signature of " + model + ": " + text))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func digest(texts ...string) string {
+func Digest(texts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	return hex.EncodeToString(sum[:])
 }

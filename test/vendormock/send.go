@@ -10,25 +10,25 @@ import (
 
 // send writes the frames of an answer and lets go wrong what should. Every frame goes out in two pieces, cut inside a
 // sign of several bytes where there is one: readers must not take a read for an event or for whole text.
-func (v *visit) send(contentType string, frames [][]byte, f fault) {
-	v.w.Header().Set("Content-Type", contentType)
-	v.w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(v.w)
+func (v *Request) send(contentType string, frames [][]byte, f fault) {
+	v.Writer.Header().Set("Content-Type", contentType)
+	v.Writer.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(v.Writer)
 	_ = control.Flush() // a writer that cannot flush shows as a slow test
-	if f.slow && !pause(v.r.Context(), v.server.options.Slow) {
+	if f.slow && !pause(v.HTTP.Context(), v.Server.Options.Slow) {
 		return
 	}
 	if f.cut || f.inStream {
 		last := frames[len(frames)/2]
 		frames = append(frames[:len(frames)/2:len(frames)/2], last[:len(last)/2])
 		if f.inStream {
-			frames[len(frames)-1] = v.server.dialect.broken()
+			frames[len(frames)-1] = v.Server.Dialect.Broken()
 		}
 	}
 	for _, frame := range frames {
 		at := seam(frame)
 		for _, piece := range [][]byte{frame[:at], frame[at:]} {
-			if _, err := v.w.Write(piece); err != nil {
+			if _, err := v.Writer.Write(piece); err != nil {
 				return // the caller left
 			}
 			_ = control.Flush()
@@ -49,8 +49,8 @@ func seam(frame []byte) int {
 	return len(frame) / 2
 }
 
-// pieces cuts a text into what a stream sends at a time: a few signs, so that there are several.
-func pieces(text string) []string {
+// Pieces cuts a text into what a stream sends at a time: a few signs, so that there are several.
+func Pieces(text string) []string {
 	const signs = 9
 	runes := []rune(text)
 	var list []string
@@ -64,8 +64,8 @@ func pieces(text string) []string {
 	return list
 }
 
-// encode writes a value of our own as JSON, as vendors do: without escaping <, > and &.
-func encode(value any) []byte {
+// Encode writes a value of our own as JSON, as vendors do: without escaping <, > and &.
+func Encode(value any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -75,8 +75,8 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-func writeJSON(w http.ResponseWriter, status int, contentType string, value any) {
-	writeRaw(w, status, contentType, encode(value))
+func WriteJSON(w http.ResponseWriter, status int, contentType string, value any) {
+	writeRaw(w, status, contentType, Encode(value))
 }
 
 func writeRaw(w http.ResponseWriter, status int, contentType string, body []byte) {
@@ -85,8 +85,8 @@ func writeRaw(w http.ResponseWriter, status int, contentType string, body []byte
 	w.Write(body)
 }
 
-// dropNulls removes members that are null, for vendors to whom they are not there.
-func dropNulls(value any) any {
+// DropNulls removes members that are null, for vendors to whom they are not there.
+func DropNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
@@ -94,18 +94,18 @@ func dropNulls(value any) any {
 				delete(v, name)
 				continue
 			}
-			dropNulls(member)
+			DropNulls(member)
 		}
 	case []any:
 		for _, item := range v {
-			dropNulls(item)
+			DropNulls(item)
 		}
 	}
 	return value
 }
 
-// blank reports whether there is nothing to read in a text.
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+// Blank reports whether there is nothing to read in a text.
+func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// obj is a JSON object of an answer.
-type obj = map[string]any
+// Object is a JSON object of an answer.
+type Object = map[string]any

@@ -1,11 +1,11 @@
-// Package vendormock imitates the APIs of model vendors for tests: Anthropic, Gemini, Bedrock, OpenAI and Azure. A mock
-// refuses every request that the vendor's documentation does not allow, with the vendor's own error, and answers the
-// others by what the conversation asks: in the same way each time, from what really arrived. It is written from the
-// vendors' documentation alone and shares no code with the gateway's formats, so that each can prove the other wrong.
+// Package vendormock imitates the APIs of model vendors for tests. This package holds the parts that the vendors share; each
+// vendor is a package below it. A mock rejects every request that the vendor's documentation does not allow, with the
+// vendor's own error. Its responses depend on the request alone, so they are the same each time. The mocks are written
+// from the vendors' documentation and share no code with the gateway's wire formats, so that each side tests the other.
 //
-// Words in brackets in the prompt ask for something special: [tool loop], [count], [refuse], [block], [redacted],
+// Words in brackets in the prompt request special behaviour: [tool loop], [count], [refuse], [block], [redacted],
 // [slow], [cut], [error in stream], [overloaded], [error 429], [error 503 once]. Everything else follows from the
-// request itself: schemas, images, tools that must be called, reasoning, stop sequences, limits, caching.
+// request: schemas, images, required tools, reasoning, stop sequences, limits, caching.
 package vendormock
 
 import (
@@ -44,9 +44,9 @@ type Call struct {
 
 // Server is the mock of one vendor. It is safe for concurrent use.
 type Server struct {
-	options Options
-	dialect dialect
-	mux     *http.ServeMux
+	Options Options
+	Dialect dialect
+	Mux     *http.ServeMux
 
 	mu    sync.Mutex
 	calls []*Call
@@ -57,60 +57,60 @@ type Server struct {
 
 // dialect is how one vendor speaks.
 type dialect interface {
-	routes(s *Server)
+	Routes(s *Server)
 	// authorize checks the caller's credentials.
-	authorize(v *visit) *refusal
+	Authorize(v *Request) *Rejection
 	// check holds the request to the vendor's documentation.
-	check(v *visit) *refusal
-	read(v *visit) *conversation
+	Check(v *Request) *Rejection
+	Read(v *Request) *Conversation
 	// refuse writes an error; fault is the error of a status.
-	refuse(v *visit, why refusal)
-	fault(status int) refusal
-	overloaded() int
-	whole(v *visit, c *conversation, r reply) any
+	Refuse(v *Request, why Rejection)
+	Fault(status int) Rejection
+	Overloaded() int
+	Whole(v *Request, c *Conversation, r Reply) any
 	// frames are the events of a stream as they go over the wire; broken is the event of an error among them.
-	frames(v *visit, c *conversation, r reply) (contentType string, list [][]byte)
-	broken() []byte
+	Frames(v *Request, c *Conversation, r Reply) (contentType string, list [][]byte)
+	Broken() []byte
 }
 
-// refusal is an error answer.
-type refusal struct {
-	status  int
-	kind    string
-	message string
-	header  map[string]string
-	details any
+// Rejection is an error answer.
+type Rejection struct {
+	Status  int
+	Kind    string
+	Message string
+	Header  map[string]string
+	Details any
 }
 
-// visit is one request while it is being answered.
-type visit struct {
-	server   *Server
-	w        http.ResponseWriter
-	r        *http.Request
-	call     *Call
-	model    string
-	stream   bool
-	document any    // the decoded body
-	raw      []byte // the body as its dialect reads it
+// Request is one request while it is being answered.
+type Request struct {
+	Server   *Server
+	Writer   http.ResponseWriter
+	HTTP     *http.Request
+	Call     *Call
+	Model    string
+	Stream   bool
+	Document any    // the decoded body
+	Raw      []byte // the body as its dialect reads it
 }
 
-func newServer(d dialect, o Options) *Server {
-	o.Key = or(o.Key, "test-key")
-	o.AccessKey = or(o.AccessKey, "AKIDEXAMPLE")
-	o.Secret = or(o.Secret, "test-secret")
-	o.Region = or(o.Region, "us-east-1")
-	o.Slow = or(o.Slow, 300*time.Millisecond)
-	s := &Server{options: o, dialect: d, mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}}
-	d.routes(s)
-	s.mux.HandleFunc("GET /_calls", s.listCalls)
-	s.mux.HandleFunc("POST /_next", s.setNext)
-	s.mux.HandleFunc("/", s.handle(func(v *visit) {
-		v.refuse(refusal{status: http.StatusNotFound, message: "Not Found"})
+func NewServer(d dialect, o Options) *Server {
+	o.Key = Or(o.Key, "test-key")
+	o.AccessKey = Or(o.AccessKey, "AKIDEXAMPLE")
+	o.Secret = Or(o.Secret, "test-secret")
+	o.Region = Or(o.Region, "us-east-1")
+	o.Slow = Or(o.Slow, 300*time.Millisecond)
+	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}}
+	d.Routes(s)
+	s.Mux.HandleFunc("GET /_calls", s.listCalls)
+	s.Mux.HandleFunc("POST /_next", s.setNext)
+	s.Mux.HandleFunc("/", s.Handle(func(v *Request) {
+		v.Refuse(Rejection{Status: http.StatusNotFound, Message: "Not Found"})
 	}))
 	return s
 }
 
-func or[T comparable](value, otherwise T) T {
+func Or[T comparable](value, otherwise T) T {
 	var zero T
 	if value == zero {
 		return otherwise
@@ -119,7 +119,7 @@ func or[T comparable](value, otherwise T) T {
 }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Mux.ServeHTTP(w, r) }
 
 // Calls returns the received calls in order of arrival.
 func (s *Server) Calls() []Call {
@@ -150,7 +150,7 @@ func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 			"model": call.Model, "status": call.Status, "refused": call.Refuse,
 		})
 	}
-	writeJSON(w, http.StatusOK, "application/json", list)
+	WriteJSON(w, http.StatusOK, "application/json", list)
 }
 
 func (s *Server) setNext(w http.ResponseWriter, r *http.Request) {
@@ -162,8 +162,8 @@ func (s *Server) setNext(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// handle records a request, checks its credentials and its JSON, and passes it on.
-func (s *Server) handle(serve func(v *visit)) http.HandlerFunc {
+// Handle records a request, checks its credentials and its JSON, and passes it on.
+func (s *Server) Handle(serve func(v *Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -173,15 +173,15 @@ func (s *Server) handle(serve func(v *visit)) http.HandlerFunc {
 			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
 			Status: http.StatusOK,
 		}
-		v := &visit{server: s, w: w, r: r, call: call, raw: body}
+		v := &Request{Server: s, Writer: w, HTTP: r, Call: call, Raw: body}
 		defer s.record(call)
-		if why := s.dialect.authorize(v); why != nil {
-			v.refuse(*why)
+		if why := s.Dialect.Authorize(v); why != nil {
+			v.Refuse(*why)
 			return
 		}
 		if r.Method == http.MethodPost {
-			if err := decode(body, &v.document); err != nil {
-				v.refuse(refusal{status: http.StatusBadRequest, message: "The request body is not valid JSON: " + err.Error()})
+			if err := decode(body, &v.Document); err != nil {
+				v.Refuse(Rejection{Status: http.StatusBadRequest, Message: "The request body is not valid JSON: " + err.Error()})
 				return
 			}
 		}
@@ -201,57 +201,57 @@ func decode(body []byte, value *any) error {
 	return d.Decode(value)
 }
 
-func (v *visit) refuse(why refusal) {
-	if why.kind == "" {
-		why.kind = v.server.dialect.fault(why.status).kind
+func (v *Request) Refuse(why Rejection) {
+	if why.Kind == "" {
+		why.Kind = v.Server.Dialect.Fault(why.Status).Kind
 	}
-	v.call.Status, v.call.Refuse, v.call.Model = why.status, why.message, v.model
-	for name, value := range why.header {
-		v.w.Header().Set(name, value)
+	v.Call.Status, v.Call.Refuse, v.Call.Model = why.Status, why.Message, v.Model
+	for name, value := range why.Header {
+		v.Writer.Header().Set(name, value)
 	}
-	v.server.dialect.refuse(v, why)
+	v.Server.Dialect.Refuse(v, why)
 }
 
-// converse answers a conversation.
-func (v *visit) converse() {
-	s := v.server
-	if why := s.dialect.check(v); why != nil {
-		v.refuse(*why)
+// Converse answers a conversation.
+func (v *Request) Converse() {
+	s := v.Server
+	if why := s.Dialect.Check(v); why != nil {
+		v.Refuse(*why)
 		return
 	}
-	v.call.Model = v.model
-	c := s.dialect.read(v)
+	v.Call.Model = v.Model
+	c := s.Dialect.Read(v)
 	asked := s.wishes(c)
 	if status := s.failure(asked, c); status != 0 {
-		v.refuse(s.dialect.fault(status))
+		v.Refuse(s.Dialect.Fault(status))
 		return
 	}
 	r := answer(c, asked)
 	s.remember(c, &r)
-	if r.fault.slow && !v.stream && !pause(v.r.Context(), s.options.Slow) {
+	if r.fault.slow && !v.Stream && !pause(v.HTTP.Context(), s.Options.Slow) {
 		return
 	}
-	if v.stream {
-		contentType, frames := s.dialect.frames(v, c, r)
+	if v.Stream {
+		contentType, frames := s.Dialect.Frames(v, c, r)
 		v.send(contentType, frames, r.fault)
 		return
 	}
 	if r.fault.inStream {
-		v.refuse(s.dialect.fault(http.StatusInternalServerError))
+		v.Refuse(s.Dialect.Fault(http.StatusInternalServerError))
 		return
 	}
-	body := encode(s.dialect.whole(v, c, r))
+	body := Encode(s.Dialect.Whole(v, c, r))
 	if r.fault.cut {
-		v.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		v.Writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		v.send("application/json", [][]byte{body}, r.fault)
 		return
 	}
-	writeRaw(v.w, http.StatusOK, "application/json", body)
+	writeRaw(v.Writer, http.StatusOK, "application/json", body)
 }
 
 // wishes are the words of the prompt, and those that a test has set for this request.
-func (s *Server) wishes(c *conversation) []string {
-	asked := words(c.prompt())
+func (s *Server) wishes(c *Conversation) []string {
+	asked := words(c.Prompt())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.next) > 0 {
@@ -262,10 +262,10 @@ func (s *Server) wishes(c *conversation) []string {
 }
 
 // failure is the status that the words ask for, or 0.
-func (s *Server) failure(asked []string, c *conversation) int {
+func (s *Server) failure(asked []string, c *Conversation) int {
 	for _, word := range asked {
 		if word == "overloaded" {
-			return s.dialect.overloaded()
+			return s.Dialect.Overloaded()
 		}
 		rest, found := strings.CutPrefix(word, "error ")
 		if !found {
@@ -273,7 +273,7 @@ func (s *Server) failure(asked []string, c *conversation) int {
 		}
 		number, once := strings.CutSuffix(rest, " once")
 		status, err := strconv.Atoi(number)
-		if err == nil && (!once || s.first("fault", word, c.prompt())) {
+		if err == nil && (!once || s.first("fault", word, c.Prompt())) {
 			return status
 		}
 	}
@@ -282,7 +282,7 @@ func (s *Server) failure(asked []string, c *conversation) int {
 
 // first reports whether this is the first time for these texts.
 func (s *Server) first(texts ...string) bool {
-	key := digest(texts...)
+	key := Digest(texts...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen[key] {
@@ -293,26 +293,26 @@ func (s *Server) first(texts ...string) bool {
 }
 
 // remember keeps what later requests are held to, and counts what earlier ones left in the cache.
-func (s *Server) remember(c *conversation, r *reply) {
-	if n := tokens(len(c.prefix)); n > 0 {
-		if s.first("prefix", c.model, c.prefix) {
-			r.usage.cacheWrite = n
+func (s *Server) remember(c *Conversation, r *Reply) {
+	if n := Tokens(len(c.Prefix)); n > 0 {
+		if s.first("prefix", c.Model, c.Prefix) {
+			r.Usage.CacheWrite = n
 		} else {
-			r.usage.cacheRead = n
+			r.Usage.CacheRead = n
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reasoned := slices.IndexFunc(r.parts, func(p part) bool { return p.kind == thought })
-	for _, p := range r.parts {
-		if p.kind == called && reasoned >= 0 {
-			s.signs[p.id] = r.parts[reasoned].signature
+	reasoned := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Kind == ThinkingPart })
+	for _, p := range r.Parts {
+		if p.Kind == CallPart && reasoned >= 0 {
+			s.signs[p.ID] = r.Parts[reasoned].Signature
 		}
 	}
 }
 
-// signature is that of the reasoning which led to a call; empty where there was none.
-func (s *Server) signature(callID string) string {
+// Signature is that of the reasoning which led to a call; empty where there was none.
+func (s *Server) Signature(callID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.signs[callID]

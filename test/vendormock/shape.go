@@ -15,7 +15,7 @@ import (
 //go:embed shapes/*.txt
 var shapeFiles embed.FS
 
-// shapes are the objects of one vendor's API by name. The files in shapes/ say what each may hold:
+// Shapes are the objects of one vendor's API by name. The files in shapes/ say what each may hold:
 //
 //	struct NAME            an object with exactly these members
 //	one NAME               an object with exactly one of these members; + marks those that may stand beside it
@@ -25,7 +25,7 @@ var shapeFiles embed.FS
 // A TYPE is string, filled (a string that is not empty), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for a map,
 // =a,b,c for an enumeration or /expression/ for a string that matches; (1..5) bounds it, ? allows null, | separates
 // alternatives that differ in their kind of JSON.
-type shapes map[string]*shape
+type Shapes map[string]*shape
 
 type shape struct {
 	kind   string // struct, one or union
@@ -47,31 +47,31 @@ type typ struct {
 	nullable bool
 }
 
-// problem is an invalid part of a request, before it is worded as the vendor's error.
-type problem struct {
-	path string // such as messages.0.content
-	kind problemKind
-	want string // what should be there; the member's name for unknown ones
+// Problem is an invalid part of a request, before it is worded as the vendor's error.
+type Problem struct {
+	Path string // such as messages.0.content
+	Kind problemKind
+	Want string // what should be there; the member's name for unknown ones
 }
 
 type problemKind int
 
 const (
-	missing problemKind = iota
-	unknown
-	wrongType
-	notListed
-	outOfRange
-	noMatch
-	notOne
+	Missing problemKind = iota
+	Unknown
+	WrongType
+	NotListed
+	OutOfRange
+	NoMatch
+	NotOne
 )
 
-func loadShapes(name string) shapes {
+func LoadShapes(name string) Shapes {
 	text, err := shapeFiles.ReadFile("shapes/" + name + ".txt")
 	if err != nil {
 		panic(err) // the files are embedded: a defect
 	}
-	s := shapes{}
+	s := Shapes{}
 	var current *shape
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
@@ -147,61 +147,61 @@ func splitOutside(text string, sign rune) []string {
 	})
 }
 
-// check reports everything about a JSON value that the named shape does not allow, in the order of the members' names.
-func (s shapes) check(name string, value any) []problem {
+// Check reports everything about a JSON value that the named shape does not allow, in the order of the members' names.
+func (s Shapes) Check(name string, value any) []Problem {
 	return s.checkShape(name, "", value)
 }
 
-func (s shapes) checkShape(name, path string, value any) []problem {
+func (s Shapes) checkShape(name, path string, value any) []Problem {
 	shape, ok := s[name]
 	if !ok {
 		panic("vendormock: no shape " + name) // the files are ours: a defect
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return []problem{{path, wrongType, "object"}}
+		return []Problem{{path, WrongType, "object"}}
 	}
 	if shape.kind == "union" {
 		return s.checkUnion(shape, path, object)
 	}
-	var found []problem
+	var found []Problem
 	main := 0
 	for _, member := range slices.Sorted(maps.Keys(object)) {
 		field, known := shape.fields[member]
 		if !known {
-			found = append(found, problem{path, unknown, member})
+			found = append(found, Problem{path, Unknown, member})
 			continue
 		}
 		if !field.beside {
 			main++
 		}
-		found = append(found, s.checkTypes(field.types, join(path, member), object[member])...)
+		found = append(found, s.checkTypes(field.types, Join(path, member), object[member])...)
 	}
 	if shape.kind == "one" && main != 1 {
-		found = append(found, problem{path, notOne, name})
+		found = append(found, Problem{path, NotOne, name})
 	}
 	for _, member := range slices.Sorted(maps.Keys(shape.fields)) {
 		if _, given := object[member]; shape.fields[member].required && !given {
-			found = append(found, problem{join(path, member), missing, member})
+			found = append(found, Problem{Join(path, member), Missing, member})
 		}
 	}
 	return found
 }
 
-func (s shapes) checkUnion(shape *shape, path string, object map[string]any) []problem {
+func (s Shapes) checkUnion(shape *shape, path string, object map[string]any) []Problem {
 	tag, given := object[shape.tag].(string)
 	if !given {
-		return []problem{{join(path, shape.tag), missing, shape.tag}}
+		return []Problem{{Join(path, shape.tag), Missing, shape.tag}}
 	}
 	field, known := shape.fields[tag]
 	if !known {
-		return []problem{{join(path, shape.tag), notListed, strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}}
+		return []Problem{{Join(path, shape.tag), NotListed, strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}}
 	}
 	return s.checkTypes(field.types, path, object)
 }
 
 // checkTypes finds the alternative that fits the value's kind of JSON, and holds the value to it.
-func (s shapes) checkTypes(types []typ, path string, value any) []problem {
+func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
 	wants := []string{}
 	for _, t := range types {
 		if value == nil && t.nullable {
@@ -212,7 +212,7 @@ func (s shapes) checkTypes(types []typ, path string, value any) []problem {
 		}
 		wants = append(wants, t.word())
 	}
-	return []problem{{path, wrongType, strings.Join(wants, " or ")}}
+	return []Problem{{path, WrongType, strings.Join(wants, " or ")}}
 }
 
 func (t typ) word() string {
@@ -250,7 +250,7 @@ func (t typ) accepts(value any) bool {
 	return false
 }
 
-func (s shapes) checkType(t typ, path string, value any) []problem {
+func (s Shapes) checkType(t typ, path string, value any) []Problem {
 	switch v := value.(type) {
 	case string:
 		return t.checkString(path, v)
@@ -260,14 +260,14 @@ func (s shapes) checkType(t typ, path string, value any) []problem {
 	case []any:
 		found := t.checkRange(path, float64(len(v)), true)
 		for i, item := range v {
-			found = append(found, s.checkTypes(t.elem, join(path, strconv.Itoa(i)), item)...)
+			found = append(found, s.checkTypes(t.elem, Join(path, strconv.Itoa(i)), item)...)
 		}
 		return found
 	case map[string]any:
 		if t.base == "{}" {
-			var found []problem
+			var found []Problem
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				found = append(found, s.checkTypes(t.elem, join(path, name), v[name])...)
+				found = append(found, s.checkTypes(t.elem, Join(path, name), v[name])...)
 			}
 			return found
 		}
@@ -278,46 +278,46 @@ func (s shapes) checkType(t typ, path string, value any) []problem {
 	return nil
 }
 
-func (t typ) checkString(path, v string) []problem {
+func (t typ) checkString(path, v string) []Problem {
 	switch {
 	case t.base == "=" && !slices.Contains(t.enum, v):
-		return []problem{{path, notListed, strings.Join(t.enum, ", ")}}
+		return []Problem{{path, NotListed, strings.Join(t.enum, ", ")}}
 	case t.base == "/" && !t.match.MatchString(v):
-		return []problem{{path, noMatch, strings.TrimSuffix(strings.TrimPrefix(t.match.String(), "^(?:"), ")$")}}
+		return []Problem{{path, NoMatch, strings.TrimSuffix(strings.TrimPrefix(t.match.String(), "^(?:"), ")$")}}
 	case t.base == "filled" && v == "":
-		return []problem{{path, outOfRange, "at least 1 character"}}
+		return []Problem{{path, OutOfRange, "at least 1 character"}}
 	case t.base == "blob":
 		if raw, err := base64.StdEncoding.DecodeString(v); err != nil || len(raw) == 0 {
-			return []problem{{path, noMatch, "base64"}}
+			return []Problem{{path, NoMatch, "base64"}}
 		}
 	}
 	return t.checkRange(path, float64(len(v)), true)
 }
 
-func (t typ) checkRange(path string, v float64, ok bool) []problem {
+func (t typ) checkRange(path string, v float64, ok bool) []Problem {
 	switch {
 	case !ok:
-		return []problem{{path, wrongType, t.base}}
+		return []Problem{{path, WrongType, t.base}}
 	case t.min != nil && v < *t.min:
-		return []problem{{path, outOfRange, fmt.Sprintf("greater than or equal to %v", *t.min)}}
+		return []Problem{{path, OutOfRange, fmt.Sprintf("greater than or equal to %v", *t.min)}}
 	case t.max != nil && v > *t.max:
-		return []problem{{path, outOfRange, fmt.Sprintf("less than or equal to %v", *t.max)}}
+		return []Problem{{path, OutOfRange, fmt.Sprintf("less than or equal to %v", *t.max)}}
 	}
 	return nil
 }
 
-func join(path, member string) string {
+func Join(path, member string) string {
 	if path == "" {
 		return member
 	}
 	return path + "." + member
 }
 
-// camel renames members that are spelled with underscores, for a vendor who takes both spellings. Where a shape says
+// Camel renames members that are spelled with underscores, for a vendor who takes both spellings. Where a shape says
 // nothing, names are the caller's own and stay.
-func (s shapes) camel(name string, value any) any {
+func (s Shapes) Camel(name string, value any) any {
 	object, ok := value.(map[string]any)
-	shape := s[or(name, "request")]
+	shape := s[Or(name, "request")]
 	if !ok || shape == nil {
 		return value
 	}
@@ -334,7 +334,7 @@ func (s shapes) camel(name string, value any) any {
 
 var underscore = regexp.MustCompile(`_[a-z]`)
 
-func (s shapes) camelTypes(types []typ, value any) any {
+func (s Shapes) camelTypes(types []typ, value any) any {
 	for _, t := range types {
 		if !t.accepts(value) {
 			continue
@@ -346,7 +346,7 @@ func (s shapes) camelTypes(types []typ, value any) any {
 			}
 		case map[string]any:
 			if t.base != "{}" {
-				return s.camel(t.base, value)
+				return s.Camel(t.base, value)
 			}
 			for name := range v {
 				v[name] = s.camelTypes(t.elem, v[name])

@@ -10,7 +10,7 @@ import (
 func TestShapesNameOnlyEachOther(t *testing.T) {
 	t.Parallel()
 	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
-		list := loadShapes(vendor)
+		list := LoadShapes(vendor)
 		for name, shape := range list {
 			for member, field := range shape.fields {
 				for _, base := range bases(field.types) {
@@ -40,23 +40,23 @@ func bases(types []typ) []string {
 
 func TestShapesFindEveryKindOfProblem(t *testing.T) {
 	t.Parallel()
-	list := loadShapes("gemini")
-	for body, want := range map[string][]problem{
+	list := LoadShapes("gemini")
+	for body, want := range map[string][]Problem{
 		`{"contents":[{"parts":[{"text":"a"}]}]}`:                       nil,
-		`{"contents":{}}`:                                               {{"contents", wrongType, "list"}},
-		`{"contents":[{"parts":[{"text":1}]}]}`:                         {{"contents.0.parts.0.text", wrongType, "string"}},
-		`{"contents":[{"parts":[{"thought":true}]}]}`:                   {{"contents.0.parts.0", notOne, "part"}},
-		`{"a":1,"b":2}`:                                                 {{"", unknown, "a"}, {"", unknown, "b"}},
-		`{"generationConfig":{"seed":1.5}}`:                             {{"generationConfig.seed", wrongType, "int"}},
-		`{"generationConfig":{"responseSchema":{"type":"INT"}}}`:        {{"generationConfig.responseSchema.type", notListed, "STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL, string, number, integer, boolean, array, object, null"}},
-		`{"labels":{"a":1}}`:                                            {{"labels.a", wrongType, "string"}},
-		`{"tools":[{"functionDeclarations":[{"parameters":{"x":1}}]}]}`: {{"tools.0.functionDeclarations.0.parameters", unknown, "x"}},
+		`{"contents":{}}`:                                               {{"contents", WrongType, "list"}},
+		`{"contents":[{"parts":[{"text":1}]}]}`:                         {{"contents.0.parts.0.text", WrongType, "string"}},
+		`{"contents":[{"parts":[{"thought":true}]}]}`:                   {{"contents.0.parts.0", NotOne, "part"}},
+		`{"a":1,"b":2}`:                                                 {{"", Unknown, "a"}, {"", Unknown, "b"}},
+		`{"generationConfig":{"seed":1.5}}`:                             {{"generationConfig.seed", WrongType, "int"}},
+		`{"generationConfig":{"responseSchema":{"type":"INT"}}}`:        {{"generationConfig.responseSchema.type", NotListed, "STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL, string, number, integer, boolean, array, object, null"}},
+		`{"labels":{"a":1}}`:                                            {{"labels.a", WrongType, "string"}},
+		`{"tools":[{"functionDeclarations":[{"parameters":{"x":1}}]}]}`: {{"tools.0.functionDeclarations.0.parameters", Unknown, "x"}},
 	} {
 		var document any
 		if err := decode([]byte(body), &document); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, list.check("request", document), cmp.AllowUnexported(problem{})); diff != "" {
+		if diff := cmp.Diff(want, list.Check("request", document), cmp.AllowUnexported(Problem{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCamelRenamesOnlyWhatShapesKnow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"contents":[{"parts":[{"functionCall":{"args":{"my_arg":1}}}]}],"no_such":1,"systemInstruction":{"parts":[{"inlineData":{"mimeType":"a"}}]},"tools":[{"functionDeclarations":[{"parameters":{"properties":{"my_name":{"minItems":1}}}}]}]}`
-	if diff := cmp.Diff(want, string(encode(loadShapes("gemini").camel("request", document)))); diff != "" {
+	if diff := cmp.Diff(want, string(Encode(LoadShapes("gemini").Camel("request", document)))); diff != "" {
 		t.Errorf("renamed (-want +got):\n%s", diff)
 	}
 }
@@ -81,14 +81,14 @@ func FuzzShapes(f *testing.F) {
 	f.Add("openai", `{"messages":[{"role":"tool"}]}`)
 	f.Add("bedrock", `{"messages":[{"role":"user","content":[{"text":null}]}]}`)
 	f.Add("gemini", `[]`)
-	known := map[string]shapes{}
+	known := map[string]Shapes{}
 	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
-		known[vendor] = loadShapes(vendor)
+		known[vendor] = LoadShapes(vendor)
 	}
 	f.Fuzz(func(_ *testing.T, vendor, body string) {
 		var document any
 		if list, ok := known[vendor]; ok && decode([]byte(body), &document) == nil {
-			list.check("request", list.camel("request", dropNulls(document)))
+			list.Check("request", list.Camel("request", DropNulls(document)))
 		}
 	})
 }

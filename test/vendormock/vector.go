@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// vector is the embedding of a text: of unit length, the same each time, another one for another text.
-func vector(text string, size int) []float64 {
+// Vector is the embedding of a text: of unit length, the same each time, another one for another text.
+func Vector(text string, size int) []float64 {
 	values := make([]float64, size)
 	sum := 0.0
 	for i := range values {

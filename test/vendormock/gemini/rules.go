@@ -1,4 +1,4 @@
-package vendormock
+package gemini
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"fairlead/test/vendormock"
 )
 
 // geminiRequest is a request that has the right shape.
 type geminiRequest struct {
 	root   gjson.Result
 	traits *geminiTraits
-	c      *conversation
+	c      *vendormock.Conversation
 }
 
 // geminiRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
@@ -58,7 +60,7 @@ func geminiMedia(q *geminiRequest) string {
 			case file.Exists() && !strings.Contains(file.Get("mimeType").String(), "/"):
 				return at + ".file_data.mime_type: must be a valid MIME type, it is missing or empty\n"
 			case inline.Exists():
-				if _, err := picture(inline.Get("mimeType").String(), plainBase64(inline.Get("data").String())); err != nil {
+				if _, err := vendormock.Picture(inline.Get("mimeType").String(), plainBase64(inline.Get("data").String())); err != nil {
 					return "Unable to process input image. " + err.Error()
 				}
 			}
@@ -73,8 +75,8 @@ func geminiSystem(q *geminiRequest) string {
 	case !system.Exists():
 		return ""
 	case q.traits.noSystem:
-		return "Developer instruction is not enabled for models/" + q.c.model
-	case blank(q.c.system):
+		return "Developer instruction is not enabled for models/" + q.c.Model
+	case vendormock.Blank(q.c.System):
 		return "* GenerateContentRequest.system_instruction.parts: must hold text\n"
 	}
 	return ""
@@ -143,10 +145,10 @@ func geminiSchemaFault(at string, s gjson.Result) string {
 		return bad == ""
 	})
 	for i, member := range s.Get("anyOf").Array() {
-		bad = or(bad, geminiSchemaFault(fmt.Sprintf("%s.any_of[%d]", at, i), member))
+		bad = vendormock.Or(bad, geminiSchemaFault(fmt.Sprintf("%s.any_of[%d]", at, i), member))
 	}
 	if items := s.Get("items"); items.Exists() {
-		bad = or(bad, geminiSchemaFault(at+".items", items))
+		bad = vendormock.Or(bad, geminiSchemaFault(at+".items", items))
 	}
 	return bad
 }
@@ -155,13 +157,13 @@ func geminiCalling(q *geminiRequest) string {
 	config := q.root.Get("toolConfig.functionCallingConfig")
 	names := config.Get("allowedFunctionNames").Array()
 	switch mode := config.Get("mode").String(); {
-	case mode == "ANY" && len(q.c.tools) == 0:
+	case mode == "ANY" && len(q.c.Tools) == 0:
 		return "Function calling config is set without function_declarations."
 	case len(names) > 0 && mode != "ANY" && mode != "VALIDATED":
 		return "Function calling config: allowed_function_names may only be set when the mode is ANY or VALIDATED."
 	}
 	for _, name := range names {
-		if !q.c.offers(name.String()) {
+		if !q.c.Offers(name.String()) {
 			return fmt.Sprintf("allowed_function_names: function %q is not declared", name.String())
 		}
 	}
@@ -170,27 +172,27 @@ func geminiCalling(q *geminiRequest) string {
 
 // geminiTurns holds calls and responses together.
 func geminiTurns(q *geminiRequest) string {
-	for i, t := range q.c.turns {
-		calls, results := t.of(called), t.of(result)
-		for j, p := range t.parts {
+	for i, t := range q.c.Turns {
+		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
+		for j, p := range t.Parts {
 			at := fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d]", i, j)
 			switch {
-			case p.kind == result && p.name == "":
+			case p.Kind == vendormock.ResultPart && p.Name == "":
 				return at + ".function_response.name: Name cannot be empty.\n"
-			case p.kind == called && p.name == "":
+			case p.Kind == vendormock.CallPart && p.Name == "":
 				return at + ".function_call.name: Name cannot be empty.\n"
-			case p.kind == result && !q.root.Get(fmt.Sprintf("contents.%d.parts.%d.functionResponse.response", i, j)).IsObject():
+			case p.Kind == vendormock.ResultPart && !q.root.Get(fmt.Sprintf("contents.%d.parts.%d.functionResponse.response", i, j)).IsObject():
 				return at + ".function_response.response: must be an object\n"
-			case p.kind == called && !t.assistant, p.kind == result && t.assistant:
+			case p.Kind == vendormock.CallPart && !t.Assistant, p.Kind == vendormock.ResultPart && t.Assistant:
 				return "Please ensure that function calls come from the model and function responses from the user."
 			}
 		}
-		if len(calls) > 0 && (i == 0 || q.c.turns[i-1].assistant) {
+		if len(calls) > 0 && (i == 0 || q.c.Turns[i-1].Assistant) {
 			return "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
 		}
-		var before []part
+		var before []vendormock.Part
 		if i > 0 {
-			before = q.c.turns[i-1].of(called)
+			before = q.c.Turns[i-1].OfKind(vendormock.CallPart)
 		}
 		switch {
 		case len(results) > 0 && len(before) == 0:
@@ -199,9 +201,11 @@ func geminiTurns(q *geminiRequest) string {
 			return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 		}
 		for _, r := range results {
-			same := func(call part) bool { return call.name == r.name && (call.id == "" || r.id == "" || call.id == r.id) }
+			same := func(call vendormock.Part) bool {
+				return call.Name == r.Name && (call.ID == "" || r.ID == "" || call.ID == r.ID)
+			}
 			if !slices.ContainsFunc(before, same) {
-				return "Please ensure that function responses answer the function calls of the previous turn: " + r.name
+				return "Please ensure that function responses answer the function calls of the previous turn: " + r.Name
 			}
 		}
 	}
@@ -213,15 +217,15 @@ const skipSignature = "skip_thought_signature_validator"
 
 // geminiSignatures wants the signature of the first call of each step back, where the model insists.
 func geminiSignatures(q *geminiRequest) string {
-	for i, t := range q.c.turns {
-		for j, p := range t.of(called) {
+	for i, t := range q.c.Turns {
+		for j, p := range t.OfKind(vendormock.CallPart) {
 			switch {
-			case p.signature == skipSignature:
-			case p.signature != "" && p.signature != sign(q.c.model, p.name+canonical(p.input)):
+			case p.Signature == skipSignature:
+			case p.Signature != "" && p.Signature != vendormock.Sign(q.c.Model, p.Name+vendormock.Canonical(p.Input)):
 				return "Corrupted thought signature."
-			case p.signature == "" && j == 0 && q.traits.signatures && i > q.c.lastPrompt():
+			case p.Signature == "" && j == 0 && q.traits.signatures && i > q.c.LastPrompt():
 				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+
-					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d.", p.name, i+1)
+					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d.", p.Name, i+1)
 			}
 		}
 	}
@@ -233,15 +237,15 @@ func geminiConfig(q *geminiRequest) string {
 	kind := config.Get("responseMimeType").String()
 	shaped := config.Get("responseSchema").Exists() || config.Get("responseJsonSchema").Exists()
 	switch {
-	case len(q.c.stops) > 5:
+	case len(q.c.Stops) > 5:
 		return "* GenerateContentRequest.generation_config.stop_sequences: the number of stop sequences must not exceed 5\n"
-	case slices.Contains(q.c.stops, ""):
+	case slices.Contains(q.c.Stops, ""):
 		return "* GenerateContentRequest.generation_config.stop_sequences: stop sequence must not be empty\n"
 	case shaped && kind != "application/json" && kind != "text/x.enum":
 		return "* GenerateContentRequest.generation_config.response_schema: only allowed when response_mime_type is application/json\n"
 	case config.Get("responseSchema").Exists() && config.Get("responseJsonSchema").Exists():
 		return "* GenerateContentRequest.generation_config.response_json_schema: response_schema must be omitted\n"
-	case kind == "application/json" && len(q.c.tools) > 0 && !q.traits.toolsJSON:
+	case kind == "application/json" && len(q.c.Tools) > 0 && !q.traits.toolsJSON:
 		return "Function calling with a response mime type: 'application/json' is unsupported"
 	case config.Get("temperature").Float() < 0 || config.Get("temperature").Float() > 2:
 		return "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].\n"
@@ -256,7 +260,7 @@ func geminiThinking(q *geminiRequest) string {
 	level, budget := config.Get("thinkingLevel").Exists(), config.Get("thinkingBudget").Exists()
 	switch {
 	case config.Exists() && !q.traits.level && !q.traits.budget:
-		return "Thinking is not enabled for models/" + q.c.model
+		return "Thinking is not enabled for models/" + q.c.Model
 	case level && !q.traits.level:
 		return "Thinking level is not supported for this model."
 	case level && budget:

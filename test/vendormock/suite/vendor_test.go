@@ -1,4 +1,4 @@
-package vendormock
+package suite
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/test/vendormock"
 )
 
 func TestEveryVendorAnswersWholeAndInPieces(t *testing.T) {
@@ -17,8 +19,8 @@ func TestEveryVendorAnswersWholeAndInPieces(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, a.make(Options{}))
-			want := `You said "Hello <&>". ` + greeting
+			url := serve(t, a.make(vendormock.Options{}))
+			want := `You said "Hello <&>". ` + vendormock.Greeting
 			whole := a.ask(t, url, "Hello <&>", false)
 			body := read(t, whole)
 			var value any
@@ -42,10 +44,10 @@ func TestEveryVendorFailsAsAsked(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			mock := a.make(Options{Slow: 50 * time.Millisecond})
+			mock := a.make(vendormock.Options{Slow: 50 * time.Millisecond})
 			url := serve(t, mock)
 			for prompt, want := range map[string]int{
-				"[error 429]": 429, "[error 500]": 500, "[error 404]": 404, "[overloaded]": mock.dialect.overloaded(), "[error in stream]": 500, "fine": 200,
+				"[error 429]": 429, "[error 500]": 500, "[error 404]": 404, "[overloaded]": mock.Dialect.Overloaded(), "[error in stream]": 500, "fine": 200,
 			} {
 				if got := a.ask(t, url, prompt, false).StatusCode; got != want {
 					t.Errorf("%s is answered with %d, want %d", prompt, got, want)
@@ -78,7 +80,7 @@ func TestNextAppliesToOneRequest(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			mock := a.make(Options{})
+			mock := a.make(vendormock.Options{})
 			url := serve(t, mock)
 			mock.Next("[error 429]")
 			a.send(t, url+"/_next", "[error 500]")
@@ -103,7 +105,7 @@ func TestStrangersAreSentAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := apiOf(t, name)
-			url := serve(t, a.make(Options{Key: "another"}))
+			url := serve(t, a.make(vendormock.Options{Key: "another"}))
 			if got := a.ask(t, url, "Hello", false).StatusCode; got != want {
 				t.Errorf("a wrong key is answered with %d, want %d", got, want)
 			}
@@ -154,7 +156,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	urls := map[string]string{}
 	for _, a := range apis {
-		urls[a.name] = serve(t, a.make(Options{}))
+		urls[a.name] = serve(t, a.make(vendormock.Options{}))
 	}
 	for _, row := range refusedRows {
 		a := apiOf(t, row.vendor)

@@ -1,4 +1,4 @@
-package vendormock
+package bedrock
 
 import (
 	"crypto/hmac"
@@ -10,14 +10,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fairlead/test/vendormock"
 )
 
 var credentials = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
 
 // checkSignature recomputes the signature of a request (Signature Version 4) and compares it.
-func checkSignature(r *http.Request, body []byte, o Options) *refusal {
-	denied := func(kind, message string) *refusal {
-		return &refusal{status: http.StatusForbidden, kind: kind, message: message}
+func checkSignature(r *http.Request, body []byte, o vendormock.Options) *vendormock.Rejection {
+	denied := func(kind, message string) *vendormock.Rejection {
+		return &vendormock.Rejection{Status: http.StatusForbidden, Kind: kind, Message: message}
 	}
 	found := credentials.FindStringSubmatch(r.Header.Get("Authorization"))
 	if found == nil {

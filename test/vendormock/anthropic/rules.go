@@ -1,4 +1,4 @@
-package vendormock
+package anthropic
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"fairlead/test/vendormock"
 )
 
 // claudeRequest is a request that has the right shape.
@@ -14,8 +16,8 @@ type claudeRequest struct {
 	version string
 	root    gjson.Result
 	traits  *claude
-	c       *conversation
-	server  *Server
+	c       *vendormock.Conversation
+	server  *vendormock.Server
 }
 
 // claudeRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
@@ -44,44 +46,44 @@ func claudeVersion(q *claudeRequest) string {
 }
 
 func claudeRoles(q *claudeRequest) string {
-	turns := q.c.turns
-	if turns[0].assistant {
+	turns := q.c.Turns
+	if turns[0].Assistant {
 		return `messages: first message must use the "user" role`
 	}
 	for i := 1; i < len(turns); i++ {
-		if turns[i].assistant == turns[i-1].assistant {
+		if turns[i].Assistant == turns[i-1].Assistant {
 			return `messages: roles must alternate between "user" and "assistant", but found multiple "` +
 				q.root.Get(fmt.Sprintf("messages.%d.role", i)).String() + `" roles in a row`
 		}
 	}
 	last := turns[len(turns)-1]
 	switch {
-	case !last.assistant:
+	case !last.Assistant:
 	case !q.traits.prefill:
 		return "This model does not support assistant message prefill. The conversation must end with a user message."
-	case q.c.think:
+	case q.c.Think:
 		return "When thinking is enabled, the final message must not be from the assistant."
-	case len(last.parts) > 0 && strings.TrimRight(last.parts[len(last.parts)-1].text, " \t\r\n") != last.parts[len(last.parts)-1].text:
+	case len(last.Parts) > 0 && strings.TrimRight(last.Parts[len(last.Parts)-1].Text, " \t\r\n") != last.Parts[len(last.Parts)-1].Text:
 		return "messages: final assistant content cannot end with trailing whitespace"
 	}
 	return ""
 }
 
 func claudeContent(q *claudeRequest) string {
-	for i, t := range q.c.turns {
-		if len(t.parts) == 0 {
+	for i, t := range q.c.Turns {
+		if len(t.Parts) == 0 {
 			return fmt.Sprintf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
-		for _, p := range t.of(said) {
-			if p.text == "" {
+		for _, p := range t.OfKind(vendormock.TextPart) {
+			if p.Text == "" {
 				return "messages: text content blocks must be non-empty"
 			}
-			if blank(p.text) {
+			if vendormock.Blank(p.Text) {
 				return "messages: text content blocks must contain non-whitespace text"
 			}
 		}
-		for j, p := range t.parts {
-			wrong := t.assistant && (p.kind == result || p.kind == media) || !t.assistant && (p.kind == called || p.kind == thought || p.kind == hidden)
+		for j, p := range t.Parts {
+			wrong := t.Assistant && (p.Kind == vendormock.ResultPart || p.Kind == vendormock.MediaPart) || !t.Assistant && (p.Kind == vendormock.CallPart || p.Kind == vendormock.ThinkingPart || p.Kind == vendormock.RedactedPart)
 			if wrong {
 				kind := q.root.Get(fmt.Sprintf("messages.%d.content.%d.type", i, j)).String()
 				return fmt.Sprintf("messages.%d: `%s` blocks are not allowed in messages of this role", i, kind)
@@ -103,7 +105,7 @@ func claudeMedia(q *claudeRequest) string {
 			if b.Get("type").String() == "text" || source.Get("type").String() != "base64" {
 				continue
 			}
-			if _, err := picture(source.Get("media_type").String(), source.Get("data").String()); err != nil {
+			if _, err := vendormock.Picture(source.Get("media_type").String(), source.Get("data").String()); err != nil {
 				return fmt.Sprintf("messages.%d.content.%d.%s.source.base64: %v", i, j, b.Get("type"), err)
 			}
 		}
@@ -143,11 +145,11 @@ func badSchemaType(schema gjson.Result) string {
 func claudeChoice(q *claudeRequest) string {
 	choice := q.root.Get("tool_choice")
 	switch {
-	case choice.Exists() && len(q.c.tools) == 0:
+	case choice.Exists() && len(q.c.Tools) == 0:
 		return "tool_choice: tool_choice may only be specified while providing tools."
-	case q.c.only != "" && !q.c.offers(q.c.only):
-		return fmt.Sprintf("Tool '%s' not found in provided tools", q.c.only)
-	case q.c.must && q.c.think:
+	case q.c.Only != "" && !q.c.Offers(q.c.Only):
+		return fmt.Sprintf("Tool '%s' not found in provided tools", q.c.Only)
+	case q.c.Must && q.c.Think:
 		return "Thinking may not be enabled when tool_choice forces tool use."
 	}
 	return ""
@@ -156,52 +158,32 @@ func claudeChoice(q *claudeRequest) string {
 // claudeResults holds calls and results together: all results of a turn in the next message, before anything else.
 func claudeResults(q *claudeRequest) string {
 	used := map[string]bool{}
-	for i, t := range q.c.turns {
-		calls := t.of(called)
-		if (len(calls) > 0 || len(t.of(result)) > 0) && len(q.c.tools) == 0 {
+	for i, t := range q.c.Turns {
+		calls := t.OfKind(vendormock.CallPart)
+		if (len(calls) > 0 || len(t.OfKind(vendormock.ResultPart)) > 0) && len(q.c.Tools) == 0 {
 			return "Requests which have `tool_use` or `tool_result` blocks in their messages must define tools."
 		}
 		for _, call := range calls {
-			if used[call.id] {
+			if used[call.ID] {
 				return fmt.Sprintf("messages.%d: `tool_use` ids must be unique", i)
 			}
-			used[call.id] = true
+			used[call.ID] = true
 		}
-		if lost := unanswered(calls, q.c.turns, i); len(lost) > 0 {
+		if lost := vendormock.Unanswered(calls, q.c.Turns, i); len(lost) > 0 {
 			return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 				"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(lost, ", "))
 		}
-		for j, p := range t.parts {
-			if p.kind != result {
+		for j, p := range t.Parts {
+			if p.Kind != vendormock.ResultPart {
 				continue
 			}
-			if i == 0 || !slices.ContainsFunc(q.c.turns[i-1].of(called), func(call part) bool { return call.id == p.id }) {
+			if i == 0 || !slices.ContainsFunc(q.c.Turns[i-1].OfKind(vendormock.CallPart), func(call vendormock.Part) bool { return call.ID == p.ID }) {
 				return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, p.id)
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, p.ID)
 			}
 		}
 	}
 	return ""
-}
-
-// unanswered lists the calls without a result at the beginning of the next turn.
-func unanswered(calls []part, turns []turn, i int) []string {
-	var lost []string
-	for _, call := range calls {
-		found := false
-		if i+1 < len(turns) {
-			for _, p := range turns[i+1].parts {
-				if p.kind != result {
-					break
-				}
-				found = found || p.id == call.id
-			}
-		}
-		if !found {
-			lost = append(lost, call.id)
-		}
-	}
-	return lost
 }
 
 func claudeThinking(q *claudeRequest) string {
@@ -213,7 +195,7 @@ func claudeThinking(q *claudeRequest) string {
 		return kind + " thinking is not supported on this model"
 	case kind == "enabled" && q.root.Get("max_tokens").Exists() && q.root.Get("thinking.budget_tokens").Int() >= q.root.Get("max_tokens").Int():
 		return "`max_tokens` must be greater than `thinking.budget_tokens`."
-	case q.root.Get("output_config.effort").Type == gjson.String && !q.traits.adaptive && !strings.HasPrefix(q.c.model, "claude-opus-4-5"):
+	case q.root.Get("output_config.effort").Type == gjson.String && !q.traits.adaptive && !strings.HasPrefix(q.c.Model, "claude-opus-4-5"):
 		return "This model does not support the effort parameter."
 	}
 	return ""
@@ -221,17 +203,17 @@ func claudeThinking(q *claudeRequest) string {
 
 // claudeSignatures wants reasoning back as it was sent: unchanged, and first in the turn whose calls it led to.
 func claudeSignatures(q *claudeRequest) string {
-	for i, t := range q.c.turns {
-		for j, p := range t.parts {
-			if p.kind == thought && p.signature != sign(q.c.model, p.text) || p.kind == hidden && p.signature != sign(q.c.model, "hidden") {
+	for i, t := range q.c.Turns {
+		for j, p := range t.Parts {
+			if p.Kind == vendormock.ThinkingPart && p.Signature != vendormock.Sign(q.c.Model, p.Text) || p.Kind == vendormock.RedactedPart && p.Signature != vendormock.Sign(q.c.Model, "hidden") {
 				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 			}
 		}
-		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.lastPrompt() {
+		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.LastPrompt() {
 			continue // optional where the model decides whether to reason, and in completed tool loops
 		}
-		for _, call := range t.of(called) {
-			if q.server.signature(call.id) != "" && t.parts[0].kind != thought && t.parts[0].kind != hidden {
+		for _, call := range t.OfKind(vendormock.CallPart) {
+			if q.server.Signature(call.ID) != "" && t.Parts[0].Kind != vendormock.ThinkingPart && t.Parts[0].Kind != vendormock.RedactedPart {
 				return fmt.Sprintf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
 					"When `thinking` is enabled, a final `assistant` message must start with a thinking block.",
 					i, q.root.Get(fmt.Sprintf("messages.%d.content.0.type", i)))
@@ -244,11 +226,11 @@ func claudeSignatures(q *claudeRequest) string {
 func claudeSampling(q *claudeRequest) string {
 	temperature, topP, topK := q.root.Get("temperature"), q.root.Get("top_p"), q.root.Get("top_k")
 	switch {
-	case q.c.think && temperature.Exists() && temperature.Float() != 1:
+	case q.c.Think && temperature.Exists() && temperature.Float() != 1:
 		return "`temperature` may only be set to 1 when thinking is enabled."
-	case q.c.think && topK.Exists():
+	case q.c.Think && topK.Exists():
 		return "`top_k` must be unset when thinking is enabled."
-	case q.c.think && topP.Exists() && topP.Float() < 0.95:
+	case q.c.Think && topP.Exists() && topP.Float() < 0.95:
 		return "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
 	case q.traits.sampling == sampleNone && temperature.Exists() && temperature.Float() != 1:
 		return "`temperature` is deprecated for this model."
@@ -273,34 +255,17 @@ func claudeFormat(q *claudeRequest) string {
 	case !q.traits.schema:
 		return "output_config.format: This model does not support output format."
 	}
-	if word := refusedKeywords.FindStringSubmatch(compact([]byte(schema.Raw))); word != nil {
+	if word := refusedKeywords.FindStringSubmatch(vendormock.Compact([]byte(schema.Raw))); word != nil {
 		return "output_config.format.schema: property '" + word[1] + "' is not supported"
 	}
-	if open := openObject(schema); open {
+	if open := vendormock.OpenObject(schema); open {
 		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
 	}
 	return ""
 }
 
-// openObject finds an object that does not say that it has no other members.
-func openObject(schema gjson.Result) bool {
-	open := schema.Get("type").String() == "object" && schema.Get("additionalProperties").Raw != "false"
-	for _, path := range []string{"properties", "$defs", "definitions"} {
-		schema.Get(gjson.Escape(path)).ForEach(func(_, member gjson.Result) bool {
-			open = open || openObject(member)
-			return !open
-		})
-	}
-	for _, path := range []string{"anyOf", "allOf"} {
-		for _, member := range schema.Get(path).Array() {
-			open = open || openObject(member)
-		}
-	}
-	return open || schema.Get("items").IsObject() && openObject(schema.Get("items"))
-}
-
 func claudeCaching(q *claudeRequest) string {
-	marks := strings.Count(compact([]byte(q.root.Raw)), `"cache_control":{`)
+	marks := strings.Count(vendormock.Compact([]byte(q.root.Raw)), `"cache_control":{`)
 	if marks > 4 {
 		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
@@ -308,7 +273,7 @@ func claudeCaching(q *claudeRequest) string {
 }
 
 func claudeStops(q *claudeRequest) string {
-	if slices.ContainsFunc(q.c.stops, blank) {
+	if slices.ContainsFunc(q.c.Stops, vendormock.Blank) {
 		return "stop_sequences: each stop sequence must contain non-whitespace"
 	}
 	return ""

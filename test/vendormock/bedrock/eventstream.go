@@ -1,4 +1,4 @@
-package vendormock
+package bedrock
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package vendormock
+package bedrock
 
 import (
 	"fmt"
@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"fairlead/test/vendormock"
 )
 
 // bedrockRequest is a request that has the right shape.
 type bedrockRequest struct {
 	root   gjson.Result
 	traits *bedrockTraits
-	c      *conversation
-	server *Server
+	c      *vendormock.Conversation
+	server *vendormock.Server
 }
 
 // bedrockRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
@@ -23,17 +25,17 @@ var bedrockRules = []func(q *bedrockRequest) string{
 }
 
 func converseRoles(q *bedrockRequest) string {
-	turns := q.c.turns
+	turns := q.c.Turns
 	switch {
 	case len(turns) == 0:
 		return "The messages field is required."
-	case turns[0].assistant:
+	case turns[0].Assistant:
 		return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
-	case turns[len(turns)-1].assistant && q.c.think:
+	case turns[len(turns)-1].Assistant && q.c.Think:
 		return "The model returned the following errors: When thinking is enabled, the final message must not be from the assistant."
 	}
 	for i := 1; i < len(turns); i++ {
-		if turns[i].assistant == turns[i-1].assistant {
+		if turns[i].Assistant == turns[i-1].Assistant {
 			return "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again."
 		}
 	}
@@ -41,19 +43,19 @@ func converseRoles(q *bedrockRequest) string {
 }
 
 func converseContent(q *bedrockRequest) string {
-	for i, t := range q.c.turns {
-		if len(t.parts) == 0 {
+	for i, t := range q.c.Turns {
+		if len(t.Parts) == 0 {
 			return fmt.Sprintf("The content field in the Message object at messages.%d is empty. Add a ContentBlock object to the content field and try again.", i)
 		}
 		for j, b := range q.root.Get(fmt.Sprintf("messages.%d.content", i)).Array() {
-			if text := b.Get("text"); text.Exists() && blank(text.String()) {
+			if text := b.Get("text"); text.Exists() && vendormock.Blank(text.String()) {
 				return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", i, j)
 			}
 			if b.Get("image").Exists() && !q.traits.images {
 				return "This model doesn't support the image content block that you provided. Update the content block and try again."
 			}
 			if b.Get("image.source.bytes").Exists() {
-				if _, err := picture("image/"+b.Get("image.format").String(), b.Get("image.source.bytes").String()); err != nil {
+				if _, err := vendormock.Picture("image/"+b.Get("image.format").String(), b.Get("image.source.bytes").String()); err != nil {
 					return "The model returned the following errors: Could not process image: " + err.Error()
 				}
 			}
@@ -97,19 +99,19 @@ func converseTools(q *bedrockRequest) string {
 		return "This model doesn't support tool use."
 	}
 	names := map[string]bool{}
-	for i, t := range q.c.tools {
-		if names[t.name] {
+	for i, t := range q.c.Tools {
+		if names[t.Name] {
 			return "The model returned the following errors: tools: Tool names must be unique."
 		}
-		names[t.name] = true
-		if gjson.GetBytes(t.schema, "type").String() != "object" {
+		names[t.Name] = true
+		if gjson.GetBytes(t.Schema, "type").String() != "object" {
 			return fmt.Sprintf("The value at toolConfig.tools.%d.toolSpec.inputSchema.json.type must be one of the following: object.", i)
 		}
 	}
 	switch {
-	case q.c.only != "" && !names[q.c.only]:
+	case q.c.Only != "" && !names[q.c.Only]:
 		return "The toolChoice.tool.name field refers to a tool that is not in toolConfig.tools."
-	case q.c.must && q.c.think:
+	case q.c.Must && q.c.Think:
 		return "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use."
 	}
 	return ""
@@ -119,34 +121,34 @@ var nineSigns = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 // converseResults holds calls and results together.
 func converseResults(q *bedrockRequest) string {
-	for i, t := range q.c.turns {
-		calls, results := t.of(called), t.of(result)
+	for i, t := range q.c.Turns {
+		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
 		if len(calls)+len(results) > 0 && !q.root.Get("toolConfig").Exists() {
 			return "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 		}
 		for _, p := range append(calls, results...) {
-			if q.traits.nine && !nineSigns.MatchString(p.id) {
-				return "The model returned the following errors: Tool call id was " + p.id + " but must be a-z, A-Z, 0-9, with a length of 9."
+			if q.traits.nine && !nineSigns.MatchString(p.ID) {
+				return "The model returned the following errors: Tool call id was " + p.ID + " but must be a-z, A-Z, 0-9, with a length of 9."
 			}
 		}
-		if t.assistant && len(results) > 0 || !t.assistant && len(calls) > 0 {
+		if t.Assistant && len(results) > 0 || !t.Assistant && len(calls) > 0 {
 			return fmt.Sprintf("The content blocks at messages.%d do not fit its role.", i)
 		}
-		if lost := unanswered(calls, q.c.turns, i); len(lost) > 0 {
+		if lost := vendormock.Unanswered(calls, q.c.Turns, i); len(lost) > 0 {
 			return fmt.Sprintf("Expected toolResult blocks at messages.%d.content for the following Ids: %s", i+1, strings.Join(lost, ", "))
 		}
-		var before []part
+		var before []vendormock.Part
 		if i > 0 {
-			before = q.c.turns[i-1].of(called)
+			before = q.c.Turns[i-1].OfKind(vendormock.CallPart)
 		}
 		if len(results) > len(before) {
 			return fmt.Sprintf("The number of toolResult blocks at messages.%d.content exceeds the number of toolUse blocks of previous turn.", i)
 		}
 		for _, r := range results {
-			if !slices.ContainsFunc(before, func(call part) bool { return call.id == r.id }) {
-				return fmt.Sprintf("The toolResult block at messages.%d.content has the toolUseId %s, which no toolUse block of the previous turn has.", i, r.id)
+			if !slices.ContainsFunc(before, func(call vendormock.Part) bool { return call.ID == r.ID }) {
+				return fmt.Sprintf("The toolResult block at messages.%d.content has the toolUseId %s, which no toolUse block of the previous turn has.", i, r.ID)
 			}
-			if r.failed && r.text == "" {
+			if r.Failed && r.Text == "" {
 				return fmt.Sprintf("The content field at messages.%d.content.0.toolResult cannot be empty when status value is error.", i)
 			}
 		}
@@ -158,7 +160,7 @@ func converseThinking(q *bedrockRequest) string {
 	extra, inference := q.root.Get("additionalModelRequestFields"), q.root.Get("inferenceConfig")
 	budget := extra.Get("thinking.budget_tokens")
 	switch {
-	case !q.c.think:
+	case !q.c.Think:
 		return ""
 	case !q.traits.claude:
 		return "The model returned the following errors: extraneous key [thinking] is not permitted"
@@ -176,17 +178,17 @@ func converseThinking(q *bedrockRequest) string {
 
 // converseSignatures wants reasoning back as it was sent, first in the turn whose calls it led to.
 func converseSignatures(q *bedrockRequest) string {
-	for i, t := range q.c.turns {
-		for j, p := range t.parts {
-			if p.kind == thought && p.signature != sign(q.c.model, p.text) || p.kind == hidden && p.signature != sign(q.c.model, "hidden") {
+	for i, t := range q.c.Turns {
+		for j, p := range t.Parts {
+			if p.Kind == vendormock.ThinkingPart && p.Signature != vendormock.Sign(q.c.Model, p.Text) || p.Kind == vendormock.RedactedPart && p.Signature != vendormock.Sign(q.c.Model, "hidden") {
 				return fmt.Sprintf("The model returned the following errors: messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 			}
 		}
-		if q.root.Get("additionalModelRequestFields.thinking.type").String() != "enabled" || i <= q.c.lastPrompt() {
+		if q.root.Get("additionalModelRequestFields.thinking.type").String() != "enabled" || i <= q.c.LastPrompt() {
 			continue
 		}
-		for _, call := range t.of(called) {
-			if q.server.signature(call.id) != "" && t.parts[0].kind != thought && t.parts[0].kind != hidden {
+		for _, call := range t.OfKind(vendormock.CallPart) {
+			if q.server.Signature(call.ID) != "" && t.Parts[0].Kind != vendormock.ThinkingPart && t.Parts[0].Kind != vendormock.RedactedPart {
 				return fmt.Sprintf("The model returned the following errors: messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", i)
 			}
 		}
@@ -195,14 +197,14 @@ func converseSignatures(q *bedrockRequest) string {
 }
 
 func converseFormat(q *bedrockRequest) string {
-	if q.c.schema == nil {
+	if q.c.Schema == nil {
 		return ""
 	}
-	schema := gjson.ParseBytes(q.c.schema)
+	schema := gjson.ParseBytes(q.c.Schema)
 	switch {
-	case !gjson.ValidBytes(q.c.schema) || !schema.IsObject():
+	case !gjson.ValidBytes(q.c.Schema) || !schema.IsObject():
 		return "The outputConfig.textFormat.structure.jsonSchema.schema field is not a JSON schema."
-	case openObject(schema):
+	case vendormock.OpenObject(schema):
 		return "The model returned the following errors: output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
 	}
 	return ""
