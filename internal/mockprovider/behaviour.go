@@ -13,29 +13,29 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Behaviour is what the mock does with one call. The zero value answers like OpenAI: "Hello from MODEL." Fields combine:
-// Body or Events replace the answer, the others change how it is sent. Tests hold a call up in Before and BeforeEvent
-// (or with Gate) by waiting for a channel of their own.
+// Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields combine: Body or
+// Events replace the response, the others change how it is sent. Tests delay a call in Before or BeforeEvent, or with
+// Gate, by waiting for a channel.
 type Behaviour struct {
-	Handler http.Handler // does everything, when set; the call is recorded all the same
+	Handler http.Handler // serves the call when set; the call is still recorded
 
 	Status int               // 200 when zero; from 400 on an OpenAI error object unless Body is set
-	Header map[string]string // more answer headers; replaces the content type too
-	Body   []byte            // the whole body, sent as it is
+	Header map[string]string // additional response headers; may replace the content type
+	Body   []byte            // complete body, sent unchanged
 	Events []string          // data of the stream's events, in order, instead of generated ones
-	Text   []string          // pieces of the generated answer
-	Model  string            // the model name in the answer; the requested one when empty
-	Usage  string            // JSON for `usage`, lies included; "none" leaves it out
-	Echo   bool              // the answer's text is a JSON object with the received path, header and body
+	Text   []string          // pieces of the generated text
+	Model  string            // model name in the response; the requested one when empty
+	Usage  string            // JSON for `usage`, which may be wrong; "none" omits it
+	Echo   bool              // the text is a JSON object with the received path, header and body
 
 	Before      func(*Call)      // runs before the status is sent
 	BeforeEvent func(*Call, int) // runs before each event of a stream, counted from 0
 	Gate        <-chan struct{}  // one receive before each event: the test paces the stream
 
-	Silent      bool // never answers; ends when the client leaves
-	Reset       bool // breaks the connection with a reset instead of answering
+	Silent      bool // never responds; ends when the client disconnects
+	Reset       bool // resets the connection instead of responding
 	CutAfter    int  // breaks the connection after this many events (or bytes of a whole body); 0 for never
-	SilentAfter int  // says nothing more after this many events; 0 for never
+	SilentAfter int  // sends nothing after this many events; 0 for never
 
 	OneByte      bool // one write and flush per byte
 	CRLF         bool // lines end in CR LF
@@ -45,7 +45,7 @@ type Behaviour struct {
 	NoDone       bool // a clean end without [DONE]
 }
 
-// Fail answers with a status and an OpenAI error object. Headers are given as name, value, name, value.
+// Fail responds with a status and an OpenAI error object. Headers are given as name, value, name, value.
 func Fail(status int, headers ...string) Behaviour {
 	b := Behaviour{Status: status, Header: map[string]string{}}
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -54,7 +54,7 @@ func Fail(status int, headers ...string) Behaviour {
 	return b
 }
 
-// serve does it. It reports whether the answer was sent as far as it was meant to be.
+// serve carries out the script. It reports whether the response was sent as far as the script says.
 func (b Behaviour) serve(w http.ResponseWriter, r *http.Request, call *Call) bool {
 	if b.Before != nil {
 		b.Before(call)
@@ -123,7 +123,7 @@ func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bo
 	return true
 }
 
-// frame writes one event in the style asked for.
+// frame formats one event as the script says.
 func (b Behaviour) frame(data string, last bool) []byte {
 	out := "data: " + data + "\n\n"
 	if b.NoSpace {
@@ -171,7 +171,7 @@ func (b Behaviour) events(call *Call) []string {
 	return events
 }
 
-// chunks is a stream as OpenAI sends it.
+// chunks returns the events of a stream as OpenAI sends it.
 func (b Behaviour) chunks(call *Call) []string {
 	if forPrompts(call.Path) {
 		return b.promptChunks(call)
@@ -215,7 +215,7 @@ func (b Behaviour) body(call *Call) []byte {
 	}{a.Completion(), b.usage()})
 }
 
-// embeddings answers each input with the same short vector.
+// embeddings returns the same short vector for each input.
 func (b Behaviour) embeddings(call *Call) []byte {
 	var q struct {
 		Input          json.RawMessage `json:"input"`
@@ -241,7 +241,7 @@ func (b Behaviour) embeddings(call *Call) []byte {
 	return openai.Encode(answer)
 }
 
-// prompted is the answer to a bare prompt.
+// prompted returns the response of the legacy completions endpoint.
 func (b Behaviour) prompted(call *Call) openai.Response {
 	return openai.Response{
 		ID: promptID(call.Number), Created: 1_790_000_000, Model: b.model(call),
@@ -261,7 +261,7 @@ func (b Behaviour) promptChunks(call *Call) []string {
 	return events
 }
 
-// moderations finds nothing wrong with any input, and tells no usage, as OpenAI does, unless it is scripted.
+// moderations finds nothing wrong with any input, and reports no usage, as OpenAI does, unless the script sets one.
 func (b Behaviour) moderations(call *Call) []byte {
 	var q struct {
 		Input json.RawMessage `json:"input"`

@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Mock is a provider for tests. It does what its script says, answers like OpenAI where the script says nothing, and
-// keeps what it received. Tests wait for its calls instead of sleeping. It is safe for concurrent use.
+// Mock is a provider for tests. It follows its script, responds like OpenAI to calls without a script, and records the
+// requests. Tests wait for calls instead of sleeping. It is safe for concurrent use.
 type Mock struct {
 	mu      sync.Mutex
 	queue   []Behaviour
@@ -30,7 +30,7 @@ type Mock struct {
 	open, closed, gone atomic.Int64
 }
 
-// NewMock returns a mock that answers every call.
+// NewMock returns a mock that responds to every call.
 func NewMock() *Mock {
 	return &Mock{byModel: map[string][]Behaviour{}, models: []string{"mock-model"}, arrived: make(chan struct{})}
 }
@@ -52,10 +52,10 @@ type Call struct {
 	gone chan struct{}
 }
 
-// Done is closed when the mock has ended its answer, in whatever way.
+// Done is closed when the mock has ended its response, complete or not.
 func (c *Call) Done() <-chan struct{} { return c.done }
 
-// Gone is closed when the client left before the answer was complete.
+// Gone is closed when the client disconnects before the response is complete.
 func (c *Call) Gone() <-chan struct{} { return c.gone }
 
 // Then scripts the next calls that no rule for their model catches, one behaviour each.
@@ -65,21 +65,21 @@ func (m *Mock) Then(behaviours ...Behaviour) {
 	m.queue = append(m.queue, behaviours...)
 }
 
-// For scripts the next calls for one model, one behaviour each; the last one stays in force.
+// For scripts the next calls for one model, one behaviour each; the last one stays active.
 func (m *Mock) For(model string, behaviours ...Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.byModel[model] = slices.Clone(behaviours)
 }
 
-// Always scripts the calls that nothing else is said about.
+// Always scripts the calls that have no other script.
 func (m *Mock) Always(b Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.always = b
 }
 
-// SetModels sets what GET /v1/models lists.
+// SetModels sets the models that GET /v1/models lists.
 func (m *Mock) SetModels(names ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,16 +110,16 @@ func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
 	}
 }
 
-// Open is how many calls are being answered now.
+// Open returns the number of calls in progress.
 func (m *Mock) Open() int64 { return m.open.Load() }
 
-// Closed is how many calls have ended.
+// Closed returns the number of calls that have ended.
 func (m *Mock) Closed() int64 { return m.closed.Load() }
 
-// Gone is how many calls the client left before they were complete.
+// Gone returns the number of calls whose client disconnected before the response was complete.
 func (m *Mock) Gone() int64 { return m.gone.Load() }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == "/v1/models" {
 		m.serveModels(w)
@@ -127,7 +127,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client left while it was sending
+		return // the client disconnected while sending
 	}
 	call, b := m.receive(r, body)
 	m.open.Add(1)
@@ -146,7 +146,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	complete = b.serve(w, r, call)
 }
 
-// receive records a request and finds out what to do with it.
+// receive records a request and returns its script.
 func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
 	call := &Call{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Remote: r.RemoteAddr, Header: r.Header.Clone(), Body: body,

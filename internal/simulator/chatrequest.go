@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// chatRequest is what the simulator understands of a chat request; the rest is ignored.
+// chatRequest holds the fields of a chat request that the simulator uses. Other fields are ignored.
 type chatRequest struct {
 	Model               string          `json:"model"`
 	Messages            []message       `json:"messages"`
@@ -93,7 +93,7 @@ func (s *stopList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// metadata holds the one label that the simulator obeys. Labels of any other shape are the caller's own business.
+// metadata holds the one label that the simulator uses. Other labels are ignored.
 type metadata struct{ simulate string }
 
 // UnmarshalJSON never fails: metadata must not break a request.
@@ -115,7 +115,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// check refuses what the model could not do, in OpenAI's words.
+// check rejects requests that the model does not support, with the messages of OpenAI.
 func (q *chatRequest) check(p profile) error {
 	if len(q.Messages) == 0 {
 		return openai.BadRequest("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
@@ -155,7 +155,7 @@ func (q *chatRequest) checkNumbers(p profile) error {
 	return nil
 }
 
-// checkFixed refuses the fields that reasoning models refuse.
+// checkFixed rejects the fields that reasoning models do not accept.
 func (q *chatRequest) checkFixed() error {
 	switch {
 	case q.MaxTokens != nil:
@@ -196,7 +196,7 @@ func (q *chatRequest) choices() int {
 	return *q.N
 }
 
-// limit is how many tokens one answer may have.
+// limit returns the maximum number of tokens of one choice.
 func (q *chatRequest) limit(p profile) int64 {
 	limit := p.maxOutput
 	for _, asked := range []*int64{q.MaxTokens, q.MaxCompletionTokens} {
@@ -207,7 +207,7 @@ func (q *chatRequest) limit(p profile) int64 {
 	return limit
 }
 
-// lastUser is the latest text a person wrote.
+// lastUser returns the text of the last user message.
 func (q *chatRequest) lastUser() string {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role == "user" {
@@ -217,7 +217,7 @@ func (q *chatRequest) lastUser() string {
 	return q.Messages[len(q.Messages)-1].Content.Text
 }
 
-// prefill is the beginning of the answer, where the caller wrote it as a last assistant message.
+// prefill returns the text of a final assistant message, which the response continues.
 func (q *chatRequest) prefill() string {
 	last := q.Messages[len(q.Messages)-1]
 	if last.Role != "assistant" || len(last.ToolCalls) > 0 {
@@ -226,8 +226,8 @@ func (q *chatRequest) prefill() string {
 	return last.Content.Text
 }
 
-// seed is the hash of the conversation. The model is no part of it: all models begin their answers alike, so that an
-// answer that broke off at one can be reproduced by another.
+// seed returns the hash of the conversation. It does not depend on the model: all models begin with the same text, so that
+// another model can continue an interrupted stream.
 func (q *chatRequest) seed() uint64 {
 	h := uint64(openai.HashSeed)
 	messages := q.Messages
@@ -246,7 +246,7 @@ func (q *chatRequest) seed() uint64 {
 	return openai.Mix(h)
 }
 
-// meter counts the prompt. salt keeps the cache of one caller apart from another's.
+// meter counts the tokens of the prompt. salt separates the caches of callers.
 func (q *chatRequest) meter(salt string) *promptMeter {
 	m := &promptMeter{hash: openai.Hash(openai.HashSeed, strings.Join([]string{q.Model, salt, q.PromptCacheKey, q.User}, "\x00"))}
 	if len(q.Tools) > 0 {

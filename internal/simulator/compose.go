@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// compose works the answer out. prompt and cached are the prompt's tokens.
+// compose builds the response. prompt and cached are the prompt's tokens.
 func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 	a := openai.Response{Model: p.name, Logprobs: q.Logprobs, Top: min(max(q.TopLogprobs, 0), 20)}
 	u := &openai.Usage{PromptTokens: prompt, PromptDetails: openai.PromptDetails{CachedTokens: cached}}
@@ -22,7 +22,7 @@ func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 	return a
 }
 
-// choice makes one answer within the token limit, and counts what was written and how much of it is reasoning.
+// choice composes one choice within the token limit. It returns its tokens, and how many of them are reasoning.
 func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, reasoned int64) {
 	left := q.limit(p)
 	if p.abilities.Has(llm.Reasoning) {
@@ -42,7 +42,7 @@ func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, re
 	return c, reasoned + int64(len(c.Text)), reasoned
 }
 
-// text is the whole text of one choice, before limits and stop sequences.
+// text returns the text of one choice, before limits and stop sequences are applied.
 func (q *chatRequest) text(p profile, index int) string {
 	switch q.format() {
 	case "json_object":
@@ -57,7 +57,7 @@ func (q *chatRequest) text(p profile, index int) string {
 	}
 	text := q.prose(p.name, index)
 	if rest, ok := strings.CutPrefix(text, q.prefill()); ok {
-		return rest // the caller wrote the beginning: go on from there
+		return rest // the request contains the beginning: continue it
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 
 const page = "<!doctype html><html><head><title>SIMULATED maintenance page</title></head><body><h1>Back soon</h1></body></html>\n"
 
-// refusals are the faults that are an ordinary error answer.
+// refusals returns the faults that are ordinary error responses.
 func refusals() map[Fault]openai.Error {
 	limit := fmt.Sprintf("SIMULATED: this model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", 8192, 9000)
 	return map[Fault]openai.Error{
@@ -32,7 +32,7 @@ func refusals() map[Fault]openai.Error {
 	}
 }
 
-// fail carries out the faults that stand in place of an answer. It reports whether it did.
+// fail carries out a fault that replaces the response. It reports whether it did.
 func (s *Simulator) fail(w http.ResponseWriter, r *http.Request, fault Fault, stream bool) bool {
 	if refusal, ok := refusals()[fault]; ok {
 		writeError(w, refusal)
@@ -72,7 +72,7 @@ func writeRaw(w http.ResponseWriter, contentType, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
-// writeBody writes an answer in one piece, or as much of it as the fault lets through.
+// writeBody writes a complete body, or the part that the fault allows.
 func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault) {
 	switch fault { // the other faults do not concern the writing
 	case FaultRoleThenError:
@@ -90,7 +90,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 	}
 }
 
-// fault finds what goes wrong with a call: what the request asks for, or else what is switched on.
+// fault returns the fault of a call: the one that the request names, or an active rule.
 func (s *Simulator) fault(label, model string) (Fault, error) {
 	fault, err := parseFaults(label, model)
 	if err != nil || fault != "" {
@@ -99,5 +99,5 @@ func (s *Simulator) fault(label, model string) (Fault, error) {
 	return s.faults.pick(model), nil
 }
 
-// stall keeps silent until the caller leaves.
+// stall sends nothing until the client disconnects.
 func stall(ctx context.Context) { <-ctx.Done() }

@@ -12,7 +12,7 @@ import (
 // Fault is a way in which a simulated call goes wrong.
 type Fault string
 
-// The faults. The first group refuses with a status, the second fails instead of answering, the third spoils an answer.
+// The faults. The first group returns an error status, the second replaces the response, the third damages it.
 const (
 	Fault401           Fault = "401"
 	Fault404           Fault = "404"
@@ -23,7 +23,7 @@ const (
 	FaultContentFilter Fault = "content_filter"
 	FaultContextLength Fault = "context_length"
 
-	FaultTimeout    Fault = "timeout"      // never answers
+	FaultTimeout    Fault = "timeout"      // never responds
 	FaultReset      Fault = "reset"        // breaks the connection before the status
 	FaultEmpty      Fault = "empty"        // 200 and nothing
 	FaultHTML       Fault = "html"         // 200 and a web page
@@ -34,7 +34,7 @@ const (
 	FaultRoleThenError Fault = "role_then_error" // a stream that fails before its first token
 	FaultCut           Fault = "cut"             // the connection breaks half way
 	FaultStall         Fault = "stall"           // silence from half way on
-	FaultNoUsage       Fault = "no_usage"        // the answer does not say what was used
+	FaultNoUsage       Fault = "no_usage"        // the response has no usage
 	FaultAbsurdUsage   Fault = "absurd_usage"    // negative and enormous token counts
 )
 
@@ -70,13 +70,13 @@ func (s *Simulator) SetFault(rule FaultRule) error {
 	return nil
 }
 
-// Faults lists the rules in force, in the order they were set.
+// Faults lists the active rules, in the order they were set.
 func (s *Simulator) Faults() []FaultRule { return s.faults.list() }
 
 // ClearFaults switches off the faults of a model; those of all models when model is empty.
 func (s *Simulator) ClearFaults(model string) { s.faults.clear(model) }
 
-// faultBox holds the rules.
+// faultBox holds the active rules.
 type faultBox struct {
 	mu    sync.Mutex
 	rules []*activeRule

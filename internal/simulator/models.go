@@ -19,7 +19,7 @@ const pricesAsOf = "2026-10-01"
 
 const common = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema | llm.ManyChoices
 
-// profile is one simulated model: what the catalog knows of it, and how it behaves.
+// profile is one simulated model: its catalog entry and its behaviour.
 type profile struct {
 	name                  string
 	op                    llm.Op
@@ -30,10 +30,10 @@ type profile struct {
 	firstToken            time.Duration
 	perSecond             float64 // tokens written a second
 	dimensions            []int64
-	fixed                 bool // refuses sampling fields and max_tokens
+	fixed                 bool // rejects sampling fields and max_tokens
 }
 
-// profiles spans what is on the market: price and quality rise together with exceptions, speed goes its own way.
+// profiles returns a typical range of models: quality mostly rises with price, speed is independent of both.
 func profiles() []profile {
 	ms := time.Millisecond
 	return []profile{

@@ -25,11 +25,11 @@ func (s *Simulator) writeStream(w http.ResponseWriter, r *http.Request, p profil
 // performance is a stream that is ready to be sent.
 type performance struct {
 	events []string // the data of each
-	head   int      // how many come at once, before the first token
-	voices int      // how many answers it holds side by side
+	head   int      // number of events sent without delay, before the first token
+	voices int      // number of choices
 }
 
-// play sends a stream at the model's pace, and spoils it as the fault says.
+// play sends a stream at the model's pace, with the fault applied.
 func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show performance, fault Fault) {
 	h := w.Header()
 	h.Set("Content-Type", openai.ContentType(true))

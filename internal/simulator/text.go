@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// sentences is what a simulator can honestly say at length.
+// sentences returns the text of simulated responses.
 func sentences() []string {
 	return []string{
 		"No language model read your prompt; the text is put together from a fixed set of sentences.",
@@ -81,7 +81,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// thoughts is the reasoning that a reasoning model shows.
+// thoughts returns the reasoning text of a reasoning model.
 func (q *chatRequest) thoughts() string {
 	d := &openai.Rand{State: openai.Mix(q.seed())}
 	steps := map[string]int{"none": 0, "minimal": 1, "low": 3, "": 8, "medium": 8, "high": 16, "xhigh": 24, "max": 32}
@@ -93,7 +93,7 @@ func (q *chatRequest) thoughts() string {
 		return ""
 	}
 	ideas := []string{
-		"First I restate the question.", "Then I look for what is really being asked.", "I check the obvious answer against it.",
+		"First I restate the question.", "Then I look for the real question.", "I check the obvious answer against it.",
 		"I consider an example.", "I consider the opposite.", "I compare two ways to put it.", "I look for a mistake so far.",
 		"That seems consistent.",
 	}

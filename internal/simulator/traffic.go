@@ -11,8 +11,8 @@ type Sample struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
 	Header   map[string]string
-	Models   []string // what the key may use; nil for everything
-	Leaves   bool     // the client goes away after the first piece of the answer
+	Models   []string // models that the key allows; nil for all
+	Leaves   bool     // the client disconnects after the first event
 }
 
 // Traffic lists requests that make something to look at on every page: conversations, streams, tools, JSON, cached
@@ -23,7 +23,7 @@ func Traffic() []Sample {
 	for i, prompt := range questions() {
 		list = append(list, question(i, prompt))
 	}
-	// What is special comes in between what is usual.
+	// Special requests are spread among the ordinary ones.
 	special := append(specials(), failures()...)
 	mixed := make([]Sample, 0, len(list)+len(special))
 	for len(list) > 0 || len(special) > 0 {
@@ -76,7 +76,7 @@ func question(i int, prompt string) Sample {
 	return chatSample(body, "X-Fairlead-Tags", "app="+app+",env=sample")
 }
 
-// specials show what requests can carry.
+// specials returns requests that use the optional features of the API.
 func specials() []Sample {
 	manual := said("You answer questions about the handbook below.\n\n"+handbook(), "How many days of leave are there?")
 	again := said("You answer questions about the handbook below.\n\n"+handbook(), "Who approves travel?")
@@ -100,19 +100,19 @@ func specials() []Sample {
 		chatSample(fields{"model": "auto", "messages": said("Use get_weather for Oslo and Bergen in parallel."), "tools": weather, "stream": true}),
 		chatSample(fields{"model": "auto", "messages": said("Read this invoice: number A-17, total 12.50."), "response_format": invoice}),
 		chatSample(fields{"model": "sim-large", "messages": again}),
-		embedSample("how to mend a net"),
+		embedSample("how to repair a net"),
 		chatSample(fields{"model": "sim-reasoner", "messages": said("A bat and a ball cost 1.10 together; the bat costs 1 more. What is the ball?"), "stream": true}),
 		chatSample(fields{"model": "auto", "messages": picture}),
 		chatSample(fields{"model": "sim-large", "messages": third, "stream": true}),
 		chatSample(fields{"model": "auto", "messages": talk, "session_id": "sample-ferry"}),
-		// Dearer than what it is measured against: savings can be negative.
+		// More expensive than its baseline: savings can be negative.
 		chatSample(fields{"model": "sim-flagship", "messages": said("Draft the opening of a novel set in a lighthouse.")}, "X-Fairlead-Baseline", "sim-small"),
 		embedSample("rope", "anchor", "tide table"),
 		chatSample(fields{"model": "auto", "messages": said("Keep this to yourself: the surprise party is on Friday.")}, "X-Fairlead-Log-Body", "false"),
 	}
 }
 
-// failures go wrong: some are rescued by another model, some are not.
+// failures returns requests that fail. For some of them another model takes over.
 func failures() []Sample {
 	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true
@@ -136,7 +136,7 @@ func failures() []Sample {
 // fields is a JSON object.
 type fields map[string]any
 
-// said is a conversation of one message, or of a system message and one more.
+// said returns a conversation of one user message, optionally preceded by a system message.
 func said(texts ...string) []fields {
 	if len(texts) == 1 {
 		return []fields{{"role": "user", "content": texts[0]}}
@@ -155,7 +155,7 @@ func chatSample(body fields, header ...string) Sample {
 	return s
 }
 
-// faulty asks the simulator to fail.
+// broken returns a request that asks the simulator to fail.
 func broken(fault string, body fields) Sample {
 	body["metadata"] = fields{"simulate": fault}
 	return chatSample(body)

@@ -73,7 +73,7 @@ func (t inProcess) serve(w *answerWriter, r *http.Request) {
 	defer func() {
 		switch cause := recover(); {
 		case cause == nil && r.Context().Err() != nil:
-			// A handler that ends because nobody listens has not answered; the caller must not see a clean end.
+			// The handler ended because the request was cancelled: the caller must not see a complete response.
 			w.fail(r.Context().Err(), r.Context().Err())
 		case cause == nil:
 			w.WriteHeader(http.StatusOK)
@@ -152,7 +152,7 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 	return w.pipe.Write(p)
 }
 
-// Flush sends the header; bytes need none, because every write is handed over at once.
+// Flush sends the header. Writes are not buffered and need no flush.
 func (w *answerWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 // fail breaks the call: with early before the status was sent, with late in the middle of the body.

@@ -91,7 +91,7 @@ func (g *sampler) number(s numeric, at spot, integer bool) json.RawMessage {
 	return numeral(v, precision)
 }
 
-// numeral writes a number, or 0 for what bounds beyond all measure led to.
+// numeral formats a number. Infinite values, which extreme bounds can cause, become 0.
 func numeral(v float64, precision int) json.RawMessage {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		v = 0
@@ -124,7 +124,7 @@ func (s numeric) bounds(integer bool) (low, high float64) {
 	return low, high
 }
 
-// margin is how far to stay away from a bound that is itself not allowed.
+// margin returns the distance to keep from an exclusive bound.
 func margin(low, high float64, integer bool) float64 {
 	if integer || math.IsInf(high-low, 0) {
 		return 1
@@ -194,7 +194,7 @@ func shortest(re *syntax.Regexp) string {
 			out.WriteString(shortest(sub))
 		}
 		return out.String()
-	default: // anchors, and what may be left out
+	default: // anchors and optional parts
 		return ""
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds for schemas that refer to themselves: beyond shallowDepth only what is required is filled in, beyond
-// maxDepth or maxNodes nothing is (no finite value could satisfy such a schema anyway).
+// Bounds for recursive schemas: below shallowDepth only required members are set, below maxDepth or after maxNodes none
+// (no finite value could satisfy such a schema).
 const (
 	shallowDepth = 3
 	maxDepth     = 32
@@ -86,7 +86,7 @@ type sampler struct {
 	nodes int
 }
 
-// spot says where in the value we are.
+// spot is a position in the value.
 type spot struct {
 	name  string // of the member
 	nth   int    // in its list
@@ -140,7 +140,7 @@ func (g *sampler) value(raw json.RawMessage, at spot) json.RawMessage {
 // resolve follows references and joins combinations into one flat schema.
 func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	var s schema
-	_ = json.Unmarshal(raw, &s) // a keyword of another shape than ours is left out; true and false are the empty schema
+	_ = json.Unmarshal(raw, &s) // keywords of an unexpected type are ignored; true and false are the empty schema
 	if hops > maxDepth {
 		return s
 	}
@@ -157,7 +157,7 @@ func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	return s
 }
 
-// branch picks an alternative: one that says something, but deep inside the one that ends soonest.
+// branch selects an alternative: the first that is not null or, at depth, the one with the fewest references.
 func (g *sampler) branch(branches []json.RawMessage, at spot) json.RawMessage {
 	isNull := func(raw json.RawMessage) bool {
 		var s schema
@@ -178,7 +178,7 @@ func (g *sampler) branch(branches []json.RawMessage, at spot) json.RawMessage {
 	return branches[0]
 }
 
-// refer finds what a reference inside the document, such as #/$defs/step, points to.
+// refer resolves a reference inside the document, such as #/$defs/step.
 func (g *sampler) refer(ref string) json.RawMessage {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -199,7 +199,7 @@ func (g *sampler) refer(ref string) json.RawMessage {
 	return found
 }
 
-// join adds what t demands to s.
+// join adds the constraints of t to s.
 func (s schema) join(t schema) schema {
 	if s.Properties.values == nil {
 		s.Properties = t.Properties

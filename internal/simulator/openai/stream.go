@@ -60,7 +60,8 @@ func (a Response) Chunk(parts ...ChunkChoice) Chunk {
 	}
 }
 
-// Deltas lists what is sent, in order: a role for each choice, then their pieces in turn, each ended by its finish.
+// Deltas lists the deltas of a stream in order: a role for each choice, then the pieces of all choices, interleaved, each
+// choice ended by its finish reason.
 func (a Response) Deltas() []ChunkChoice {
 	empty := ""
 	all := []ChunkChoice{}

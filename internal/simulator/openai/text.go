@@ -39,7 +39,8 @@ func (a Response) TextCompletion() TextCompletion {
 	return whole
 }
 
-// TextEvents are the chunks of the answer: the tokens of all choices in turn, each choice ended by its finish.
+// TextEvents returns the chunks of the response: the tokens of all choices, interleaved, each choice ended by its finish
+// reason.
 func (a Response) TextEvents() []string {
 	longest := 0
 	for _, c := range a.Choices {

@@ -47,7 +47,7 @@ func Error(t *testing.T, h http.Handler, path, body string) (status int, e opena
 	}
 	var object struct{ Error openai.Error }
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object.Error.Message == "" {
-		t.Fatalf("body %q is no error object: %v", text, err)
+		t.Fatalf("body %q is not an error object: %v", text, err)
 	}
 	return resp.StatusCode, object.Error
 }
@@ -69,7 +69,7 @@ func Wait(t *testing.T, event <-chan struct{}) {
 	select {
 	case <-event:
 	case <-time.After(10 * time.Second):
-		t.Fatal("waited 10 s in vain")
+		t.Fatal("timed out after 10 s")
 	}
 }
 
