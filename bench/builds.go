@@ -19,7 +19,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// compareBuilds measures two builds of Fairlead in turn, without and with TLS between caller and gateway.
+// compareBuilds measures two builds of Fairlead alternately, without and with TLS between caller and gateway.
 func (b *bench) compareBuilds(ctx context.Context, other string) error {
 	builds := []string{b.binary, other}
 	if len(b.only) == 0 {

@@ -10,7 +10,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// startUp is after how long all servers have done what they do once.
+// startUp is the time after which every server has finished its start-up work.
 const startUp = 6 * time.Second
 
 // bench is one run.
@@ -31,7 +31,7 @@ func (r results) add(workload, server string, one load.Result) {
 	r[workload][server] = append(r[workload][server], one)
 }
 
-// compare puts every server to every workload in turn and prints one table.
+// compare runs every workload against every server, one after the other, and prints one table.
 func (b *bench) compare(ctx context.Context) error {
 	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})
 	if err != nil {

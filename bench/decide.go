@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// decisions is how many are asked for: a hundredth of them is some.
+// decisions is the number of requested decisions, large enough for a 99th percentile.
 const decisions = 4000
 
-// measureDecision asks a running gateway for decisions and no answers, one after the other, and takes the times that it tells. A
-// decision by itself, in a process without a gateway around it, is a Go benchmark of the route package.
+// measureDecision requests dry-run decisions from a running gateway, one after the other, and reads the times that it
+// reports. The decision without a gateway around it is a Go benchmark of the route package.
 func (b *bench) measureDecision(ctx context.Context) (figure, error) {
-	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // nobody is called
+	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // no provider is called
 	if err != nil {
 		return figure{}, err
 	}

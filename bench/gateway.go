@@ -18,7 +18,7 @@ import (
 // deployment is how much a gateway has to look after.
 type deployment struct {
 	models, policies int
-	keys, entries    int // that it has besides the one that is used, and from before
+	keys, entries    int // stored in addition to the key in use, and before the measurement
 	concurrent       int // requests at a time, however long work waits; 0 for the usual bounds
 	tls              bool
 }
@@ -122,7 +122,7 @@ func (b *bench) makeKey(ctx context.Context, config, data string, flags ...strin
 	return made.Key, json.Unmarshal(out, &made)
 }
 
-// readReady waits for the log line that tells where the gateway listens.
+// readReady waits for the log line with the gateway's address.
 func readReady(logs *bufio.Reader) (string, error) {
 	for {
 		line, err := logs.ReadBytes('\n')

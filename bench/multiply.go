@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/id"
 )
 
-// multiply adds copies of what is stored in a data folder until there are so many keys, or requests, more. No gateway may run on it.
+// multiply adds n copies of a stored key or request to a data folder. No gateway may be running on the folder.
 func multiply(ctx context.Context, data, what string, n int) (err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, "fairlead.db"))
 	if err != nil {
@@ -34,13 +34,13 @@ func multiply(ctx context.Context, data, what string, n int) (err error) {
 	})
 }
 
-// copyRows adds n copies of the table's newest row, with columns of their own as told.
+// copyRows adds n copies of the table's newest row. own holds the expressions of the columns that differ.
 func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[string]string) error {
 	rows, err := db.QueryContext(ctx, `select name from pragma_table_info($1)`, table)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	defer func() { _ = rows.Close() }() // Err returns the same error
 	var columns, values []string
 	var found int
 	for rows.Next() {

@@ -9,7 +9,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// figure is a row of the table: what was found, and the bounds that it must and might keep.
+// figure is a row of the table: a measured value with its required and its desired bound.
 type figure struct {
 	name          string
 	value         float64
@@ -18,7 +18,7 @@ type figure struct {
 	atLeast       bool // the bounds are lower ones
 }
 
-// against tells a bound and whether it is met.
+// against formats a bound and whether it is met.
 func (f figure) against(bound float64) string {
 	sign, met := "≤", f.value <= bound
 	if f.atLeast {

@@ -31,7 +31,7 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 		return errors.New("floor needs the address of the upstream")
 	}
 	target := &url.URL{Scheme: "http", Host: args[0]}
-	proxy := &httputil.ReverseProxy{ // which flushes event streams by itself; told to flush, it would write whole answers in two pieces
+	proxy := &httputil.ReverseProxy{ // it flushes event streams anyway; a FlushInterval would write complete responses in two pieces
 		Rewrite:    func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:  &http.Transport{MaxIdleConnsPerHost: 1 << 14, DisableCompression: true},
 		BufferPool: new(copyBuffers),

@@ -61,7 +61,7 @@ func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	err = read(reader)
 	go func() {
 		defer close(c.done)
-		_, _ = io.Copy(io.Discard, reader) // log lines cost what they cost in production; nobody reads them here
+		_, _ = io.Copy(io.Discard, reader) // read and discarded, so that logging costs as much as in production
 		_ = cmd.Wait()                     // how it ended does not matter any more
 		_ = out.Close()
 	}()
@@ -74,7 +74,7 @@ func (b *bench) stopAll() {
 	}
 }
 
-// stopLast stops what was started last.
+// stopLast stops the process that was started last.
 func (b *bench) stopLast() {
 	last := len(b.running) - 1
 	c := b.running[last]
@@ -88,7 +88,7 @@ func (b *bench) stopLast() {
 	}
 }
 
-// startAll starts the mock upstream and every server in front of it.
+// startAll starts the mock upstream and every server.
 func (b *bench) startAll(ctx context.Context, d deployment) ([]*server, error) {
 	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *bench) startAll(ctx context.Context, d deployment) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(2 * time.Second) // for what they do at first to be over
+	time.Sleep(2 * time.Second) // until the start-up work is over
 	return []*server{up, proxy, least, gateway}, nil
 }
 

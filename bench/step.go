@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// step is a figure that a Go benchmark tells, of something that a request needs but a caller does not see.
+// step is a figure of a Go benchmark for a part of a request that callers cannot measure.
 type step struct {
 	name    string // for -only
 	pkg     string
@@ -30,8 +30,8 @@ func (p plan) steps() []step {
 	return slices.DeleteFunc(all, func(s step) bool { return !slices.Contains(p.only, s.name) })
 }
 
-// measureSteps measures what callers do not see. Benchmarks run a few times for their best: what else the machine does only ever
-// makes them slower. One that cannot run here, as without PostgreSQL, is told and left out.
+// measureSteps runs the Go benchmarks of the steps. Each runs several times and the best result counts, because other load
+// on the machine only makes it slower. A benchmark that cannot run, for example without PostgreSQL, is reported and skipped.
 func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
 	var found []figure
 	if b.full && len(b.only) == 0 || slices.Contains(b.only, "decide") {

@@ -26,7 +26,7 @@ func (p plan) workloads() []workload {
 	held := streaming(of("hold", p.open, 1<<10), upstream.Pace{First: 200 * time.Millisecond, Gap: time.Second, Chunks: 1 << 30})
 	held.spec.Hold, held.spec.Duration = true, p.hold
 	held.spec.Spread = time.Duration(p.open)*time.Millisecond + 4*time.Second
-	held.spec.Warmup = held.spec.Spread * 4 / 3 // who is late on a busy machine is there by then
+	held.spec.Warmup = held.spec.Spread * 4 / 3 // time for late callers on a busy machine
 	all := []workload{
 		of("one-caller", 1, 1<<10),
 		of("chat-1k", 64, 1<<10),

@@ -1,5 +1,5 @@
-// Package http1 reads HTTP/1.1 messages for next to nothing, so that the ends of a measurement cost less than what is between
-// them: no header map, no copies. It believes what it reads, and is for loopback only.
+// Package http1 reads HTTP/1.1 messages with little overhead, so that both ends of a measurement cost less than the server
+// between them: no header map, no copies. It does not validate its input and is for loopback only.
 package http1
 
 import (
@@ -24,11 +24,11 @@ func NewReader(from io.Reader, buffer int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(from, buffer)}
 }
 
-// Reset goes on with another connection.
+// Reset makes the reader read from another connection.
 func (r *Reader) Reset(from io.Reader) { r.in.Reset(from) }
 
-// Head reads as far as the body. It tells the status of a response (0 for a request) and whether the connection ends with
-// this message. io.EOF: the other side has no more messages.
+// Head reads up to the body. It returns the status of a response (0 for a request) and whether the connection ends with
+// this message. It returns io.EOF when there are no more messages.
 func (r *Reader) Head() (status int, last bool, err error) {
 	line, err := r.in.ReadSlice('\n')
 	if err != nil {
@@ -68,8 +68,8 @@ func statusOf(line []byte) int {
 	return n
 }
 
-// Part is what has come of the body since the last one, without the framing of chunks. It is good until the next call.
-// io.EOF: the body is over.
+// Part returns the next part of the body, without chunk framing. It is valid until the next call. It returns io.EOF at the
+// end of the body.
 func (r *Reader) Part() ([]byte, error) {
 	if r.left == 0 {
 		if err := r.chunk(); err != nil {

@@ -138,7 +138,7 @@ func (c *caller) read(began time.Time, good bool) error {
 	return nil
 }
 
-// whole tells whether the answer has what comes last in it.
+// whole reports whether the response contains its end marker.
 func (c *caller) whole() bool {
 	if c.Stream && !bytes.HasSuffix(c.answer, []byte("data: [DONE]\n\n")) {
 		return false

@@ -16,7 +16,7 @@ func request(t Target, s Spec) []byte {
 		t.Path, t.Address, t.Key, len(body), body)
 }
 
-// body is a conversation with about as much text as the spec asks for. The last message tells the serial.
+// body returns a conversation of about the length in the spec. The last message contains the serial number.
 func body(model string, s Spec) string {
 	const usual = 5000 // bytes of a question and its answer in a long conversation
 	count := 2 * max(1, s.Prompt/usual)

@@ -1,5 +1,5 @@
-// Package load sends chat requests to a server and tells what they took: its callers' time, and its processors and memory.
-// It does as little as it can for each of them, because it shares the machine with what it measures.
+// Package load sends chat requests to a server and measures latency, CPU time and memory. It does little work per request,
+// because it shares the machine with the measured server.
 package load
 
 import (
@@ -29,7 +29,7 @@ type Spec struct {
 	Stream   bool
 	Preface  string        // what the prompt begins with
 	Spread   time.Duration // at the start, over which callers come one after the other
-	Warmup   time.Duration // not measured; the spread is part of it
+	Warmup   time.Duration // not measured; includes the spread
 	Duration time.Duration
 	Hold     bool // answers have no end, and are hung up on when the time is over
 }
@@ -42,7 +42,7 @@ type Result struct {
 	P50, P99      time.Duration
 	FirstP99      time.Duration // until the answer began
 	CPU, Own      time.Duration // of the target and of this process
-	Before, After int64         // memory of the target: when nobody had called yet, and at the end
+	Before, After int64         // memory of the target before the first request, and at the end
 	Open          int           // answers that were under way at the end
 	Failures      map[string]int
 }

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// serve starts a server and tells how to reach it.
+// serve starts a server and returns its address.
 func serve(t *testing.T, answer http.HandlerFunc) Target {
 	t.Helper()
 	server := httptest.NewServer(answer)

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// patience is how long one question is repeated; what is that slow needs no twenty samples.
+// patience is how long one query is repeated. A query slower than that needs fewer samples.
 const patience = 15 * time.Second
 
 // ask measures every question and prints one line for each. It returns how many were over their bound.
@@ -53,7 +53,7 @@ type measurement struct {
 	p50, p95 time.Duration
 	cpu      time.Duration // of this process, on average
 	slow     bool          // the store gave it up
-	partial  bool          // it answered with what it had found when its time was up
+	partial  bool          // the time limit was reached and the results are incomplete
 }
 
 // time asks a question once to warm up, and then as often as was wanted.

@@ -58,7 +58,7 @@ func keptDatabase(ctx context.Context, name string) (place, error) {
 	return place{dsn: address.String(), remove: keep}, err
 }
 
-// settle does at once what a PostgreSQL server does by itself within minutes of a table's growing.
+// settle runs the maintenance that PostgreSQL otherwise runs within minutes after a table has grown.
 func (p place) settle(ctx context.Context) error {
 	if p.dsn == "sqlite" {
 		return nil

@@ -20,7 +20,7 @@ const (
 	filterBound   = time.Second
 )
 
-// How far the admin API counts, and how long it searches before it shows what it has found.
+// How far the admin API counts, and how long it searches before it returns incomplete results.
 const (
 	countLimit = 100_000
 	searchTime = 600 * time.Millisecond

@@ -131,7 +131,7 @@ func (g *generator) entry(i int) requestlog.Entry {
 		e.Tags = map[string]string{"team": pick(g, teams), "stage": pick(g, stages)}
 	}
 	if old && i%(g.rows/100+1) == 7 {
-		e.Preview = "What is the weather in " + needle + "?"
+		e.Preview = "Describe the weather in " + needle + "."
 		e.Tags = map[string]string{"campaign": "old"}
 	}
 	if t.output == 0 {

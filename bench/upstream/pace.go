@@ -41,7 +41,7 @@ func (w *wish) read(part []byte) {
 	}
 }
 
-// pace is what was wished for; false for a whole answer.
+// pace returns the requested pace. streams is false for a response that is not streamed.
 func (w *wish) pace() (p Pace, streams bool) {
 	if len(w.text) == 0 {
 		return Pace{}, false

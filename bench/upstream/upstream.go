@@ -1,5 +1,5 @@
-// Package upstream is a model provider for measurements: it costs next to nothing, because what it says is made up in advance
-// and it reads no more of a request than the pace its prompt asks for. To anything else it answers whole and at once.
+// Package upstream is a model provider for measurements. It costs little, because its responses are prepared in advance and
+// it reads only the pace from a request. Without a pace, it responds immediately and does not stream.
 package upstream
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fairlead/bench/http1"
 )
 
-// Serve answers everybody until ctx ends. Conversations that are under way then go on until their clients hang up.
+// Serve accepts connections until ctx ends. Open connections are served until their clients close them.
 func Serve(ctx context.Context, ln net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
 	defer stop()
