@@ -18,7 +18,7 @@ var scenarios = []string{
 	"reasoning-tools-streamed", "stop-sequence",
 }
 
-// vendorWorld is a vendor's mock, and how the gateway is told of it.
+// vendorWorld is a vendor's mock with its gateway configuration.
 type vendorWorld struct {
 	mock     func(vendormock.Options) *vendormock.Server
 	provider harness.Provider // its address is added to that of the mock
@@ -131,7 +131,7 @@ func (w vendorWorld) start(t *testing.T, name string) (*harness.Gateway, *vendor
 	return harness.Start(t, harness.Options{Config: config}), mock
 }
 
-// scenarioEnv tells a program whom to ask for what.
+// scenarioEnv returns the environment of a program: address, key and models.
 func scenarioEnv(s suite, url, key string, w vendorWorld) []string {
 	counts := "yes"
 	if w.silent {

@@ -52,7 +52,7 @@ func TestOfficialClients(t *testing.T) {
 	}
 }
 
-// run runs a suite's program and returns what it printed.
+// run runs a suite's program and returns its output.
 func run(t *testing.T, s suite, env []string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

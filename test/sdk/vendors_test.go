@@ -13,8 +13,8 @@ import (
 	"fairlead/test/vendormock/gemini"
 )
 
-// reference is an official client of a vendor, run straight against the vendor's mock: what it accepts and refuses
-// holds the mock to the truth.
+// reference is an official client of a vendor that runs directly against the vendor's mock, which checks that the mock
+// behaves as the client expects.
 type reference struct {
 	name    string
 	vendor  func(vendormock.Options) *vendormock.Server

@@ -60,7 +60,7 @@ func (w *world) providers(t *testing.T, all []suite, baseURL string) []harness.P
 			mock.Models = append(mock.Models, chat(model))
 		}
 		dead.Models = append(dead.Models, chat("dead-"+s.name))
-		// A provider of its own: what it is told by a 429 must not bear on the others.
+		// A separate provider: its 429 must not affect the others.
 		busy := "busy-" + s.name
 		w.mock.For(busy, mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "2"), mockprovider.Behaviour{})
 		list = append(list, harness.Provider{Name: busy, BaseURL: baseURL, Models: []harness.Model{chat(busy)}})
@@ -75,7 +75,7 @@ func chat(name string) harness.Model {
 	return m
 }
 
-// env is what a suite's program is told.
+// env returns the environment of a suite's program.
 func (w *world) env(t *testing.T, s suite) []string {
 	t.Helper()
 	return []string{

@@ -86,7 +86,7 @@ func counting(sent *int) option.RequestOption {
 	})
 }
 
-// control asks the driver what the provider saw and what was logged.
+// control asks the driver for the requests that the provider received and the log entries.
 func control(ctx context.Context, path string, query url.Values, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, os.Getenv("CONTROL_URL")+"/"+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {

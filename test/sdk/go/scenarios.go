@@ -41,7 +41,7 @@ func streamed(ctx context.Context, params openai.ChatCompletionNewParams) (*open
 	return &sum.ChatCompletion, stream.Err()
 }
 
-// scenarios are what users of the client do, against whoever answers.
+// scenarios are typical uses of the client, against a vendor's mock or a gateway.
 func scenarios() []testCase {
 	model, reasoner := os.Getenv("CHAT_MODEL"), os.Getenv("CHAT_REASONER")
 	return []testCase{
@@ -185,7 +185,7 @@ func run(name, arguments string) string {
 		A, B int
 	}
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
-		return "the arguments are no JSON: " + err.Error()
+		return "the arguments are not JSON: " + err.Error()
 	}
 	switch name {
 	case "get_temperature":

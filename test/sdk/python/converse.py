@@ -243,7 +243,7 @@ def cut():
             answer = create(user("Hello [cut]"))
         except Exception as error:  # each layer of the client has its own
             assert not isinstance(error, (AssertionError, ClientError)), error
-        else:  # this client does not always notice: only the missing end tells
+        else:  # this client does not always raise an error; the end event is missing
             assert "stopReason" not in answer, answer
 
 
@@ -278,7 +278,7 @@ def wrong():
         "only be set to 1": {"additionalModelRequestFields": BUDGET, "inferenceConfig": {"maxTokens": 4096, "temperature": 0.5}},
         "Extra inputs are not permitted": {"additionalModelRequestFields": {"seed": 1}},
         "regular expression pattern": {"toolConfig": {"tools": [{"toolSpec": {"name": "a b", "inputSchema": {"json": {"type": "object"}}}}]}},
-        "model identifier is invalid": {"modelId": "nobody.nothing"},
+        "model identifier is invalid": {"modelId": "unknown.model"},
     }.items():
         fields = {"messages": user("Hi"), **fields}
         refused_with(words, lambda: whole(**fields))

@@ -1,4 +1,4 @@
-"""Every class of error that the client distinguishes, and what it repeats."""
+"""Every class of error that the client distinguishes, and the requests that it retries."""
 
 import time
 
@@ -13,8 +13,8 @@ def ask(client, model=None, messages=None, **fields):
     )
 
 
-def told(error, status, code):
-    """Checks what the exception tells: status, code, request id, and the three members of the body."""
+def check_error(error, status, code):
+    """Checks the exception: status, code, request id, and the three members of the body."""
     equal(error.status_code, status, "status")
     equal(error.response.headers["x-fairlead-error-code"], code, "x-fairlead-error-code")
     assert error.request_id.startswith("req_"), error.request_id
@@ -32,42 +32,42 @@ def told(error, status, code):
 def unauthorized():
     client = sim()
     client.api_key = "fl_wrong"
-    told(refused(openai.AuthenticationError, ask(client)), 401, "INVALID_API_KEY")
+    check_error(refused(openai.AuthenticationError, ask(client)), 401, "INVALID_API_KEY")
 
 
 @case("error-403-scope")
 def scope():
-    told(refused(openai.PermissionDeniedError, ask(mock("READ_KEY"), "vendor/slashed")), 403, "SCOPE_DENIED")
+    check_error(refused(openai.PermissionDeniedError, ask(mock("READ_KEY"), "vendor/slashed")), 403, "SCOPE_DENIED")
 
 
 @case("error-403-model")
 def not_allowed():
-    told(refused(openai.PermissionDeniedError, ask(mock("NARROW_KEY"), scripted("echo"))), 403, "MODEL_NOT_ALLOWED")
+    check_error(refused(openai.PermissionDeniedError, ask(mock("NARROW_KEY"), scripted("echo"))), 403, "MODEL_NOT_ALLOWED")
 
 
 @case("error-404")
 def unknown():
-    body = told(refused(openai.NotFoundError, ask(sim(), "sim-smal")), 404, "MODEL_NOT_FOUND")
+    body = check_error(refused(openai.NotFoundError, ask(sim(), "sim-smal")), 404, "MODEL_NOT_FOUND")
     assert "sim-small" in body["details"]["suggestions"], body["details"]
-    told(refused(openai.NotFoundError, lambda: sim().models.retrieve("sim-smal")), 404, "MODEL_NOT_FOUND")
+    check_error(refused(openai.NotFoundError, lambda: sim().models.retrieve("sim-smal")), 404, "MODEL_NOT_FOUND")
 
 
 @case("error-400")
 def invalid():
-    body = told(refused(openai.BadRequestError, ask(sim(), messages=[])), 400, "INVALID_REQUEST")
+    body = check_error(refused(openai.BadRequestError, ask(sim(), messages=[])), 400, "INVALID_REQUEST")
     equal(body["details"]["param"], "messages", "param")
 
 
 @case("error-413")
 def too_large():
     error = refused(openai.APIStatusError, ask(mock(), scripted("echo"), user("x" * 5_000_000)))
-    told(error, 413, "PAYLOAD_TOO_LARGE")
+    check_error(error, 413, "PAYLOAD_TOO_LARGE")
 
 
 @case("error-422")
 def unprocessable():
     error = refused(openai.UnprocessableEntityError, ask(mock(), scripted("unprocessable")))
-    told(error, 422, "PROVIDER_UPSTREAM_ERROR")
+    check_error(error, 422, "PROVIDER_UPSTREAM_ERROR")
 
 
 @case("error-429")
@@ -75,13 +75,13 @@ def limited():
     client = mock("LIMITED_KEY")
     ask(client, "vendor/slashed")()
     error = refused(openai.RateLimitError, ask(client, "vendor/slashed"))
-    told(error, 429, "RATE_LIMITED")
+    check_error(error, 429, "RATE_LIMITED")
     assert 1 <= int(error.response.headers["retry-after"]) <= 60
 
 
 @case("error-502")
 def down():
-    body = told(refused(openai.InternalServerError, ask(mock(), scripted("dead"))), 502, "PROVIDER_UPSTREAM_ERROR")
+    body = check_error(refused(openai.InternalServerError, ask(mock(), scripted("dead"))), 502, "PROVIDER_UPSTREAM_ERROR")
     equal(body["details"]["attempts"][0]["class"], "connect", "class")
 
 
@@ -109,5 +109,5 @@ def patient():
 def broke():
     counter = Counter()
     error = refused(openai.APIStatusError, ask(mock("BROKE_KEY", max_retries=2, http_client=counter.client), "vendor/slashed"))
-    told(error, 402, "BUDGET_EXCEEDED")
+    check_error(error, 402, "BUDGET_EXCEEDED")
     equal(counter.sent, 1, "requests sent")

@@ -23,7 +23,7 @@ client = make()
 
 
 def tools(plain=False):
-    """The declarations, in the vendor's own kind of schema or in plain JSON Schema. What has no parameters has no schema."""
+    """The declarations, in the vendor's own kind of schema or in plain JSON Schema. A tool without parameters has no schema."""
     kind = "parameters_json_schema" if plain else "parameters"
     declared = [
         types.FunctionDeclaration(name=name, description="A tool", **({kind: schema} if schema["properties"] else {}))
@@ -179,7 +179,7 @@ def signatures():
     again(signed[0])()
     error = refused(errors.ClientError, again(None))
     assert "missing a thought_signature" in error.message, error.message
-    error = refused(errors.ClientError, again(b"somebody else's"))
+    error = refused(errors.ClientError, again(b"another signature"))
     assert "Corrupted thought signature" in error.message, error.message
 
 
@@ -257,7 +257,7 @@ def slow():
 
 
 def raw(body, model=MODEL):
-    """Sends a body as it is: the client would not write most of what is wrong."""
+    """Sends a body unchanged: the client cannot write most of the invalid requests."""
     return client._api_client.request("post", f"models/{model}:generateContent", body, None)
 
 

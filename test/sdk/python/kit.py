@@ -46,7 +46,7 @@ def user(text):
 
 
 class Counter:
-    """An HTTP client that counts what is really sent."""
+    """An HTTP client that counts the requests it sends."""
 
     def __init__(self):
         self.sent = 0
@@ -57,7 +57,7 @@ class Counter:
 
 
 def control(path, **query):
-    """Asks the driver what the provider saw and what was logged."""
+    """Asks the driver for the requests that the provider received and the log entries."""
     url = f"{os.environ['CONTROL_URL']}/{path}?{urllib.parse.urlencode(query)}"
     with urllib.request.urlopen(url, timeout=30) as answer:
         return json.load(answer)
@@ -71,7 +71,7 @@ def refused(kind, call):
     """Runs call, which must raise exactly this class, and returns the exception."""
     try:
         call()
-    except Exception as error:  # the class is what is being tested
+    except Exception as error:  # the test checks the class
         assert type(error) is kind, f"raised {type(error).__name__}, want {kind.__name__}: {error}"
         return error
     raise AssertionError(f"no {kind.__name__} was raised")

@@ -51,7 +51,7 @@ def completions_streamed():
     equal(usages[0].completion_tokens, whole.usage.completion_tokens, "completion_tokens")
     equal(len(ids), 1, "ids")
     for chunk in sim().completions.create(model=SIMULATED, prompt=PROMPT, stream=True):
-        assert chunk.choices and not chunk.usage, "a chunk that nobody asked for"
+        assert chunk.choices and not chunk.usage, "an unexpected usage chunk"
 
 
 @case("moderations")

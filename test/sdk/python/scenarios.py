@@ -1,4 +1,4 @@
-"""What users of the official OpenAI client do, against whoever answers: a vendor's mock, or a gateway in front of one."""
+"""Typical uses of the official OpenAI client, against a vendor's mock or a gateway in front of one."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def whole(messages, model=MODEL, **fields):
 
 
 def streamed(messages, model=MODEL, **fields):
-    """The same put together by the client's helper: it drops what it does not know."""
+    """The same, assembled by the client's helper, which drops unknown fields."""
     with client.chat.completions.stream(model=model, messages=messages, stream_options={"include_usage": True}, **fields) as stream:
         for _ in stream:
             pass
