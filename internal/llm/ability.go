@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Abilities is a set of things a request may need and a model may have.
+// Abilities is a set of features that a request may need and a model may support.
 type Abilities uint32
 
-// The abilities that decide whether a model can serve a request at all.
+// The abilities that determine whether a model can serve a request.
 const (
 	Tools Abilities = 1 << iota
 	ParallelTools
@@ -43,10 +43,10 @@ func Reasons(effort string) bool {
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
-// Missing returns what of want the set lacks.
+// Missing returns the abilities of want that are not in the set.
 func (a Abilities) Missing(want Abilities) Abilities { return want &^ a }
 
-// Names lists the set's members in a fixed order.
+// Names returns the names of the abilities in a fixed order.
 func (a Abilities) Names() []string {
 	names := []string{}
 	for i, name := range abilityNames {
@@ -59,7 +59,7 @@ func (a Abilities) Names() []string {
 
 func (a Abilities) String() string { return strings.Join(a.Names(), "+") }
 
-// ParseAbility returns the ability of this name.
+// ParseAbility returns the ability with this name.
 func ParseAbility(name string) (Abilities, error) {
 	for i, known := range abilityNames {
 		if known == name {
@@ -72,7 +72,7 @@ func ParseAbility(name string) (Abilities, error) {
 // MarshalJSON encodes the abilities as a list of names.
 func (a Abilities) MarshalJSON() ([]byte, error) { return json.Marshal(a.Names()) }
 
-// UnmarshalJSON reads the names.
+// UnmarshalJSON decodes a list of names.
 func (a *Abilities) UnmarshalJSON(b []byte) error {
 	var names []string
 	if err := json.Unmarshal(b, &names); err != nil {

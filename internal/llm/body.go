@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Body is the error object that every path answers with: {"error": sentence, "code": CODE, "details": {…}}.
-// It never holds the cause, only what Message and Details say.
+// Body returns the error object of every path: {"error": message, "code": CODE, "details": {…}}. It never contains the
+// cause.
 func (e *Error) Body(requestID string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"error":`)
@@ -14,7 +14,7 @@ func (e *Error) Body(requestID string) []byte {
 	return e.rest(&b, requestID)
 }
 
-// OpenAIBody is the error object with a nested `error`, for clients that cannot read a sentence there.
+// OpenAIBody returns the error object with an object as `error`, for clients that cannot parse a string.
 func (e *Error) OpenAIBody(requestID string) []byte {
 	var param any
 	if e.Param != "" {
@@ -34,7 +34,7 @@ func (e *Error) OpenAIBody(requestID string) []byte {
 func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	details := map[string]any{}
 	for name, value := range e.Details {
-		if raw := encode(value); raw != nil { // a detail that cannot be written must not hide the others
+		if raw := encode(value); raw != nil { // a detail that cannot be encoded must not hide the others
 			details[name] = json.RawMessage(raw)
 		}
 	}
@@ -58,7 +58,7 @@ func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	return b.Bytes()
 }
 
-// Retryable reports whether the same request may succeed later: what the kind says, unless the error knows better.
+// Retryable reports whether the same request may succeed later, by its kind unless the error is final.
 func (e *Error) Retryable() bool {
 	if e.Final {
 		return false
@@ -66,8 +66,8 @@ func (e *Error) Retryable() bool {
 	return e.Kind.Retryable()
 }
 
-// encode writes JSON on one line without escaping <, > and &, which make sentences unreadable. It is nil for what JSON
-// cannot express.
+// encode returns JSON on one line without escaping <, > and &, so that messages stay readable. It returns nil for values that
+// JSON cannot express.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

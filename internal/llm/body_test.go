@@ -59,7 +59,7 @@ func TestOpenAIBody(t *testing.T) {
 	}
 }
 
-// Both shapes hold for every kind and for every message.
+// Both formats are valid for every kind and message.
 func TestBodiesKeepTheirShape(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,7 +83,7 @@ func TestBodiesKeepTheirShape(t *testing.T) {
 				t.Fatalf("%s", body)
 			}
 			if strings.Contains(string(body), `\u003c`) || strings.Contains(string(body), `\u0026`) {
-				t.Fatalf("%s is escaped for a page that nobody shows", body)
+				t.Fatalf("%s contains HTML escapes", body)
 			}
 		}
 	})

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Conversation is a chat request in our own words. It is made only when the caller and the provider speak different
-// formats: between the same formats the bytes pass. Nothing in it is changed after it was read.
+// Conversation is a chat request independent of the wire format. It is decoded only to translate between different formats;
+// between equal formats the bytes pass through. It is immutable after decoding.
 type Conversation struct {
 	Messages []Message
 
 	Tools         []Tool
 	ToolChoice    ToolChoice
-	ParallelTools *bool // nil leaves it to the model
+	ParallelTools *bool // nil when not given
 
 	Output    Output
 	MaxOutput int64 // 0 when not given
 	Stop      []string
-	Choices   int // answers asked for, at least 1
+	Choices   int // number of requested responses, at least 1
 	Effort    Effort
 	Verbosity string // low, medium, high; empty when not given
 	Sampling  Sampling
@@ -25,12 +25,12 @@ type Conversation struct {
 	EndUser     string
 	ServiceTier string
 
-	// Dropped names the members of the request that have no place here, as the caller wrote them. An adapter that sends
-	// the conversation in another format warns of each.
+	// Dropped lists the members of the request that Conversation cannot represent. An adapter that sends the conversation
+	// in another format adds a warning for each.
 	Dropped []string
 }
 
-// MaxDropped bounds Conversation.Dropped. Callers are shown far fewer names.
+// MaxDropped bounds Conversation.Dropped.
 const MaxDropped = 64
 
 // DropField adds a name to Dropped, once.
@@ -49,7 +49,7 @@ func (c ToolChoice) Includes() func(name string) bool {
 	return func(name string) bool { return names[name] }
 }
 
-// CalledTools returns the names of all tools that the messages have calls of, each once, in order.
+// CalledTools returns the names of the tools that the messages call, without duplicates, in order.
 func (c *Conversation) CalledTools() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ func (c *Conversation) CalledTools() []string {
 	return names
 }
 
-// Role says who speaks. The results of tools are parts of what the user says.
+// Role is the author of a message. Results of tools are parts of user messages.
 type Role string
 
 // The roles of a conversation.
@@ -74,14 +74,14 @@ const (
 	Assistant Role = "assistant"
 )
 
-// Message is what one side says in one turn.
+// Message is one message of the conversation.
 type Message struct {
 	Role  Role
-	Name  string // the speaker's own name, where one is given
+	Name  string // name of the author, if given
 	Parts []Part
 }
 
-// PartKind says which fields of a Part count.
+// PartKind determines which fields of a Part are set.
 type PartKind string
 
 // The kinds of parts.
@@ -96,7 +96,7 @@ const (
 	ResultPart   PartKind = "tool_result"
 )
 
-// Part is one piece of a message.
+// Part is a part of a message.
 type Part struct {
 	Kind     PartKind
 	Text     string      // text and refusal
@@ -104,20 +104,20 @@ type Part struct {
 	Thinking *Thinking   // thinking
 	Call     *ToolCall   // tool_call
 	Result   *ToolResult // tool_result
-	Cache    *CacheMark  // a prompt cache may end here
+	Cache    *CacheMark  // cache breakpoint after this part
 }
 
-// Media is an image, a sound or a document: by its bytes, by where it is, or by the provider's id for it.
+// Media is an image, audio or a document, given as bytes, as a URL or as a file ID at the provider.
 type Media struct {
 	Type   string // MIME type; empty when unknown
 	Data   string // base64, standard alphabet
 	URL    string
-	FileID string // at the provider that keeps it
+	FileID string // ID of a file stored at the provider
 	Name   string // file name
 	Detail string // images: auto, low, high; empty when not given
 }
 
-// Thinking is reasoning that a model showed or sealed. A seal is only good at the provider that made it.
+// Thinking is the reasoning of a model, as text or encrypted. A signature is valid only at the provider that made it.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
@@ -125,64 +125,64 @@ type Thinking struct {
 	Provider  string `json:"provider,omitempty"`
 }
 
-// ToolCall is a model's wish to have a tool run.
+// ToolCall is a model's request to run a tool.
 type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string // JSON text as the model wrote it; for custom tools any text. May be empty
 	Custom    bool   // a tool that takes free text
-	// Signature is the provider's seal on the call, good only at Provider.
+	// Signature is the provider's signature of the call, valid only at Provider.
 	Signature string
 	Provider  string
 }
 
-// ToolResult is what a tool gave.
+// ToolResult is the result of a tool call.
 type ToolResult struct {
-	ID     string // of the call
-	Name   string // of the tool, where known
+	ID     string // ID of the call
+	Name   string // name of the tool, if known
 	Parts  []Part
 	Failed bool
 }
 
-// CacheMark says that the prompt up to here is worth keeping.
+// CacheMark is a cache breakpoint: the prompt up to here should be cached.
 type CacheMark struct {
-	TTL string // 5m or 1h; empty for the provider's usual
+	TTL string // 5m or 1h; empty for the provider's default
 }
 
-// Tool is something that the model may ask to have run.
+// Tool is a tool that the model may call.
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // of the arguments, members in the caller's order; nil for none
+	Schema      json.RawMessage // schema of the arguments, members in the caller's order; nil for none
 	Strict      *bool
 	Cache       *CacheMark
 
 	Custom bool            // takes free text
-	Format json.RawMessage // custom: what text; nil for any
+	Format json.RawMessage // format of the text of a custom tool; nil for any
 
 	// Hosted is the type of a tool that the provider runs itself, such as web_search; Raw is its whole description.
 	Hosted string
 	Raw    json.RawMessage
 }
 
-// ToolChoice says whether the model may, must or must not call a tool.
+// ToolChoice determines whether the model may, must or must not call a tool.
 type ToolChoice struct {
 	Mode  ChoiceMode
-	Names []string // one tool that must be called, or those that may be; nil for all
+	Names []string // the tool that must be called, or the tools that may be; nil for all
 }
 
-// ChoiceMode is how free the model is.
+// ChoiceMode is the mode of a ToolChoice.
 type ChoiceMode string
 
 // The modes of a ToolChoice.
 const (
-	ChoiceUnset ChoiceMode = ""         // the caller said nothing
+	ChoiceUnset ChoiceMode = ""         // not given
 	ChoiceAuto  ChoiceMode = "auto"     // may call
 	ChoiceMust  ChoiceMode = "required" // must call
 	ChoiceNone  ChoiceMode = "none"     // must not call
 )
 
-// Output says what shape the answer has.
+// Output is the requested format of the response.
 type Output struct {
 	Kind        OutputKind
 	Name        string
@@ -191,25 +191,25 @@ type Output struct {
 	Strict      *bool
 }
 
-// OutputKind is the shape of an answer.
+// OutputKind is the kind of an Output.
 type OutputKind string
 
-// The shapes of an answer.
+// The kinds of output.
 const (
 	OutputText   OutputKind = "" // anything
 	OutputJSON   OutputKind = "json_object"
 	OutputSchema OutputKind = "json_schema"
 )
 
-// Effort is how much the model is to think.
+// Effort is the requested amount of reasoning.
 type Effort struct {
 	Level    string // none, minimal, low, medium, high, xhigh, max; empty when not given
 	Budget   int64  // tokens; 0 when not given
 	Adaptive bool   // the model decides
-	Hide     bool   // do not show it
+	Hide     bool   // omit the reasoning from the response
 }
 
-// Sampling are the settings of chance, as the caller wrote the numbers; an empty one was not given.
+// Sampling holds the sampling parameters as the caller wrote them; empty when not given.
 type Sampling struct {
 	Temperature      json.Number
 	TopP             json.Number
@@ -233,10 +233,10 @@ func (c *Conversation) HasCalls() bool {
 	return false
 }
 
-// Turns returns the conversation as formats want it that keep instructions apart and let the sides alternate: the
-// instructions of all System messages in order, and the other messages with neighbours of one role joined.
+// Turns returns the conversation for formats with separate instructions and alternating roles: the parts of all System
+// messages in order, and the other messages with adjacent messages of one role joined.
 func (c *Conversation) Turns() (system []Part, turns []Message) {
-	joined := false // the last turn has a list of parts of its own
+	joined := false // the parts of the last turn are a copy
 	for _, m := range c.Messages {
 		if m.Role == System {
 			system = append(system, m.Parts...)
@@ -249,7 +249,7 @@ func (c *Conversation) Turns() (system []Part, turns []Message) {
 		}
 		last := &turns[n-1]
 		if !joined {
-			last.Parts, joined = slices.Clip(last.Parts), true // append must not write behind the message's own parts
+			last.Parts, joined = slices.Clip(last.Parts), true // append must not overwrite the message's own parts
 		}
 		last.Parts = append(last.Parts, m.Parts...)
 	}

@@ -2,35 +2,35 @@ package llm
 
 import "encoding/json"
 
-// DeltaKind says which fields of a Delta count.
+// DeltaKind determines which fields of a Delta are set.
 type DeltaKind string
 
-// The kinds of pieces, in the order in which an answer has them. Text, thinking and calls may take turns.
+// The kinds of deltas, in the order of a response. Text, thinking and calls may alternate.
 const (
 	BeginDelta     DeltaKind = "begin"     // ID, Model
 	TextDelta      DeltaKind = "text"      // Text
 	ThinkingDelta  DeltaKind = "thinking"  // Text
 	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block; its Text is not repeated
 	RefusalDelta   DeltaKind = "refusal"   // Text
-	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call; its Arguments may be there already
+	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call, which may already have Arguments
 	ArgumentsDelta DeltaKind = "arguments" // Index, Text: adds to the arguments of call Index
 	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
-	UsageDelta     DeltaKind = "usage"     // Usage: totals, the latest counts
+	UsageDelta     DeltaKind = "usage"     // Usage: totals; the last one applies
 )
 
-// Delta is a part of an answer in our own words, on its way from a provider of one format to a caller of another. A whole
-// answer is a short stream of pieces. An answer without a FinishDelta for every choice is not complete.
+// Delta is a part of a response independent of the wire format, for translating between formats. A response that is not
+// streamed is a short stream of deltas. A response without a FinishDelta for every choice is incomplete.
 type Delta struct {
 	Kind   DeltaKind
-	Choice int // which answer it belongs to, where several were asked for
+	Choice int // index of the response, if several were requested
 
-	ID    string // the provider's name for the answer; may be empty
-	Model string // the model that the provider says it runs; may be empty
+	ID    string // the provider's ID of the response; may be empty
+	Model string // model name that the provider reported; may be empty
 
 	Text     string
 	Thinking *Thinking
 
-	Index int // of the tool call among those of its choice, from 0
+	Index int // index of the tool call in its choice, from 0
 	Call  *ToolCall
 
 	Finish       string // stop, length, tool_calls, content_filter
@@ -38,9 +38,9 @@ type Delta struct {
 	Usage        *Usage
 }
 
-// Vectors is the answer to an embeddings request in our own words.
+// Vectors is the response to an embeddings request, independent of the wire format.
 type Vectors struct {
-	Data  []json.RawMessage // one JSON list of numbers for each input, in order, as the provider wrote them
+	Data  []json.RawMessage // one JSON list of numbers per input, as the provider wrote it
 	Usage *Usage            // nil when the provider reports none
 	Model string
 }

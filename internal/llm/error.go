@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Kind classifies everything that can go wrong with a request. The kind alone decides the code and the status
-// the client sees, whether a repeat may help, and whether another target may: see the table below.
+// Kind classifies errors. The kind alone determines code and status, whether a retry may succeed, and whether another target
+// is tried; see kinds.
 type Kind string
 
-// What the client, the key or the workspace did.
+// Errors of the client, the key or the workspace.
 const (
 	MissingAPIKey        Kind = "missing_api_key"
 	InvalidAPIKey        Kind = "invalid_api_key"
@@ -37,7 +37,7 @@ const (
 	ClientCancelled      Kind = "client_cancelled" // mainly for the log: the client has usually disconnected
 )
 
-// What we did.
+// Errors of the gateway.
 const (
 	Overloaded        Kind = "overloaded"
 	LedgerUnavailable Kind = "ledger_unavailable"
@@ -45,29 +45,29 @@ const (
 	Internal          Kind = "internal_error"
 )
 
-// What a provider did. These are also the classes that attempts carry in the log.
+// Errors of a provider. They are also the classes of attempts in the log.
 const (
 	NoTargetAvailable     Kind = "no_target_available"   // every suitable target is failing or backing off
-	UpstreamConnect       Kind = "connect"               // not reached: refused, reset, no such host, TLS
-	UpstreamTimeout       Kind = "timeout"               // no first token, or silence, for longer than allowed
+	UpstreamConnect       Kind = "connect"               // connection refused or reset, unknown host, TLS failure
+	UpstreamTimeout       Kind = "timeout"               // no first token or no further data within the timeout
 	UpstreamRateLimited   Kind = "rate_limit"            // 429
 	UpstreamOverloaded    Kind = "overload"              // 503, 529
 	UpstreamServer        Kind = "server_error"          // other 5xx
-	UpstreamAuth          Kind = "credential"            // 401, 402, a spent quota: our credential is refused for every model
-	UpstreamDenied        Kind = "access_denied"         // 403: our credential may not use this model
+	UpstreamAuth          Kind = "credential"            // 401, 402 or exhausted quota: the credential is rejected for every model
+	UpstreamDenied        Kind = "access_denied"         // 403: the credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
 	UpstreamMalformed     Kind = "malformed"             // a 2xx response that is not a model response
 	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before its finish
-	UpstreamRejected      Kind = "rejected"              // 4xx that is the client's own fault: passed on
-	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support: another may
-	UpstreamContext       Kind = "context_length"        // the prompt does not fit this model: another may hold it
-	UpstreamContentPolicy Kind = "content_policy"        // refused by the provider's content rules: passed on
-	ContinuationMismatch  Kind = "continuation_mismatch" // an answer that should have gone on with another one said something else
+	UpstreamRejected      Kind = "rejected"              // 4xx caused by the client: passed on
+	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
+	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
+	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules: passed on
+	ContinuationMismatch  Kind = "continuation_mismatch" // a response that should continue another one differs from it
 	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
-	Untranslatable        Kind = "untranslatable"        // the provider's format has no place for what the request says: another may
+	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
 )
 
-// What happened in the admin API.
+// Errors of the admin API.
 const (
 	SignInRequired   Kind = "sign_in_required"
 	WrongCredentials Kind = "wrong_credentials"
@@ -76,7 +76,7 @@ const (
 	Conflict         Kind = "conflict"
 )
 
-// Origin says who caused an error.
+// Origin is the party that caused an error.
 type Origin string
 
 // The origins of an error.
@@ -137,7 +137,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target only where the caller allows another model
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
-	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
+	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // models need not reproduce a response
 	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
@@ -148,7 +148,7 @@ var kinds = map[Kind]kindFacts{
 	Conflict:         {"CONFLICT", 409, FromClient, false, false},
 }
 
-// facts returns the row of the kind. A kind that is not in the table is a defect of ours, and is answered as one.
+// facts returns the row of the kind. An unknown kind is a bug and is reported as Internal.
 func (k Kind) facts() kindFacts {
 	if facts, ok := kinds[k]; ok {
 		return facts
@@ -156,47 +156,47 @@ func (k Kind) facts() kindFacts {
 	return kinds[Internal]
 }
 
-// Code is the public code of the kind, such as RATE_LIMITED.
+// Code returns the public code of the kind, such as RATE_LIMITED.
 func (k Kind) Code() string { return k.facts().code }
 
-// Status is the HTTP status of the kind.
+// Status returns the HTTP status of the kind.
 func (k Kind) Status() int { return k.facts().status }
 
-// Origin says who causes errors of this kind.
+// Origin returns the party that causes errors of this kind.
 func (k Kind) Origin() Origin { return k.facts().origin }
 
 // Retryable reports whether the same request may succeed later.
 func (k Kind) Retryable() bool { return k.facts().retryable }
 
-// NextMayHelp reports whether another target may answer the request now.
+// NextMayHelp reports whether another target may serve the request now.
 func (k Kind) NextMayHelp() bool { return k.facts().next }
 
-// FromUpstream reports whether a provider's answer, or the lack of one, is what failed.
+// FromUpstream reports whether the provider's response, or a missing response, caused the error.
 func (k Kind) FromUpstream() bool {
 	facts := k.facts()
 	return facts.next || facts.origin == FromProvider || k.passedOn()
 }
 
-// passedOn reports whether the client gets the provider's own status: the request was at fault.
+// passedOn reports whether the client gets the provider's status, because the request caused the error.
 func (k Kind) passedOn() bool {
 	return k == UpstreamRejected || k == UpstreamUnsupported || k == UpstreamContentPolicy
 }
 
-// Kinds lists every kind by name, for documents and tests.
+// Kinds returns every kind, sorted by name, for documents and tests.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
 // Error is an error for a client. Message is a full sentence: what happened, why, what to do.
 type Error struct {
 	Kind       Kind
 	Message    string
-	Param      string         // the field at fault, where there is one
-	Details    map[string]any // more facts for `details`; never secrets
-	RetryAfter time.Duration  // how long to wait, where known
-	Final      bool           // a repeat cannot help, although the kind usually allows one
+	Param      string         // name of the invalid field, if any
+	Details    map[string]any // additional members of `details`; never secrets
+	RetryAfter time.Duration  // time to wait; 0 if unknown
+	Final      bool           // a retry cannot succeed, although the kind is retryable
 
-	UpstreamStatus int    // the provider's status, for upstream kinds; 0 when none came
+	UpstreamStatus int    // the provider's status; 0 without a response
 	UpstreamCode   string // the provider's own error code
-	Err            error  // the cause, for our log only: never shown to clients
+	Err            error  // cause, for the log; never sent to clients
 }
 
 // Cancelled returns an error of kind ClientCancelled once ctx has ended, and nil before. Steps that read large requests call
@@ -208,7 +208,7 @@ func Cancelled(ctx context.Context) error {
 	return &Error{Kind: ClientCancelled, Message: "The client closed the connection before the request was sent to a provider.", Err: context.Cause(ctx)}
 }
 
-// Errorf makes an error of this kind with a formatted sentence.
+// Errorf returns an error of this kind with a formatted message.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
@@ -231,8 +231,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status is what the client gets: the kind's, or the provider's own 4xx where the request was at fault. Statuses on which
-// clients act by themselves, such as by repeating the request or asking for another key, are not passed on.
+// Status returns the status for the client: the kind's, or the provider's own 4xx if the request caused the error. Statuses
+// that make clients retry or ask for another key are not passed on.
 func (e *Error) Status() int {
 	if e.Kind.passedOn() && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 && !actedOn[e.UpstreamStatus] {
 		return e.UpstreamStatus
@@ -240,10 +240,11 @@ func (e *Error) Status() int {
 	return e.Kind.Status()
 }
 
-// actedOn are the 4xx that mean something between the provider and us: a key, a payment, a wait, a repeat.
+// actedOn are the statuses that clients act on. From a provider they concern the gateway: its credential, its quota, its
+// retries.
 var actedOn = map[int]bool{401: true, 402: true, 403: true, 407: true, 408: true, 409: true, 425: true, 429: true}
 
-// AsError returns err as an Error; anything else is a defect of ours and says nothing of itself to the client.
+// AsError returns err as an Error. Any other error becomes Internal, whose message does not reveal the cause.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -251,7 +252,7 @@ func AsError(err error) *Error {
 	return &Error{Kind: Internal, Message: "The gateway failed internally. Retry the request; if the error persists, report the request id.", Err: err}
 }
 
-// formerKinds maps the classes that older entries store to today's.
+// formerKinds maps the classes in older entries to the current ones.
 var formerKinds = map[string]Kind{
 	"cannot_express":  Untranslatable,
 	"cut":             StreamInterrupted,
@@ -261,7 +262,7 @@ var formerKinds = map[string]Kind{
 	"refused":         UpstreamRejected,
 }
 
-// UnmarshalText reads a stored kind, former ones included.
+// UnmarshalText parses a stored kind, including former names.
 func (k *Kind) UnmarshalText(text []byte) error {
 	*k = Kind(text)
 	if renamed, ok := formerKinds[string(text)]; ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contract is what clients are promised: the status of every code. A code with several statuses tells apart by them who
-// is to act.
+// contract is the promised status of every code.
 var contract = map[string][]int{
 	"MISSING_API_KEY": {401}, "INVALID_API_KEY": {401}, "EXPIRED_API_KEY": {401}, "REVOKED_API_KEY": {401},
 	"SCOPE_DENIED": {403}, "MODEL_NOT_ALLOWED": {403}, "BROWSER_NOT_ALLOWED": {403},
@@ -24,14 +23,14 @@ var contract = map[string][]int{
 	"NO_ROUTE":                {400},
 	"RATE_LIMITED":            {429},
 	"BUDGET_EXCEEDED":         {402},
-	"PROVIDER_UPSTREAM_ERROR": {400, 502, 503}, // 400 for what the client itself got wrong, where the provider's own does not do
+	"PROVIDER_UPSTREAM_ERROR": {400, 502, 503}, // 400 for errors of the client whose own status is not passed on
 	"PROVIDER_RATE_LIMITED":   {429},
 	"PROVIDER_TIMEOUT":        {504},
 	"OVERLOADED":              {503}, "LEDGER_UNAVAILABLE": {503}, "SERVER_SHUTDOWN": {503},
 	"INTERNAL_ERROR": {500},
 }
 
-// apart are codes that no client of the model API sees: those of the admin API, and one that is only in the log.
+// apart are codes that the model API never returns: those of the admin API, and one that is only logged.
 var apart = map[string][]int{
 	"SIGN_IN_REQUIRED": {401}, "WRONG_CREDENTIALS": {401}, "PERMISSION_DENIED": {403}, "CROSS_ORIGIN": {403}, "CONFLICT": {409},
 	"CLIENT_CANCELLED": {499},
@@ -63,10 +62,10 @@ func TestEveryKindIsComplete(t *testing.T) {
 			t.Errorf("%s: code %q, status %d, origin %q", k, k.Code(), k.Status(), k.Origin())
 		}
 		if k.Status() >= 500 && k.Origin() == FromClient {
-			t.Errorf("%s blames the client with %d", k, k.Status())
+			t.Errorf("%s: origin is the client, but the status is %d", k, k.Status())
 		}
 		if k.Retryable() && k.Origin() == FromClient {
-			t.Errorf("%s: what the client got wrong does not mend itself", k)
+			t.Errorf("%s: an error of the client is retryable", k)
 		}
 		if k.NextMayHelp() && !k.FromUpstream() {
 			t.Errorf("%s: another target can only help with what a provider did", k)
@@ -77,8 +76,8 @@ func TestEveryKindIsComplete(t *testing.T) {
 	}
 }
 
-// What clients do with a status by themselves must be what we want them to do. A provider that refuses the gateway's credential
-// or model is a 502 by contract, and only x-should-retry keeps clients from repeating the request.
+// Clients retry some statuses automatically, so the status of a kind must agree with whether a retry can succeed. A provider
+// that rejects the gateway's credential or model is a 502 by contract; only x-should-retry prevents retries.
 func TestStatusesThatClientsActOn(t *testing.T) {
 	t.Parallel()
 	refused := map[Kind]bool{UpstreamAuth: true, UpstreamDenied: true, UpstreamNotFound: true}

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// LazyText is a text of a request that is decoded on first use, because most texts are never used. The zero value is empty.
+// LazyText is a text of a request that is decoded when it is read, because most texts are never read. The zero value is empty.
 type LazyText struct {
 	text    string
-	raw     []byte // the text as it stands in JSON, without its quotes
+	raw     []byte // encoded text, without the quotes
 	escaped bool
 }
 
-// PlainText is a text that was decoded already.
+// PlainText returns a text that is already decoded.
 func PlainText(text string) LazyText { return LazyText{text: text} }
 
-// RawText is a text as it stands in JSON, without its quotes. The bytes are not copied.
+// RawText returns a text encoded in JSON, without the quotes. It does not copy the bytes.
 func RawText(raw []byte) LazyText {
 	return LazyText{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
 }
@@ -25,11 +25,11 @@ func RawText(raw []byte) LazyText {
 // Empty reports whether the text is empty.
 func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
 
-// Equal reports whether both say the same.
+// Equal reports whether the decoded texts are equal.
 func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
 
-// Text returns at most limit bytes of the text, give or take those of escapes: of a longer one its beginning, three quarters
-// of the limit, and its end.
+// Text returns about limit bytes of the text at most. A longer text is shortened to its beginning, three quarters of the
+// limit, and its end.
 func (p LazyText) Text(limit int) string {
 	if p.raw == nil {
 		if len(p.text) <= limit {
@@ -43,7 +43,7 @@ func (p LazyText) Text(limit int) string {
 	}
 	head, tail := cut(len(p.raw), limit)
 	for tail < len(p.raw) && p.escaped && p.raw[tail-1] == '\\' {
-		tail++ // not in the middle of an escape
+		tail++ // do not start inside an escape
 	}
 	return strings.ToValidUTF8(p.plain(p.raw[:head]), "") + "\n" + strings.ToValidUTF8(p.plain(p.raw[tail:]), "")
 }
@@ -52,20 +52,20 @@ func (p LazyText) plain(raw []byte) string {
 	if !p.escaped {
 		return string(raw)
 	}
-	if len(raw) > plainRoom {
+	if len(raw) > decodeBufferSize {
 		return string(unescape(make([]byte, 0, len(raw)), raw))
 	}
-	room := plainRooms.Get().(*[plainRoom]byte)
-	defer plainRooms.Put(room)
-	return string(unescape(room[:0], raw)) // which is never longer
+	buffer := decodeBuffers.Get().(*[decodeBufferSize]byte)
+	defer decodeBuffers.Put(buffer)
+	return string(unescape(buffer[:0], raw)) // the decoded text is never longer
 }
 
-// plainRoom is the length up to which texts share the room that they have on their way to a string.
-const plainRoom = 16 << 10
+// decodeBufferSize is the size of the pooled buffers in which texts are decoded.
+const decodeBufferSize = 16 << 10
 
-var plainRooms = sync.Pool{New: func() any { return new([plainRoom]byte) }}
+var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
 
-// cut says where the beginning of a text of a size ends and its end begins.
+// cut returns where the beginning of a shortened text ends and where its end begins.
 func cut(size, limit int) (head, tail int) {
 	head = limit / 4 * 3
 	return head, size - (limit - head)

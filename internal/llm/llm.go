@@ -1,84 +1,83 @@
-// Package llm is the vocabulary the other packages share: what a request asks for, what a provider
-// answers with, what was used, and what went wrong. It knows no wire format and performs no I/O.
+// Package llm holds the types that the other packages share: requests, responses, usage and errors. It is independent of
+// the wire formats and performs no I/O.
 package llm
 
-// Op is what a request asks a model to do.
+// Op is the operation that a request calls.
 type Op string
 
 // The operations of the model API.
 const (
 	Chat     Op = "chat"
 	Embed    Op = "embeddings"
-	Complete Op = "completions" // a bare prompt, as older clients send it
+	Complete Op = "completions" // a prompt without messages, as older clients send it
 	Moderate Op = "moderations"
-	Count    Op = "count_tokens" // how long a conversation is; no model is called
+	Count    Op = "count_tokens" // length of a conversation; calls no model
 )
 
-// Request is one client request after its wire format has checked it. Body keeps the bytes as received;
-// the other fields are what routing, limits and the log need to know about them.
+// Request is a client request that its wire format has validated. Body holds the bytes as received; the other fields hold
+// what routing, limits and the log need.
 type Request struct {
 	Op     Op
 	Format string // wire format of Body, such as "chat"
 	Body   []byte
-	Fields []Field // the top-level members of Body, in order
+	Fields []Field // top-level members of Body, in order
 
 	Model        string // as the caller wrote it
 	Stream       bool
 	IncludeUsage bool  // the caller wants a usage event at the end of the stream
-	MaxOutput    int64 // output tokens the caller allows; 0 when not given
-	Choices      int   // answers asked for (n), at least 1
+	MaxOutput    int64 // maximum number of output tokens; 0 when not given
+	Choices      int   // number of requested responses (n), at least 1
 	Needs        Abilities
 	Hosted       bool     // the provider may run tools, whose results become part of the prompt
-	Sampling     []string // sampling fields present that some models refuse: temperature, top_p, ...
+	Sampling     []string // sampling fields in the body that some models reject: temperature, top_p, ...
 
 	Messages      int
 	ASCIIBytes    int // bytes of prompt text in ASCII
 	NonASCIIBytes int // bytes of prompt text outside ASCII
 	Text          Text
 	Images        int
-	ImageURLs     int      // of Images: those that the provider must fetch itself
-	ImageSizes    []Image  // of the first MaxImageSizes of those whose size is known
+	ImageURLs     int      // number of Images that the provider has to fetch
+	ImageSizes    []Image  // first MaxImageSizes images of known size
 	ImageBytes    int      // bytes of Body that are inline images
 	AttachedBytes int      // bytes of Body that are inline audio, video or documents
-	Unsized       int      // attachments whose tokens only the provider can count: audio, video, documents, parts of an unknown type
-	ExtraBytes    int      // of ASCIIBytes and NonASCIIBytes: text in members that this gateway does not know and a provider may ignore
-	Predicted     int      // bytes of predicted output: a prediction that the model rejects is billed as output
-	Preview       string   // how the last user message begins, for lists; at most PreviewBytes
-	Asked         LazyText // what the last user message says first
-	Instructed    LazyText // the instructions: the first text of a system message
-	Answers       int      // messages of the assistant
-	HasSignatures bool     // messages carry seals of other providers, which our own answers have put there
+	Unsized       int      // attachments that only the provider can count: audio, video, documents, parts of unknown type
+	ExtraBytes    int      // part of ASCIIBytes and NonASCIIBytes in unknown members, which a provider may ignore
+	Predicted     int      // bytes of predicted output; rejected predictions are billed as output
+	Preview       string   // beginning of the last user message, for lists; at most PreviewBytes
+	Asked         LazyText // first text of the last user message
+	Instructed    LazyText // first text of a system message
+	Answers       int      // number of assistant messages
+	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
 
 	Inputs      int     // embeddings: number of inputs
-	Longest     float64 // share of the longest input in the total of all inputs
+	Longest     float64 // share of the longest input in the total
 	TokenIDs    int64   // embeddings: token ids given instead of text
-	Dimensions  int64   // embeddings: vector size asked for; 0 when not given
+	Dimensions  int64   // embeddings: requested vector size; 0 when not given
 	Base64      bool    // embeddings: the caller wants base64 vectors
 	Controls    Controls
 	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
 	Metadata    map[string]string // the caller's labels
 	ServiceTier string
-	// Beta names features of the caller's format that it asks for by a header. They mean something to a provider of the same
-	// format only.
+	// Beta is the header that enables features of the caller's format. It is sent to providers of the same format only.
 	Beta string
 
-	Sample Sample // of the prompt, where Text is still to be measured
+	Sample Sample // sample of the prompt until Measure has filled Text
 }
 
 // PreviewBytes bounds Request.Preview.
 const PreviewBytes = 160
 
-// MaxImageSizes bounds Request.ImageSizes: they are stored with the decision.
+// MaxImageSizes bounds Request.ImageSizes, which are stored with the decision.
 const MaxImageSizes = 32
 
-// Image is what a picture's tokens depend on.
+// Image holds the properties of an image that determine its tokens.
 type Image struct {
 	Width  int    `json:"w,omitempty"` // 0 when unknown
 	Height int    `json:"h,omitempty"`
-	Detail string `json:"detail,omitempty"` // low, high, original; empty when the caller leaves it open
+	Detail string `json:"detail,omitempty"` // low, high, original; empty when not given
 }
 
-// AddImage notes the size of a picture that Images has counted.
+// AddImage records the size of an image that Images already counts.
 func (r *Request) AddImage(i Image) {
 	if i != (Image{}) && len(r.ImageSizes) < MaxImageSizes {
 		r.ImageSizes = append(r.ImageSizes, i)
@@ -96,7 +95,7 @@ type Field struct {
 	KeyStart, Value, End int // Body[Value:End] is the value
 }
 
-// Controls are the routing wishes a request carries. They are ours and never reach a provider.
+// Controls are the routing options of a request. They are never sent to a provider.
 type Controls struct {
 	Models    []string            `json:"models,omitempty"` // ordered fallbacks
 	Provider  ProviderPreferences `json:"provider,omitzero"`
@@ -109,32 +108,32 @@ type ProviderPreferences struct {
 	Only              []string  `json:"only,omitempty"`
 	Ignore            []string  `json:"ignore,omitempty"`
 	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // allow_fallbacks: false
-	RequireParameters bool      `json:"require_parameters,omitempty"` // refuse targets that would ignore a field
-	BestEffort        bool      `json:"best_effort,omitempty"`        // rather an answer without tools or the schema than none
+	RequireParameters bool      `json:"require_parameters,omitempty"` // exclude targets that would ignore a field
+	BestEffort        bool      `json:"best_effort,omitempty"`        // prefer a response without tools or schema over none
 	Sort              string    `json:"sort,omitempty"`               // price, latency, throughput
 	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
 	DenyCollection    bool      `json:"deny_collection,omitempty"` // data_collection: deny
 	ZeroRetention     bool      `json:"zdr,omitempty"`
 }
 
-// MaxPrice bounds what a target may ask, in dollars per million tokens; nil leaves that side open.
+// MaxPrice limits the price of a target, in dollars per million tokens; nil for no limit.
 type MaxPrice struct {
 	Prompt     *float64 `json:"prompt,omitempty"`
 	Completion *float64 `json:"completion,omitempty"`
 }
 
-// Event is one piece of an answer. A whole answer is a stream of one event.
+// Event is one part of a response. A response that is not streamed has one event.
 type Event struct {
-	Name    string // of the event, in formats that name them
-	Data    []byte // in the client's wire format, ready to be framed; valid until the next event is asked for
+	Name    string // event name, in formats that have one
+	Data    []byte // encoded in the client's wire format; valid until the next event is read
 	Own     bool   // Data is not reused and stays valid
-	Content bool   // carries text, reasoning, refusal, audio or a piece of a tool call: the first one is the point of no return
-	Bare    bool   // carries nothing but usage: dropped when the caller did not ask for it
+	Content bool   // contains text, reasoning, refusal, audio or part of a tool call; the first such event is the point of no return
+	Bare    bool   // contains only usage; dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // totals so far, if reported
 	Model   string // the model name the provider reported
 
-	ASCIIBytes    int // answer text in this event, for our own count
+	ASCIIBytes    int // text in this event, for our own token count
 	NonASCIIBytes int
 }
 
@@ -146,26 +145,25 @@ func (ev Event) Clone() Event {
 	return ev
 }
 
-// Usage counts tokens in classes that exclude each other: Input, CacheRead, CacheWrite, Output. The other counts are parts
-// of these, shown apart.
+// Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other counts are parts of these.
 type Usage struct {
-	Input      int64 `json:"input"` // fresh: neither read from nor written to a cache
+	Input      int64 `json:"input"` // neither read from nor written to a cache
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"` // includes CacheWriteLong
 	Output     int64 `json:"output"`      // includes Reasoning and AudioOutput
 	Reasoning  int64 `json:"reasoning"`
-	// Parts that may have a price of their own.
-	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // of CacheWrite: kept for an hour
-	AudioInput     int64 `json:"audio_input,omitempty"`      // of Input
-	AudioOutput    int64 `json:"audio_output,omitempty"`     // of Output
+	// Parts that may have their own price.
+	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // part of CacheWrite that is cached for an hour
+	AudioInput     int64 `json:"audio_input,omitempty"`      // part of Input
+	AudioOutput    int64 `json:"audio_output,omitempty"`     // part of Output
 	// Estimated marks an estimate, used when the provider reports no usage or an implausible one.
 	Estimated bool `json:"estimated,omitempty"`
-	// ServiceTier is the tier that the provider says it served.
+	// ServiceTier is the tier that the provider reported.
 	ServiceTier string `json:"service_tier,omitempty"`
 }
 
-// Prompt is everything the model read.
+// Prompt returns the tokens of the prompt.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Total is everything read and written.
+// Total returns the tokens of prompt and output.
 func (u Usage) Total() int64 { return u.Prompt() + u.Output }

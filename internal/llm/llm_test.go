@@ -16,7 +16,7 @@ func TestAbilitiesRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := Tools // what was there before does not stay
+		read := Tools // must be overwritten
 		if err := json.Unmarshal(raw, &read); err != nil || read != set {
 			t.Fatalf("%s is read as %s: %v", raw, read, err)
 		}
@@ -74,7 +74,7 @@ func TestAbilitiesHasAndMissing(t *testing.T) {
 		t.Error(diff)
 	}
 	if names := Abilities(0).Names(); names == nil || len(names) != 0 {
-		t.Errorf("the empty set lists %v", names) // null would be no list
+		t.Errorf("the empty set lists %v", names) // null is not a list
 	}
 }
 

@@ -2,7 +2,7 @@ package llm
 
 import "testing"
 
-func TestReplaceTouchesOnlyWhatItIsToldTo(t *testing.T) {
+func TestReplaceKeepsOtherMembers(t *testing.T) {
 	t.Parallel()
 	body := `{ "a" : 1, "b":[ 2 ] ,"c":null}`
 	req := &Request{Body: []byte(body), Fields: []Field{
@@ -12,11 +12,11 @@ func TestReplaceTouchesOnlyWhatItIsToldTo(t *testing.T) {
 		with map[string]string
 		want string
 	}{
-		"nothing":           {nil, body},
-		"the first":         {map[string]string{"a": `"long"`}, `{ "a" : "long", "b":[ 2 ] ,"c":null}`},
-		"the last":          {map[string]string{"c": `3`}, `{ "a" : 1, "b":[ 2 ] ,"c":3}`},
-		"all":               {map[string]string{"a": `0`, "b": `[]`, "c": `{}`}, `{ "a" : 0, "b":[] ,"c":{}}`},
-		"what is not there": {map[string]string{"d": `0`}, body},
+		"nothing":   {nil, body},
+		"the first": {map[string]string{"a": `"long"`}, `{ "a" : "long", "b":[ 2 ] ,"c":null}`},
+		"the last":  {map[string]string{"c": `3`}, `{ "a" : 1, "b":[ 2 ] ,"c":3}`},
+		"all":       {map[string]string{"a": `0`, "b": `[]`, "c": `{}`}, `{ "a" : 0, "b":[] ,"c":{}}`},
+		"missing":   {map[string]string{"d": `0`}, body},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,9 +16,9 @@ const (
 	wholeSample   = 4 << 10 // bytes of a prompt that is measured whole
 )
 
-// Sample remembers where the texts of a prompt lie in the body, or a selection of them that stands for all. A decoder that
-// walks a body without decoding its strings has no time to count what they consist of; Request.Measure does that later, and
-// looks at parts of a long prompt only. The zero value is empty.
+// Sample records the positions of the texts of a prompt in the body, or of a representative selection. Decoders only record
+// positions, which is cheap; Request.Measure counts characters later and reads only parts of a long prompt. The zero value is
+// empty.
 type Sample struct {
 	spans []span // at most sampleSpans; most requests have few texts
 	shift uint8  // a text is kept if it contains a byte whose position in the concatenated texts is a multiple of 1<<shift
@@ -28,12 +28,12 @@ type Sample struct {
 // span is a text in the body.
 type span struct{ start, end, at int32 }
 
-// Equal reports whether both have taken in the same.
+// Equal reports whether both samples have the same texts.
 func (s Sample) Equal(other Sample) bool {
 	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
 }
 
-// Add takes in the text body[start:end], as it stands in JSON without its quotes.
+// Add adds the encoded text body[start:end], without the quotes.
 func (s *Sample) Add(start, end int) {
 	one := span{start: int32(start), end: int32(end), at: s.at}
 	s.at += one.end - one.start
@@ -52,15 +52,15 @@ func (s *Sample) Add(start, end int) {
 	s.spans = append(s.spans, one)
 }
 
-// holds reports whether a multiple of 1<<shift lies in the span: long texts have a better chance than short ones.
+// holds reports whether the span contains a multiple of 1<<shift. The probability is proportional to the length.
 func (p span) holds(shift uint8) bool {
 	return p.first(shift) < p.at+p.end-p.start
 }
 
-// first is the first multiple of 1<<shift that is not before the span.
+// first returns the first multiple of 1<<shift at or after the start of the span.
 func (p span) first(shift uint8) int32 { return (p.at + 1<<shift - 1) >> shift << shift }
 
-// thin forgets texts until at most half of the places are taken, and one.
+// thin drops texts until at most sampleSpans/2+1 remain.
 func (s *Sample) thin() {
 	for s.at>>s.shift > sampleSpans/2 {
 		s.shift++
@@ -74,13 +74,13 @@ func (s *Sample) thin() {
 	s.spans = kept
 }
 
-// Measure fills Text from the sample that the decoder took. It does nothing where the decoder counted the text itself.
+// Measure fills Text from the sample. It does nothing if the decoder has counted the text itself.
 func (r *Request) Measure() {
 	s, all := &r.Sample, r.ASCIIBytes+r.NonASCIIBytes
 	if len(s.spans) == 0 || all == 0 {
 		return
 	}
-	var sum tally
+	var sum weightedCounts
 	if s.shift == 0 && s.at <= wholeSample {
 		for _, one := range s.spans {
 			sum.add(r.Body[one.start:one.end], 1, false)
@@ -97,51 +97,52 @@ func (r *Request) Measure() {
 }
 
 // windows measures one window per 1<<shift bytes of the prompt, weighted by the bytes that it represents.
-func (s *Sample) windows(body []byte, sum *tally) {
+func (s *Sample) windows(body []byte, sum *weightedCounts) {
 	shift := s.shift
 	for s.at>>shift > sampleWindows {
-		shift++ // fewer windows, where few texts are long
+		shift++ // limits the number of windows in long texts
 	}
 	for _, one := range s.spans {
 		size := one.end - one.start
 		for at := one.first(shift); at < one.at+size; at += 1 << shift {
 			width := min(size, sampleWindow)
-			from := (at - one.at + stray(at, shift)) % (size - width + 1)
+			from := (at - one.at + windowOffset(at, shift)) % (size - width + 1)
 			window := body[one.start+from : one.start+from+width]
 			sum.add(window, float64(int32(1)<<shift)/float64(width), from > 0)
 		}
 	}
 }
 
-// stray moves a window by up to 1<<shift bytes. It looks random, so that a text that repeats itself is not met at the same
-// place again and again, and is always the same.
-func stray(at int32, shift uint8) int32 {
+// windowOffset returns a pseudo-random offset below 1<<shift for a window, so that windows do not align with repetitions in the
+// text. It is deterministic.
+func windowOffset(at int32, shift uint8) int32 {
 	return int32(uint64(at+1) * 0x9E3779B97F4A7C15 >> (64 - shift))
 }
 
-// tally is a sum of texts of different weight.
-type tally struct {
+// weightedCounts is a weighted sum of character counts.
+type weightedCounts struct {
 	counts [Classes]float64
 	bytes  float64
 }
 
-// add measures a text as it stands in JSON. Its beginning may be cut.
-func (t *tally) add(raw []byte, weight float64, cut bool) {
+// add measures an encoded text. cut reports that its beginning is missing.
+func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 	text := raw
 	if bytes.IndexByte(raw, '\\') >= 0 {
-		room := plainRooms.Get().(*[plainRoom]byte)
-		defer plainRooms.Put(room)
-		text = unescape(room[:0], raw)
+		buffer := decodeBuffers.Get().(*[decodeBufferSize]byte)
+		defer decodeBuffers.Put(buffer)
+		text = unescape(buffer[:0], raw)
 	}
 	var one Text
-	one.measure(unsafe.String(unsafe.SliceData(text), len(text)), cut) // read and forgotten: no copy is needed
+	one.measure(unsafe.String(unsafe.SliceData(text), len(text)), cut) // the string is not kept, so no copy is needed
 	for class, n := range one.Counts {
 		t.counts[class] += float64(n) * weight
 	}
 	t.bytes += float64(len(text)) * weight
 }
 
-// unescape decodes a JSON string. A truncated escape is dropped.
+// unescape decodes a JSON string for counting. Unlike rawjson.Unescape it accepts a string that is cut inside an escape: it
+// drops the truncated escape, and half a surrogate pair stands for its character.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {
@@ -158,7 +159,7 @@ func unescape(dst, raw []byte) []byte {
 		if raw[1] == 'u' {
 			r := hex4(raw[2:6])
 			raw = raw[6:]
-			if utf16.IsSurrogate(r) { // the halves of a pair stand for one character of four bytes
+			if utf16.IsSurrogate(r) { // a pair is one character of four bytes
 				if r >= lowSurrogate {
 					continue
 				}

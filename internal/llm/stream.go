@@ -4,11 +4,11 @@ import "iter"
 
 // Stream is a response as it arrives. It is read in the goroutine of the caller.
 type Stream interface {
-	// Next returns the next event, whose bytes are valid until the call after it. ok is false at the end of the answer; err
-	// then says why it is not complete: an *Error, or one that wraps the end of the request's context. An end stays the end,
-	// however often it is asked for.
+	// Next returns the next event, whose bytes are valid until the following call. ok is false at the end of the response.
+	// If the response is incomplete, err is an *Error or wraps the error of the request's context. Further calls return the
+	// same end.
 	Next() (ev Event, ok bool, err error)
-	// Close ends the reading, wherever it is. Bytes of events that are not their own may be used for another answer then.
+	// Close stops reading. The buffers of events that do not own their bytes may be reused afterwards.
 	Close()
 }
 
@@ -17,7 +17,7 @@ type Stream interface {
 // Wait.
 type Waiter interface{ Wait() }
 
-// Pull makes a stream of a sequence. The sequence runs as a coroutine beside its reader and has a stack of its own.
+// Pull returns a stream of the events of a sequence. The sequence runs as a coroutine with its own stack.
 func Pull(events iter.Seq2[Event, error]) Stream {
 	next, stop := iter.Pull2(events)
 	return &pulled{next: next, stop: stop}
@@ -26,7 +26,7 @@ func Pull(events iter.Seq2[Event, error]) Stream {
 type pulled struct {
 	next func() (Event, error, bool)
 	stop func()
-	err  error // that the sequence ended with
+	err  error // final error of the sequence
 }
 
 func (p *pulled) Next() (Event, bool, error) {
@@ -39,7 +39,7 @@ func (p *pulled) Next() (Event, bool, error) {
 
 func (p *pulled) Close() { p.stop() }
 
-// Single makes a stream of an answer that is one event.
+// Single returns a stream of one event, or of no event and an error.
 func Single(ev Event, err error) Stream { return &single{ev, err, err == nil} }
 
 type single struct {
@@ -56,7 +56,7 @@ func (s *single) Next() (Event, bool, error) {
 
 func (*single) Close() {}
 
-// All makes a sequence of a stream: its events, and last the error where it is not complete.
+// All returns the events of a stream as a sequence, followed by the error of an incomplete response. It closes the stream.
 func All(s Stream) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer s.Close()

@@ -12,7 +12,7 @@ import (
 
 var errBroke = errors.New("broke")
 
-// spoken is a sequence of events named so, with an error at its end where one is given.
+// spoken returns a sequence of events with these names that ends with err if it is not nil.
 func spoken(err error, names ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for _, name := range names {
@@ -88,10 +88,10 @@ func TestClosingAStreamEndsItsSequence(t *testing.T) {
 		}
 	})
 	if _, ok, _ := stream.Next(); !ok {
-		t.Fatal("there is no first event")
+		t.Fatal("the stream has no first event")
 	}
 	stream.Close()
 	if !ended {
-		t.Error("the sequence still waits to go on")
+		t.Error("the sequence was not stopped")
 	}
 }

@@ -2,11 +2,11 @@ package llm
 
 import "unicode/utf8"
 
-// Class is a kind of thing that a text is counted by. What a text costs in tokens is estimated from how many of each it
-// holds, with weights per family of vocabularies.
+// Class is a class of characters or runs that are counted in a text. Package token estimates tokens as the weighted sum of
+// these counts.
 type Class int
 
-// The classes. Those of one letter are counted in characters; a run is an unbroken row of its kind.
+// The classes. A run is a sequence of characters of the same kind.
 const (
 	Words      Class = iota // runs of ASCII letters
 	Letters                 // ASCII letters
@@ -21,7 +21,7 @@ const (
 	Blanks                  // spaces and tabs beyond the first of their run, and line ends beyond the first of theirs
 	Signs                   // other ASCII characters
 	SignRuns                // runs of them
-	SignTurns               // signs unlike the one before in their run
+	SignTurns               // signs that differ from the previous one in their run
 	Latin                   // letters of Latin scripts outside ASCII
 	Cyrillic                //
 	Greek                   //
@@ -36,10 +36,10 @@ const (
 	Hangul                  //
 	Symbols                 // punctuation and symbols of three bytes
 	Emoji                   // everything of four bytes
-	Classes                 // how many classes there are
+	Classes                 // number of classes
 )
 
-// Text says what a text consists of. The zero value is the empty text.
+// Text holds the character counts of a text. The zero value is the empty text.
 type Text struct {
 	Counts [Classes]int32 `json:"counts"`
 }
@@ -47,13 +47,13 @@ type Text struct {
 // Empty reports whether nothing was counted.
 func (t Text) Empty() bool { return t == Text{} }
 
-// Long texts are measured by parts of them: fullText bytes are looked at, in blocks spread evenly.
+// Of a text longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
 const (
 	fullText  = 8 << 10
 	textBlock = 256
 )
 
-// Add counts a text. A long one is measured by blocks spread evenly over it.
+// Add counts a text. It samples evenly spaced blocks of a long text.
 func (t *Text) Add(s string) {
 	if len(s) <= fullText {
 		t.measure(s, false)
@@ -87,7 +87,7 @@ const (
 	blank
 	newline
 	sign
-	tail // of a character that began before
+	tail // continuation byte
 	latin
 	cyrillic
 	greek
@@ -150,8 +150,8 @@ func byteKindOf(c byte) byteKind {
 	return four
 }
 
-// measure counts every byte of s. Where s is cut out of a longer text, the run that it begins with is not counted as one:
-// it most likely began before.
+// measure counts every byte of s. If s is cut out of a longer text, its first run is not counted, because it probably began
+// earlier.
 func (t *Text) measure(s string, cut bool) {
 	if cut && s != "" {
 		switch byteKinds[s[0]] {
@@ -164,7 +164,7 @@ func (t *Text) measure(s string, cut bool) {
 		default:
 		}
 	}
-	before := blank // what stood before the run at hand
+	before := blank // kind of the previous run
 	for i := 0; i < len(s); {
 		k := byteKinds[s[i]]
 		from := i
@@ -202,7 +202,7 @@ func (t *Text) measure(s string, cut bool) {
 	}
 }
 
-// word counts a run of ASCII letters and returns where it ends.
+// word counts a run of ASCII letters and returns its end.
 func (t *Text) word(s string, i int) int {
 	from := i
 	capitals, humps := int32(0), int32(0)
@@ -236,11 +236,11 @@ func (t *Text) signs(s string, i int) int {
 	return i
 }
 
-// foreign counts one character outside ASCII and returns where it ends.
+// foreign counts one character outside ASCII and returns its end.
 func (t *Text) foreign(s string, i int, k, before byteKind) int {
 	class, size := Symbols, 3
 	switch k {
-	case tail: // of a character cut in two
+	case tail: // rest of a character that was cut
 		return i + 1
 	case latin:
 		class, size = Latin, 2

@@ -38,7 +38,7 @@ func TestTextCountsWhatItConsistsOf(t *testing.T) {
 	}
 }
 
-// A long text is measured by a part of it: the figures must stay near those of the whole.
+// The counts of a sampled text must be close to those of the whole text.
 func TestLongTextsAreMeasuredByBlocks(t *testing.T) {
 	t.Parallel()
 	line := "The harbour master asked 3 times why the line (12 mm) chafed; wir wissen es nicht. Это не важно.\n"
@@ -49,7 +49,7 @@ func TestLongTextsAreMeasuredByBlocks(t *testing.T) {
 	near(t, whole, part, 100, 0.06)
 }
 
-// near compares the classes that a text has at least so many of.
+// near compares the classes whose count is large enough.
 func near(t *testing.T, want, got Text, least int32, within float64) {
 	t.Helper()
 	for class, n := range want.Counts {
@@ -86,12 +86,12 @@ func TestSampleHoldsAllOfAShortPrompt(t *testing.T) {
 	}
 }
 
-// add gives the request a text that stands in JSON as raw.
+// add adds an encoded text to the request.
 func add(req *Request, raw []byte, text string) {
 	start := len(req.Body)
 	req.Body = append(req.Body, raw...)
 	req.Sample.Add(start+1, len(req.Body)-1)
-	req.ASCIIBytes += len(text) // the sum is all that counts here
+	req.ASCIIBytes += len(text) // only the sum matters here
 }
 
 func TestSampleStandsForALongPrompt(t *testing.T) {
@@ -114,7 +114,7 @@ func TestSampleStandsForALongPrompt(t *testing.T) {
 	near(t, want, req.Text, 10_000, 0.25)
 }
 
-// Whatever stands in a body, measuring stays sane.
+// Counts are never negative or larger than the text.
 func TestSampleTakesAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,6 @@
 package llm
 
-// Texts lists everything that the model reads as text, for counting its tokens.
+// Texts returns all texts that the model reads, for counting their tokens.
 func (c *Conversation) Texts() []string {
 	var texts []string
 	add := func(some ...string) {

@@ -22,7 +22,7 @@ func ParseTokenCount(number string) (int64, bool) {
 // token count.
 type TokenCount int64
 
-// UnmarshalJSON never returns an error: one invalid count must not lose the answer that carries it.
+// UnmarshalJSON never returns an error: an invalid count must not lose the response that contains it.
 func (c *TokenCount) UnmarshalJSON(raw []byte) error {
 	s := string(raw)
 	if s == "null" {
