@@ -60,7 +60,7 @@ func TestOpenAIBody(t *testing.T) {
 }
 
 // Both formats are valid for every kind and message.
-func TestBodiesKeepTheirShape(t *testing.T) {
+func TestBodiesAreValidForEveryKind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := &Error{

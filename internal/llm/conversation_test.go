@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTurnsKeepInstructionsApartAndLetSidesAlternate(t *testing.T) {
+func TestTurnsSeparateInstructionsAndJoinMessages(t *testing.T) {
 	t.Parallel()
 	text := func(s string) Part { return Part{Kind: TextPart, Text: s} }
 	c := Conversation{Messages: []Message{

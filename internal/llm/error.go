@@ -258,7 +258,7 @@ var formerKinds = map[string]Kind{
 	"cut":             StreamInterrupted,
 	"deviated":        ContinuationMismatch,
 	"no_target_ready": NoTargetAvailable,
-	"outrun":          HedgeLost,
+	`outrun`:          HedgeLost,
 	"refused":         UpstreamRejected,
 }
 

@@ -94,7 +94,7 @@ func TestStatusesThatClientsActOn(t *testing.T) {
 	}
 }
 
-func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
+func TestStatusPassesOnClientErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{UpstreamRejected, UpstreamUnsupported, UpstreamContentPolicy} {
 		for upstream, want := range map[int]int{
@@ -119,7 +119,7 @@ func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
 	}
 }
 
-func TestUnknownKindIsADefectOfOurs(t *testing.T) {
+func TestUnknownKindIsInternal(t *testing.T) {
 	t.Parallel()
 	e := &Error{Kind: "no such kind", Message: "x"}
 	if e.Status() != 500 || e.Kind.Code() != "INTERNAL_ERROR" || e.Kind.Origin() != FromGateway || e.Kind.FromUpstream() {
@@ -144,7 +144,7 @@ func TestAsErrorHidesTheCause(t *testing.T) {
 	}
 }
 
-func TestAsErrorFindsOursInside(t *testing.T) {
+func TestAsErrorUnwraps(t *testing.T) {
 	t.Parallel()
 	ours := Errorf(NoRoute, "none of %d targets", 3).With("excluded", []string{"a"})
 	if got := AsError(fmt.Errorf("serve: %w", ours)); got != ours {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestPassageReadsJSONText(t *testing.T) {
+func TestLazyTextDecodesJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "plain", "a \"quoted\" line\nand \\ another", "größer 北京", strings.Repeat("é\n", 100)} {
 		quoted, err := json.Marshal(text)
@@ -23,7 +23,7 @@ func TestPassageReadsJSONText(t *testing.T) {
 	}
 }
 
-func TestLongPassageKeepsBeginningAndEnd(t *testing.T) {
+func TestLongLazyTextKeepsBeginningAndEnd(t *testing.T) {
 	t.Parallel()
 	text := "begin " + strings.Repeat("über \"all\"\n", 1000) + " end"
 	quoted, err := json.Marshal(text)

@@ -54,7 +54,7 @@ func TestAbilityNamesMatchTheirConstants(t *testing.T) {
 	}
 }
 
-func TestAbilitiesRefuseUnknownNames(t *testing.T) {
+func TestAbilitiesRejectUnknownNames(t *testing.T) {
 	t.Parallel()
 	var set Abilities
 	for _, raw := range []string{`["tools","telepathy"]`, `"tools"`, `[1]`} {

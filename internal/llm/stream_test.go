@@ -26,7 +26,7 @@ func spoken(err error, names ...string) iter.Seq2[llm.Event, error] {
 	}
 }
 
-func TestAStreamIsWhatItsSequenceIs(t *testing.T) {
+func TestPullReturnsEventsOfSequence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stream llm.Stream
@@ -57,7 +57,7 @@ func TestAStreamIsWhatItsSequenceIs(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAStreamStaysTheEnd(t *testing.T) {
+func TestStreamEndIsFinal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stream llm.Stream
@@ -79,7 +79,7 @@ func TestTheEndOfAStreamStaysTheEnd(t *testing.T) {
 	}
 }
 
-func TestClosingAStreamEndsItsSequence(t *testing.T) {
+func TestCloseStopsSequence(t *testing.T) {
 	t.Parallel()
 	ended := false
 	stream := llm.Pull(func(yield func(llm.Event, error) bool) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextCountsWhatItConsistsOf(t *testing.T) {
+func TestTextCountsClasses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[Class]int32{
 		"":                 {},
@@ -39,7 +39,7 @@ func TestTextCountsWhatItConsistsOf(t *testing.T) {
 }
 
 // The counts of a sampled text must be close to those of the whole text.
-func TestLongTextsAreMeasuredByBlocks(t *testing.T) {
+func TestLongTextsAreSampledInBlocks(t *testing.T) {
 	t.Parallel()
 	line := "The harbour master asked 3 times why the line (12 mm) chafed; wir wissen es nicht. Это не важно.\n"
 	long := strings.Repeat(line, 2000)
@@ -59,7 +59,7 @@ func near(t *testing.T, want, got Text, least int32, within float64) {
 	}
 }
 
-func TestSampleHoldsAllOfAShortPrompt(t *testing.T) {
+func TestSampleKeepsAllTextsOfAShortPrompt(t *testing.T) {
 	t.Parallel()
 	texts := []string{"Say \"hi\" to é,\n\tplease\\now", "日本語 🙂", ""}
 	var want Text
@@ -94,7 +94,7 @@ func add(req *Request, raw []byte, text string) {
 	req.ASCIIBytes += len(text) // only the sum matters here
 }
 
-func TestSampleStandsForALongPrompt(t *testing.T) {
+func TestSampleRepresentsALongPrompt(t *testing.T) {
 	t.Parallel()
 	prose := strings.Repeat("The harbour master asked why the line chafed. ", 3)
 	code := strings.Repeat("if err := readBody(x[12]); err != nil {\n\treturn err\n}\n", 4)
@@ -115,7 +115,7 @@ func TestSampleStandsForALongPrompt(t *testing.T) {
 }
 
 // Counts are never negative or larger than the text.
-func TestSampleTakesAnything(t *testing.T) {
+func TestSampleCountsArePlausibleForAnyInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var req Request

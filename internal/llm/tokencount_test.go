@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTokenCountsAreTheSameInEverySpelling(t *testing.T) {
+func TestParseTokenCountAcceptsEverySpelling(t *testing.T) {
 	t.Parallel()
 	for spelling, want := range map[string]TokenCount{
 		"1000": 1000, "1000.0": 1000, "1e3": 1000, "1.0E+3": 1000, "10000e-1": 1000, `"1000"`: 1000, "0": 0, "-0": 0, "0e9": 0,

@@ -24,7 +24,7 @@ func embeddedPredictor(tb testing.TB) *Predictor {
 }
 
 // The training script computed these vectors with its own arithmetic over the features of the Go code.
-func TestSketchAgreesWithTraining(t *testing.T) {
+func TestFeaturesAgreeWithTraining(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
 	raw, err := os.ReadFile("testdata/golden.json")
@@ -78,7 +78,7 @@ func TestFeaturesAreDeterministic(t *testing.T) {
 }
 
 // Features are stored as JSON with the decision and must survive a round trip.
-func TestSketchSurvivesStorage(t *testing.T) {
+func TestFeaturesSurviveStorage(t *testing.T) {
 	t.Parallel()
 	want := embeddedPredictor(t).Features(Prompt{Text: sample(700)})
 	raw, err := json.Marshal(want)
@@ -113,7 +113,7 @@ func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
 }
 
 // Models do not differ on prompts unlike the training data, but a prompt that looks hard is hard for all of them.
-func TestStrangeAndHardIsHardForAll(t *testing.T) {
+func TestUnfamiliarHardPromptIsHardForEveryModel(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
 	easy := p.Features(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})

@@ -59,7 +59,7 @@ func TestLinksRepeatInTheNextTurn(t *testing.T) {
 }
 
 // Clients may change details from turn to turn without changing the prompt; the links stay the same.
-func TestWhatTheModelDoesNotReadChangesNothing(t *testing.T) {
+func TestIgnoredMembersDoNotChangeLinks(t *testing.T) {
 	t.Parallel()
 	const plain = `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"user","content":"Hello"}]`
 	want := hashes(chatOf(t, plain))

@@ -156,7 +156,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 }
 
 // Links with equal keys are distinguished by owner.
-func TestAKeyIsNotEnough(t *testing.T) {
+func TestLinksWithEqualKeysAreDistinguished(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(8)
 	m.put(linkKey{key: 5, owner: 1}, entryUpdate{at: 10, target: 1, turn: 1, until: 100})
@@ -416,7 +416,7 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 // Against a simulated provider cache, the estimate is right for each turn of a long conversation.
-func TestEstimatesMeetTheTruth(t *testing.T) {
+func TestEstimatesMatchSimulatedCaches(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules    catalog.CacheRule

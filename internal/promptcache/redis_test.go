@@ -113,7 +113,7 @@ func TestUnavailableRedisReturnsAnError(t *testing.T) {
 }
 
 // Two replicas alternate in one conversation.
-func TestReplicasKnowThroughRedis(t *testing.T) {
+func TestReplicasShareLinksThroughRedis(t *testing.T) {
 	t.Parallel()
 	workspace := "ws_" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	replicas := [2]*Shared{}

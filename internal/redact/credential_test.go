@@ -175,7 +175,7 @@ func TestMaskerFindsSplitEscapesOfArguments(t *testing.T) {
 	}
 }
 
-func TestMaskerHoldsOrdinaryTextBackForNoDocument(t *testing.T) {
+func TestMaskerReleasesOrdinaryTextImmediately(t *testing.T) {
 	t.Parallel()
 	documents := []string{chunk(0, "content", "tasks"), chunk(0, "content", "sk"), chunk(0, "content", "s"), chunk(0, "content", " sk-"), chunk(0, "content", "x")}
 	out, most := relay(redact.NewMasker(credential), documents)
@@ -185,7 +185,7 @@ func TestMaskerHoldsOrdinaryTextBackForNoDocument(t *testing.T) {
 }
 
 // An unfinished match is released, masked, after a bounded number of bytes.
-func TestMaskerBoundsWhatIsHeld(t *testing.T) {
+func TestMaskerBoundsHeldText(t *testing.T) {
 	t.Parallel()
 	m := redact.NewMasker(credential)
 	if !m.Scan(redact.Document{Data: []byte(chunk(0, "content", "key "+credential[:10]))}) {

@@ -103,7 +103,7 @@ func each(value any, change func(string) string) any {
 var mark = regexp.MustCompile(`\[redacted: [^\]]*\]`)
 
 // Matches are removed, and the rest stays in the same order.
-func TestWhatIsFoundIsGoneAndTheRestStays(t *testing.T) {
+func TestMatchesAreRemovedAndOtherTextIsKept(t *testing.T) {
 	t.Parallel()
 	x := redactor(t, everything)
 	patterns := []*regexp.Regexp{regexp.MustCompile(everything.Custom[0].Pattern), regexp.MustCompile(everything.Custom[1].Pattern)}

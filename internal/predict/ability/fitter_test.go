@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// fake is a Source with a fitter on top of it.
+// fake is a Source for a fitter.
 type fake struct {
 	*Fitter
 	prior     predict.Prior
@@ -87,7 +87,7 @@ func TestTrainedModelIsFoundByAllNames(t *testing.T) {
 }
 
 // Scores change a trained ability, but less than an unknown one.
-func TestScoresOfATrainedModelAreHeardQuietly(t *testing.T) {
+func TestScoresAdjustATrainedModelOnlySlightly(t *testing.T) {
 	t.Parallel()
 	p := small()
 	trained, scores := p.abilities["gpt-4o-2024-05-13"], []Score{{"mbpp", 0.9}}
@@ -154,7 +154,7 @@ func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
 }
 
 // Of two contradicting scores, the one near 1 has less weight: a few prompts change its logit a lot.
-func TestAScoreNearOneSaysLittle(t *testing.T) {
+func TestScoreNearOneHasLittleWeight(t *testing.T) {
 	t.Parallel()
 	p := small()
 	got := logit(on(p, "code", p.Ability("", []Score{{"mbpp", 0.995}, {"humaneval", 0.7}}, 0)))

@@ -6,7 +6,10 @@ var probes = map[string][]string{
 	"winogrande": {
 		"The jar would not fit into the cupboard because the _ was too tall.\nA) jar\nB) cupboard\nAnswer with the letter only.",
 		"Maria asked Elena for directions because _ had never been to the town before.\nA) Maria\nB) Elena\nAnswer with the letter only.",
-		"Tom lent his bicycle to Kevin, so _ had to walk to school that week.\nA) Tom\nB) Kevin\nAnswer with the letter only.",
+		`Tom lent his bicycle to Kevin, so _ had to walk to school that week.
+A) Tom
+B) Kevin
+Answer with the letter only.`,
 		"We painted the fence instead of the shed since the _ had been done last year.\nA) fence\nB) shed\nAnswer with the letter only.",
 		"The soup tasted better than the salad because the _ had been seasoned with care.\nA) soup\nB) salad\nAnswer with the letter only.",
 		"Nina felt sorry for Laura after the accident, and _ sent flowers to the hospital.\nA) Nina\nB) Laura\nAnswer with the letter only.",
@@ -30,11 +33,11 @@ var probes = map[string][]string{
 		"Übersetze ins Englische: Die Besprechung wurde auf nächsten Dienstag verschoben, weil zwei Kolleginnen krank sind.",
 	},
 	"chat": {
-		"Write a short and friendly email to a colleague who is leaving the company after ten years.",
+		`Write a short and friendly email to a colleague who is leaving the company after ten years.`,
 		"I feel tired every afternoon at work. What could I change in my day?",
 		"Give me five ideas for a birthday party for a child who likes dinosaurs.",
 		"Explain how vaccines work to a ten-year-old.",
-		"What are the advantages and disadvantages of working from home?",
+		`What are the advantages and disadvantages of working from home?`,
 		"Write a poem about the first snow in a big city.",
 		"Can you suggest a plan for a weekend in Lisbon with two teenagers?",
 		"How do I ask my landlord to repair the heating without being rude?",

@@ -88,7 +88,7 @@ func TestManyRatingsOverruleFit(t *testing.T) {
 }
 
 // train/ability.py computes the figures of the model card and must do the same as Update.
-func TestUpdateIsWhatTheModelCardJudges(t *testing.T) {
+func TestUpdateMatchesModelCard(t *testing.T) {
 	t.Parallel()
 	fitted := predict.Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}
 	skills := [][]float64{{0.5, -1}, {-1, 0.25}, {2, 0}, {0.1, 0.7}}
