@@ -3,7 +3,8 @@ package promptcache
 import "bytes"
 
 // The functions here scan JSON that a wire format has already validated. On other input they stop early and never
-// read past the end.
+// read past the end. They find the end, the cache marks and the media of a value in one pass, which package rawjson does
+// not offer.
 
 // value is an encoded JSON value.
 type value struct {

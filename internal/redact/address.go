@@ -25,15 +25,9 @@ func findAddresses(s string, found func(start, end int)) {
 		if host, _, port := strings.Cut(text, ":"); port && strings.Count(text, ":") == 1 {
 			text = host // an IPv4 address with a port
 		}
-		if isAddress(text) {
+		// A digit is required: expressions such as a::b are common in source code.
+		if _, err := netip.ParseAddr(text); err == nil && strings.ContainsAny(text, digits) {
 			found(start, start+len(text))
 		}
 	})
-}
-
-// isAddress reports whether text is an IP address. It excludes expressions such as a::b that are common in source
-// code.
-func isAddress(text string) bool {
-	_, err := netip.ParseAddr(text)
-	return err == nil && strings.ContainsAny(text, digits)
 }

@@ -40,7 +40,7 @@ func (p *Pass) JSON(body []byte) []byte {
 	if e.at == 0 {
 		return body
 	}
-	return e.done()
+	return append(e.into, e.from[e.at:]...)
 }
 
 // stringEnd returns the index of the closing quote of a valid string.
@@ -102,8 +102,6 @@ func (e *edit) replace(start, end int, by string) {
 	e.at = end
 }
 
-func (e *edit) done() []byte { return append(e.into, e.from[e.at:]...) }
-
 // offset maps a position in the decoded string to a position in the encoded one.
 type offset struct{ text, raw int }
 
@@ -118,7 +116,8 @@ func (ps offsets) raw(text int) int {
 	return ps[n-1].raw + text - ps[n-1].text
 }
 
-// unescape decodes the content of a valid JSON string.
+// unescape decodes the content of a valid JSON string. Unlike rawjson.Unescape it also returns the positions of the escapes,
+// which map a match back to the document.
 func unescape(raw string) (string, offsets) {
 	out := make([]byte, 0, len(raw))
 	var ps offsets

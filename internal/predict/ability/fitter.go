@@ -20,11 +20,13 @@ type Source interface {
 // Fitter estimates the abilities of models. It is safe for concurrent use.
 type Fitter struct {
 	source Source
-	lazy   lazyFitter
+	lazy   func() *abilityFitter // created on first use, because reading the probes takes some milliseconds
 }
 
 // New returns a fitter that uses the trained data of source.
-func New(source Source) *Fitter { return &Fitter{source: source} }
+func New(source Source) *Fitter {
+	return &Fitter{source: source, lazy: sync.OnceValue(func() *abilityFitter { return newAbilityFitter(source) })}
+}
 
 // Score is a model's score on a benchmark.
 type Score struct {
@@ -38,7 +40,7 @@ type Score struct {
 //
 // Few models were recorded on every kind of prompt, so scores also adjust a trained ability, with a low weight.
 func (f *Fitter) Ability(name string, scores []Score, quality float64) predict.Ability {
-	g := f.lazy.get(f.source)
+	g := f.lazy()
 	targets := g.targets(scores)
 	if name != "" {
 		if a, ok := f.Trained(name); ok {
@@ -79,17 +81,6 @@ func (f *Fitter) Trained(name string) (predict.Ability, bool) {
 		}
 	}
 	return predict.Ability{}, false
-}
-
-// lazyFitter creates the abilityFitter on first use, because reading the probes takes some milliseconds.
-type lazyFitter struct {
-	once   sync.Once
-	fitter *abilityFitter
-}
-
-func (o *lazyFitter) get(s Source) *abilityFitter {
-	o.once.Do(func() { o.fitter = newAbilityFitter(s) })
-	return o.fitter
 }
 
 // abilityFitter fits abilities to benchmark scores.

@@ -68,7 +68,7 @@ func small() *fake {
 }
 
 func on(p *fake, family string, a predict.Ability) float64 {
-	return meanProbability(p.lazy.get(p.source).families[family].anchors, a.Vector)
+	return meanProbability(p.lazy().families[family].anchors, a.Vector)
 }
 
 func TestTrainedModelIsFoundByAllNames(t *testing.T) {
@@ -243,7 +243,7 @@ func TestQualityIsMeanProbability(t *testing.T) {
 	p := small()
 	for _, quality := range []float64{0.1, 0.4, 0.7, 0.95} {
 		a := p.Ability("", nil, quality)
-		if got := meanProbability(p.lazy.get(p.source).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != predict.FromQuality {
+		if got := meanProbability(p.lazy().general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != predict.FromQuality {
 			t.Errorf("quality %.2f: mean probability %.6f from %s", quality, got, a.Source)
 		}
 	}
@@ -304,7 +304,7 @@ func TestEveryFamilyHasAnchors(t *testing.T) {
 	p := small()
 	for name := range families {
 		sum := 0.0
-		for _, a := range p.lazy.get(p.source).families[name].anchors {
+		for _, a := range p.lazy().families[name].anchors {
 			sum += a.Weight
 		}
 		if math.Abs(sum-1) > 1e-9 {
