@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// LargestList bounds a price list and the book made of it.
+	// LargestList is the maximum size of a price list and of the price file.
 	LargestList = 64 << 20
-	// fetchTime bounds how long a price list may take to come.
+	// fetchTime is the timeout for fetching a price list.
 	fetchTime = 2 * time.Minute
-	// bookPatience is how long another process that writes the book is waited for.
-	bookPatience = 5 * time.Second
+	// lockTimeout is the maximum wait for another process that writes the price file.
+	lockTimeout = 5 * time.Second
 )
 
-// Book is the file of prices that were imported or set by hand. It has a directory of its own, so that whoever
-// watches it hears of nothing else.
+// Book is the file of prices that were imported or set by hand. It has its own directory, so that watching the directory reports
+// only changes of this file.
 type Book struct{ Dir string }
 
 // Of returns the price book in the data directory.
@@ -38,7 +38,7 @@ func Of(c config.Config) Book { return Book{filepath.Join(c.DataDir, "prices")} 
 // Path returns the path of the price file.
 func (b Book) Path() string { return filepath.Join(b.Dir, "prices.json") }
 
-// Read returns the book, an empty one when there is none yet.
+// Read returns the prices in the file, or none if the file does not exist.
 func (b Book) Read() (*catalog.PriceHistory, error) {
 	f, err := os.Open(b.Path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,19 +54,19 @@ func (b Book) Read() (*catalog.PriceHistory, error) {
 	}
 	book, err := catalog.ReadPriceHistory(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; mend it, or delete it to go on with the prices of this program", b.Path(), err)
+		return nil, fmt.Errorf("%s: %w; fix the file, or delete it to use the built-in prices", b.Path(), err)
 	}
 	return book, nil
 }
 
-// Update changes the book under a lock, so that a command and a server do not lose each other's prices. The catalog that
-// change is given has the book applied. The file is replaced in one step.
+// Update changes the prices under a file lock, so that concurrent processes do not overwrite each other's changes. The catalog
+// passed to change includes the prices of the file. The file is replaced atomically.
 func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *catalog.Catalog) error) error {
 	release, err := b.lock(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = release() }() // the process lets go of it in any case
+	defer func() { _ = release() }() // the lock ends with the process at the latest
 	book, err := b.Read()
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *ca
 }
 
 func (b Book) lock(ctx context.Context) (release func() error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	for {
 		release, err = store.Lock(b.Dir)
@@ -101,7 +101,7 @@ func (b Book) lock(ctx context.Context) (release func() error, err error) {
 	}
 }
 
-// replaceFile writes a file so that a reader, and whoever starts after a power cut, sees the old one or the new one.
+// replaceFile replaces a file atomically, also in case of a power failure.
 func replaceFile(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
@@ -120,7 +120,7 @@ func replaceFile(path string, text []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Catalog is the catalog of this program with the prices of the book.
+// Catalog returns the built-in catalog with the prices of the file.
 func Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
 	tables, err := catalog.Default()
 	if err != nil {
@@ -129,7 +129,7 @@ func Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
 	return tables.With(book.Overrides(tables)), nil
 }
 
-// FetchList reads a price list from the network.
+// FetchList fetches a price list.
 func FetchList(ctx context.Context, client *egress.Client, address, userAgent string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -153,7 +153,7 @@ func FetchList(ctx context.Context, client *egress.Client, address, userAgent st
 	return text, nil
 }
 
-// ImportRows compares rows with the book and stores what is accepted.
+// ImportRows compares rows with the stored prices and stores the accepted ones.
 func (b Book) ImportRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
 	var diff importer.Diff
 	err := b.Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {

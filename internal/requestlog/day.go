@@ -2,14 +2,14 @@ package requestlog
 
 import "time"
 
-// DayStart returns when the day of a moment begins in a zone: at the whole hour of UTC that is nearest to its midnight,
-// because figures are summed up by hours of UTC. That is midnight itself wherever the zone is whole hours away from UTC.
-// Between two days it is the earlier of two equally near hours. A nil zone is UTC.
+// DayStart returns the start of the day of a time in a zone, rounded to the nearest whole hour of UTC, because figures are
+// summed by hours of UTC. For zones with an offset of whole hours it is midnight. Of two equally near hours it is the earlier.
+// A nil zone is UTC.
 func DayStart(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
 	}
-	// An hour belongs to the day in which its middle lies.
+	// An hour belongs to the day that contains its middle.
 	middle := t.UTC().Truncate(time.Hour).Add(30 * time.Minute)
 	start := dayOf(middle, zone).UTC()
 	early := start.Sub(start.Truncate(time.Hour))
@@ -19,28 +19,28 @@ func DayStart(t time.Time, zone *time.Location) time.Time {
 	return start.Truncate(time.Hour)
 }
 
-// NextDay returns when the day after that of a moment begins.
+// NextDay returns the start of the day after that of a time.
 func NextDay(t time.Time, zone *time.Location) time.Time {
 	start := DayStart(t, zone)
-	// The longest day has 25 hours and the shortest 23: noon of the next one is 36 hours on, give or take an hour.
+	// A day has 23 to 25 hours, so 36 hours after its start is around noon of the next day.
 	return DayStart(start.Add(36*time.Hour), zone)
 }
 
-// DayShift is how far from midnight in the zone the day of a moment begins: negative when before it.
+// DayShift returns the difference between the start of the day of a time and midnight in the zone.
 func DayShift(t time.Time, zone *time.Location) time.Duration {
 	start := DayStart(t, zone)
 	return start.Sub(dayOf(start.Add(12*time.Hour), zone))
 }
 
-// dayOf is the first moment of the day of t in the zone: after the gap where clocks go forward at midnight, and the
-// earlier of the two where they go back to it.
+// dayOf returns the first moment of the day of t in the zone. If clocks skip midnight, it is the end of the gap; if they repeat
+// midnight, it is the earlier one.
 func dayOf(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
 	}
 	y, m, d := t.In(zone).Date()
 	start := time.Date(y, m, d, 0, 0, 0, 0, zone)
-	if start.Day() != d { // midnight does not exist, and Date has taken a time before the gap
+	if start.Day() != d { // midnight does not exist, and Date returned a time before the gap
 		start = start.Add(time.Hour)
 	}
 	if before := start.Add(-time.Hour); before.Day() == d {

@@ -1,5 +1,5 @@
 // Package requestlog owns the record of a request: the Entry with its attempts, the filters for reading entries,
-// and the figures summed up from them. Where entries are kept is the matter of spool and store.
+// and the figures computed from them. Packages spool and store keep the entries.
 package requestlog
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// Outcome says how a request ended, whatever the decision was.
+// Outcome is how a request ended.
 type Outcome string
 
 // The outcomes of a request.
@@ -21,19 +21,19 @@ const (
 	OK            Outcome = "ok"
 	ClientError   Outcome = "client_error"
 	UpstreamError Outcome = "upstream_error"
-	Rejected      Outcome = "rejected"  // refused by a key's rights, a limit, a budget or a policy
-	Cancelled     Outcome = "cancelled" // the client left
+	Rejected      Outcome = "rejected"  // by the permissions of a key, a limit, a budget or a policy
+	Cancelled     Outcome = "cancelled" // the client disconnected
 	Partial       Outcome = "partial"   // ended with an error after content had been delivered
 	Interrupted   Outcome = "interrupted"
 	GatewayError  Outcome = "gateway_error"
 )
 
-// IsError reports whether the outcome is an error of a provider or of ours, and not the client's doing.
+// IsError reports whether the outcome is an error of a provider or of the gateway.
 func (o Outcome) IsError() bool {
 	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
 }
 
-// Entry is the record of one request. Zero values mean "not known" or "did not come to that".
+// Entry is the record of one request. Zero values mean "unknown" or "did not happen".
 type Entry struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
@@ -44,7 +44,7 @@ type Entry struct {
 	Time     time.Time     `json:"time"`
 	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
 	TTFT     time.Duration `json:"ttft_ns"`     // to the first content out
-	Overhead time.Duration `json:"overhead_ns"` // latency less the time in attempts and less Wait
+	Overhead time.Duration `json:"overhead_ns"` // latency minus the time in attempts and minus Wait
 	// Wait is the time without an attempt in flight that was spent waiting for a provider: the sum of the attempts' Wait, and
 	// a wait after the last attempt.
 	Wait time.Duration `json:"wait_ns,omitempty"`
@@ -53,13 +53,13 @@ type Entry struct {
 	Format    string   `json:"format"`
 	Stream    bool     `json:"stream"`
 	Requested string   `json:"requested_model"`
-	Model     string   `json:"model,omitempty"`    // canonical name of the model that served
-	Provider  string   `json:"provider,omitempty"` // that served
+	Model     string   `json:"model,omitempty"`    // canonical name of the model that served the request
+	Provider  string   `json:"provider,omitempty"` // provider that served the request
 	ServedAs  string   `json:"served_as,omitempty"`
 	Simulated bool     `json:"simulated,omitempty"`
-	Policy    string   `json:"policy,omitempty"` // that shaped the decision
+	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
-	Signals   []string `json:"signals,omitempty"` // what the answer shows by itself: truncation, refusal, retry
+	Signals   []string `json:"signals,omitempty"` // signals detected in the answer: truncation, refusal, retry
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
@@ -71,11 +71,11 @@ type Entry struct {
 	Finish         string               `json:"finish_reason,omitempty"`
 	Usage          llm.Usage            `json:"usage"`
 	UsageFlag      UsageFlag            `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
-	Cost           *money.Amount        `json:"cost_usd"`             // nil when unknown
+	Cost           *money.Amount        `json:"cost_usd"`             // nil if unknown
 	Bill           *catalog.Bill        `json:"bill,omitempty"`
 	BaselineModel  string               `json:"baseline_model,omitempty"`
 	BaselineSource route.BaselineSource `json:"baseline_source,omitempty"`
-	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil when unknown
+	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil if unknown
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
 
 	Preview  string            `json:"preview,omitempty"`
@@ -91,19 +91,19 @@ type Entry struct {
 	BytesOut int64             `json:"bytes_out"`
 
 	BodyState BodyState `json:"body_state"`
-	Body      Body      `json:"-"` // kept apart from the rest
-	Recorded  Recorded  `json:"-"` // what need not be written as JSON again
+	Body      Body      `json:"-"` // stored separately
+	Recorded  Recorded  `json:"-"` // JSON of the decision, if it was encoded before
 }
 
-// Recorded is a decision as JSON. It is good for as long as an entry has that very decision: whoever changes one makes another, out of
-// the whole one.
+// Recorded is the JSON of a decision. It is valid only while the entry has that same decision: code that changes the decision
+// must replace it by a copy of the whole one.
 type Recorded struct {
 	Decision *route.Decision
 	JSON     []byte
-	Short    bool // the decision itself lacks its candidates
+	Short    bool // the decoded decision has no candidates
 }
 
-// DecisionJSON is the entry's decision as it was recorded; nil where it was not.
+// DecisionJSON returns the recorded JSON of the entry's decision, or nil.
 func (e *Entry) DecisionJSON() []byte {
 	if e.Decision == nil || e.Recorded.Decision != e.Decision {
 		return nil
@@ -111,7 +111,7 @@ func (e *Entry) DecisionJSON() []byte {
 	return e.Recorded.JSON
 }
 
-// WholeDecision is the entry's decision with all of its candidates; nil when it has none.
+// WholeDecision returns the entry's decision with all candidates, or nil if it has no decision.
 func (e *Entry) WholeDecision() (*route.Decision, error) {
 	text := e.DecisionJSON()
 	if text == nil || !e.Recorded.Short {
@@ -124,7 +124,7 @@ func (e *Entry) WholeDecision() (*route.Decision, error) {
 	return d, nil
 }
 
-// Saved is the baseline cost less the cost; ok is false when either is unknown.
+// Saved returns the baseline cost minus the cost. ok is false if either is unknown.
 func (e *Entry) Saved() (saved money.Amount, ok bool) {
 	if e.Cost == nil || e.BaselineCost == nil {
 		return 0, false
@@ -132,7 +132,7 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 	return e.BaselineCost.Sub(*e.Cost), true
 }
 
-// OperatorCost is what all attempts have cost, those included that the client does not pay for; nil when none is known.
+// OperatorCost returns the cost of all attempts, including those that are not charged to the client. It is nil if none is known.
 func (e *Entry) OperatorCost() *money.Amount {
 	var sum *money.Amount
 	for i := range e.Attempts {
@@ -145,24 +145,23 @@ func (e *Entry) OperatorCost() *money.Amount {
 	return sum
 }
 
-// Served reports whether a target served the request. One that was refused, or that every target failed, has a latency
-// too, but it says nothing about models.
+// Served reports whether a target served the request. The latency of any other request is not that of a model.
 func (e *Entry) Served() bool { return e.Model != "" }
 
-// SampleKey stands for the key of sample traffic, which nobody holds. It comes in like the traffic of any other key, is
-// always simulated, and no budget pays for it.
+// SampleKey is the key id of sample traffic. No client has this key. Sample traffic is always simulated and not charged to a
+// budget.
 const (
 	SampleKey     = "key_sample"
 	SampleKeyName = "sample traffic"
 )
 
-// The ways in which requests come in.
+// The sources of requests.
 const (
-	SourceKey        = "key"        // by an API key
-	SourcePlayground = "playground" // by somebody signed in to the dashboard
+	SourceKey        = "key"        // authenticated by an API key
+	SourcePlayground = "playground" // sent from the dashboard
 )
 
-// Source says how the request came in.
+// Source returns the source of the request.
 func (e *Entry) Source() string {
 	if e.KeyID == "" {
 		return SourcePlayground
@@ -170,23 +169,23 @@ func (e *Entry) Source() string {
 	return SourceKey
 }
 
-// BodyState says whether the request's text is stored, and if not, why not.
+// BodyState is whether the bodies are stored, or why not.
 type BodyState string
 
 // The states of a stored body.
 const (
 	BodyStored            BodyState = "stored"
-	BodyDisabled          BodyState = "disabled" // storing is off for the workspace or the instance
+	BodyDisabled          BodyState = "disabled" // for the workspace or the instance
 	BodyDisabledForKey    BodyState = "disabled_for_key"
 	BodyDisabledByPolicy  BodyState = "disabled_by_policy"
 	BodyDisabledByRequest BodyState = "disabled_by_request"
 	BodyExpired           BodyState = "expired"
 	BodyTooLarge          BodyState = "too_large"
-	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long for it
-	BodyNone              BodyState = "none"              // the request failed before there was one
+	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long
+	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 
-// formerBodyStates maps the states that older entries store to today's.
+// formerBodyStates maps the states in older entries to the current ones.
 var formerBodyStates = map[string]BodyState{
 	"off":                BodyDisabled,
 	"off_for_key":        BodyDisabledForKey,
@@ -195,7 +194,7 @@ var formerBodyStates = map[string]BodyState{
 	"withheld":           BodyRedactionTimeout,
 }
 
-// UnmarshalText reads a stored state, former ones included.
+// UnmarshalText also accepts the states in older entries.
 func (s *BodyState) UnmarshalText(text []byte) error {
 	*s = BodyState(text)
 	if renamed, ok := formerBodyStates[string(text)]; ok {
@@ -204,25 +203,25 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream until they are
-// assembled: joined by newlines, or as a Folder writes them.
+// Body holds the bodies of request and response. Response is the body of a response that was not streamed, or the events of a
+// stream until they are assembled: joined by newlines, or encoded by a Folder.
 type Body struct {
 	Request  []byte
 	Response []byte
 	Streamed bool // Response is still a list of events
-	Folded   bool // they are as a Folder wrote them
+	Folded   bool // the events are encoded by a Folder
 }
 
-// UsageFlag says why a request was not charged by the usage that its provider reported.
+// UsageFlag is the reason why a request was not charged by the usage that its provider reported.
 type UsageFlag string
 
 // The usage flags.
 const (
-	UsageRejected  UsageFlag = "rejected"   // the report cannot be true; the charge is by our own count
+	UsageRejected  UsageFlag = "rejected"   // the usage is implausible; the charge is by our own count
 	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
 )
 
-// Attempt is one try at one target.
+// Attempt is one call to one target.
 type Attempt struct {
 	Provider   string        `json:"provider"`
 	Model      string        `json:"model"`
@@ -232,25 +231,24 @@ type Attempt struct {
 	// Wait is the time spent waiting before the attempt: backoff, a provider slot, returning traffic after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
 	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
-	Headers    time.Duration `json:"headers_ns"` // until the answer's headers
+	Headers    time.Duration `json:"headers_ns"` // until the response headers
 	FirstToken time.Duration `json:"first_token_ns"`
 	Duration   time.Duration `json:"duration_ns"`
 	Status     int           `json:"status,omitempty"`
-	Class      llm.Kind      `json:"class,omitempty"` // of its failure; empty when it served
+	Class      llm.Kind      `json:"class,omitempty"` // class of the failure; empty if the attempt served the request
 	Message    string        `json:"message,omitempty"`
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 	Usage      *llm.Usage    `json:"usage,omitempty"`
-	Reported   *llm.Usage    `json:"reported_usage,omitempty"` // what the provider reported, where that was rejected
+	Reported   *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if it was rejected
 	Cost       *money.Amount `json:"cost_usd,omitempty"`
 	Bytes      int64         `json:"bytes"`
-	Hedge      bool          `json:"hedge,omitempty"` // made beside another one that kept silent
+	Hedge      bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
 }
 
-// Failed reports whether the attempt failed by the provider's doing. That a client left, or sent what no provider takes,
-// is nobody's failure.
+// Failed reports whether the provider failed. A disconnected client and an invalid request are not failures of a provider.
 func (a *Attempt) Failed() bool { return a.Class != "" && a.Class.Origin() == llm.FromProvider }
 
-// Failure is the error a client was given.
+// Failure is the error that the client received.
 type Failure struct {
 	Code    string     `json:"code"`
 	Message string     `json:"message"`

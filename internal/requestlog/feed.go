@@ -7,33 +7,33 @@ import (
 )
 
 const (
-	feedRecent  = 1000 // finished requests remembered for those who come back
-	feedRunning = 5000 // unfinished ones shown at most
-	feedBuffer  = 500  // updates waiting for one subscriber
+	feedRecent  = 1000 // finished requests kept for subscribers that reconnect
+	feedRunning = 5000 // maximum number of unfinished requests
+	feedBuffer  = 500  // maximum number of updates buffered per subscriber
 )
 
-// Update is news about a request: it has begun, or it is done. The entry has no trace and no bodies.
+// Update reports that a request has begun or ended. The entry has no trace and no bodies.
 type Update struct {
 	Entry   Entry
 	Running bool
 }
 
-// Feed passes news about requests to whoever watches them in this process. It keeps no goroutine, and a subscriber
-// that does not read never holds up a publisher.
+// Feed publishes updates about requests to subscribers in this process. It has no goroutine, and a subscriber that does not
+// read never blocks a publisher.
 type Feed struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
 	recent  []Update // finished, oldest first
 	running map[string]*Update
-	spare   []*Update // that nothing runs in, for what begins next
+	spare   []*Update // unused updates, for reuse
 }
 
-// NewFeed makes a feed without subscribers.
+// NewFeed returns a feed without subscribers.
 func NewFeed() *Feed {
 	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]*Update{}}
 }
 
-// Publish tells all subscribers whose filter the entry matches. It does not block.
+// Publish sends an update to all subscribers whose filter matches the entry. It does not block.
 func (f *Feed) Publish(u Update) {
 	u.Entry.Decision, u.Entry.Bill, u.Entry.BaselineBill, u.Entry.Body = nil, nil, nil, Body{}
 	f.mu.Lock()
@@ -51,16 +51,16 @@ func (f *Feed) remember(u *Update) {
 	}
 	if began := f.running[u.Entry.ID]; began != nil {
 		delete(f.running, u.Entry.ID)
-		*began = Update{} // of what it points to
+		*began = Update{} // drop its references
 		f.spare = append(f.spare, began)
 	}
 	if len(f.recent) == feedRecent {
-		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // seldom, so that most publishing moves nothing
+		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // in large steps, because deleting moves the whole list
 	}
 	f.recent = append(f.recent, *u)
 }
 
-// begin remembers a request that runs, while those are not too many.
+// begin records a running request, up to the maximum.
 func (f *Feed) begin(u *Update) {
 	if len(f.running) >= feedRunning {
 		return
@@ -77,8 +77,8 @@ func (f *Feed) begin(u *Update) {
 	f.running[u.Entry.ID] = one
 }
 
-// Subscribe watches entries that match the filter until ctx ends. With an id, what was finished after that entry and
-// is still remembered comes first; requests that are running come in any case.
+// Subscribe subscribes to entries that match the filter until ctx ends. The first updates are the running requests and, if
+// an id is given, the recorded requests that ended after that entry.
 func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Subscription {
 	s := &Subscription{filter: filter, ready: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -100,7 +100,7 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 	return s
 }
 
-// since returns what was finished after the entry, or, when it is no longer remembered, everything with a later id.
+// since returns the requests that ended after the entry, or, if the entry is not recorded any more, those with a later id.
 func (f *Feed) since(id string) []Update {
 	if i := slices.IndexFunc(f.recent, func(u Update) bool { return u.Entry.ID == id }); i >= 0 {
 		return f.recent[i+1:]
@@ -114,17 +114,17 @@ func (f *Feed) since(id string) []Update {
 	return later
 }
 
-// Subscription is one watcher's place in a feed.
+// Subscription receives the updates of a feed.
 type Subscription struct {
 	filter Filter
-	ready  chan struct{} // holds a token while there is something to read
+	ready  chan struct{} // holds a token while the buffer is not empty
 
 	mu      sync.Mutex
 	waiting []Update
 	lost    int
 }
 
-// offer puts an update in the buffer, or counts it as lost when the buffer is full.
+// offer appends an update to the buffer, or counts it as lost if the buffer is full.
 func (s *Subscription) offer(u *Update) {
 	if !s.filter.Match(&u.Entry) {
 		return
@@ -142,8 +142,8 @@ func (s *Subscription) offer(u *Update) {
 	}
 }
 
-// Next waits for news and returns all there is, in order, with the number of updates that were lost because the
-// subscriber was too slow. It returns the context's error when ctx ends first. One goroutine at a time may call it.
+// Next waits for updates and returns all of them in order, with the number of updates that were lost because the subscriber
+// was too slow. It returns the context's error if ctx ends first. It must not be called concurrently.
 func (s *Subscription) Next(ctx context.Context) (updates []Update, lost int, err error) {
 	select {
 	case <-s.ready:

@@ -12,7 +12,7 @@ import (
 // ErrNotFound is returned when no entry of the workspace has the id.
 var ErrNotFound = errors.New("no such request")
 
-// ErrTooSlow is returned when a search is given up because it took too long.
+// ErrTooSlow is returned when a search takes too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
 
 // WrapTimeout adds ErrTooSlow to the error of a read whose context has timed out.
@@ -23,28 +23,27 @@ func WrapTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// UnfinishedError is returned beside what a search had found when its time was up. It is an ErrTooSlow to those who have
-// no use for a part of the answer.
+// UnfinishedError is returned with the partial result of a search that took too long. It wraps ErrTooSlow.
 type UnfinishedError struct {
-	Before string // everything older than this id is still to be looked through
+	Before string // entries older than this id were not searched
 }
 
 func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 
-// Unwrap is ErrTooSlow.
+// Unwrap returns ErrTooSlow.
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
 
-// Page is where a listing goes on: entries older than Before (an entry id), at most Limit of them, newest first.
-// Sort "cost" and "latency" list the dearest or slowest first and do not go on beyond one page.
+// Page selects a page of a listing: at most Limit entries older than Before (an entry id), newest first. Sort "cost" and
+// "latency" return the most expensive or slowest entries, on one page only.
 type Page struct {
 	Before string
 	After  string // for live tails: entries newer than this id, oldest first
 	Limit  int
 	Sort   string
-	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for as long as the Reader allows
+	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the maximum of the Reader
 }
 
-// Reader finds entries. Every call is bounded in rows and time.
+// Reader reads entries. Every call is limited in rows and time.
 type Reader interface {
 	// Entries lists matching entries without their traces and bodies. With an UnfinishedError it returns those found so far.
 	Entries(ctx context.Context, f Filter, p Page) ([]Entry, error)
@@ -52,10 +51,10 @@ type Reader interface {
 	Entry(ctx context.Context, workspaceID, id string) (Entry, error)
 	// EntryBody returns the stored bodies, or ErrNotFound when none are stored.
 	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
-	// Count estimates how many entries match, counting no further than limit. With an UnfinishedError there may be more.
+	// Count estimates the number of matching entries, up to limit. With an UnfinishedError there may be more.
 	Count(ctx context.Context, f Filter, limit int) (int, error)
-	// Volumes counts matching entries in buckets of time, the newest first in case that the time is not enough: with an
-	// UnfinishedError nothing before it is counted. Buckets without entries are there too.
+	// Volumes counts matching entries in buckets of time, newest first: with an UnfinishedError, older entries are not
+	// counted. Empty buckets are included.
 	Volumes(ctx context.Context, q VolumeQuery) ([]Volume, error)
 }
 
@@ -69,12 +68,12 @@ type FigureReader interface {
 
 // Writer stores entries. Writing the same entry again changes nothing.
 type Writer interface {
-	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. The entries are the caller's: their bodies
-	// are written over once it has returned.
+	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. It must not keep references to the
+	// entries: the caller reuses their bodies.
 	WriteEntries(ctx context.Context, entries []Entry) error
 }
 
-// RollupFilter is the part of a filter that roll-ups can answer.
+// RollupFilter is the part of a filter that roll-ups support.
 type RollupFilter struct {
 	WorkspaceID string
 	From, To    time.Time
@@ -86,31 +85,30 @@ type RollupFilter struct {
 	Source      string // SourceKey or SourcePlayground; empty for both
 }
 
-// SeriesQuery asks for figures over time.
+// SeriesQuery selects figures over time.
 type SeriesQuery struct {
 	RollupFilter
 	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
-	// Zone is where days begin at midnight, as near as DayStart can; nil for UTC. Where hours are no longer kept, days
-	// are those of UTC all the same.
+	// Zone is the time zone of days (see DayStart); nil for UTC. Days whose hours have been deleted are those of UTC.
 	Zone *time.Location
 }
 
-// BreakdownQuery asks for figures by model, provider, key or policy.
+// BreakdownQuery selects figures by model, provider, key or policy.
 type BreakdownQuery struct {
 	RollupFilter
-	By    string // model, provider, key, policy; empty for one group of everything
+	By    string // model, provider, key, policy; empty for a single group
 	Limit int
 }
 
-// VolumeQuery asks how many requests match any filter, over time. The filter has both ends.
+// VolumeQuery selects the number of matching requests over time. The filter must have both From and To.
 type VolumeQuery struct {
 	Filter
 	Step   time.Duration  // width of a bucket
-	Zone   *time.Location // for buckets of a day: where they begin at midnight, as near as DayStart can; nil for UTC
+	Zone   *time.Location // time zone of daily buckets (see DayStart); nil for UTC
 	Within time.Duration  // time after which counting ends with an UnfinishedError
 }
 
-// Volume is how many requests began in a span of time.
+// Volume is the number of requests that began in a span of time.
 type Volume struct {
 	Start     time.Time
 	Requests  int64
@@ -118,13 +116,13 @@ type Volume struct {
 	Fallbacks int64
 }
 
-// Figures are sums over requests. Attempts belong to the model and the provider that were tried, whoever served the
-// request in the end: where figures are of one model or provider, those are its own attempts.
+// Figures are sums over requests. Attempts count for the model and provider that were called, even if another one served the
+// request.
 type Figures struct {
 	Requests     int64        `json:"requests"`
-	Served       int64        `json:"served"`          // requests that a target served: what latencies and costs can be known of
+	Served       int64        `json:"served"`          // requests that a target served; only these have latencies and costs
 	Attempts     int64        `json:"attempts"`        // calls made to providers
-	Failed       int64        `json:"failed_attempts"` // of these, those that failed
+	Failed       int64        `json:"failed_attempts"` // attempts that failed
 	Errors       int64        `json:"errors"`          // upstream and gateway errors, partial and interrupted
 	Rejected     int64        `json:"rejected"`
 	Expected     int64        `json:"expected"`
@@ -133,12 +131,12 @@ type Figures struct {
 	Priced       int64        `json:"priced"`   // requests with a known cost
 	Compared     int64        `json:"compared"` // requests with a known cost and a known baseline cost
 	Cost         money.Amount `json:"cost_usd"`
-	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the compared ones
+	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the compared requests
 	BaselineCost money.Amount `json:"baseline_cost_usd"`
 	InputTokens  int64        `json:"input_tokens"`
 	CachedTokens int64        `json:"cached_tokens"`
 	OutputTokens int64        `json:"output_tokens"`
-	LatencyP50   int64        `json:"latency_p50_ms"` // quantiles are read from histograms: within 10 % of the true value
+	LatencyP50   int64        `json:"latency_p50_ms"` // quantiles are estimated from histograms, within 10 %
 	LatencyP95   int64        `json:"latency_p95_ms"`
 	TTFTP50      int64        `json:"ttft_p50_ms"`
 }

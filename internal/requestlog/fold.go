@@ -5,35 +5,35 @@ import (
 	"math/bits"
 )
 
-// Folder writes the events of a stream with little more than what is new in each. An event of a few words has hundreds of bytes
-// around them that the one before it had as well, and a long answer has thousands of events. The zero Folder is ready.
+// Folder encodes each event of a stream as its difference from the previous one. An event of a few words has hundreds of bytes
+// in common with the previous event, and a long answer has thousands of events. The zero Folder is ready to use.
 type Folder struct {
 	last []byte
 	head [3 * binary.MaxVarintLen32]byte
 }
 
-// Fold returns what stands for the next event: a head, and the part of the event that is new. Both are good until the next call.
+// Fold returns the encoding of the next event: a head, and the part of the event that is new. Both are valid until the next call.
 func (f *Folder) Fold(event []byte) (head, news []byte) {
 	before := sharedStart(f.last, event)
 	after := sharedEnd(f.last[before:], event[before:])
 	news = event[before : len(event)-after]
 	head = binary.AppendUvarint(f.head[:0], uint64(before)) //nolint:gosec // lengths are not negative
-	head = binary.AppendUvarint(head, uint64(after))        //nolint:gosec // nor is this one
+	head = binary.AppendUvarint(head, uint64(after))        //nolint:gosec // lengths are not negative
 	head = binary.AppendUvarint(head, uint64(len(news)))
 	f.last = append(f.last[:before], event[before:]...)
 	return head, news
 }
 
-// Unfold makes lines of a folded answer, one for each event.
+// Unfold decodes the events of a folded response, one per line.
 func (b *Body) Unfold() {
 	if b.Folded {
 		b.Response, b.Folded = unfold(b.Response), false
 	}
 }
 
-// unfold reads as far as what it is given makes sense.
+// unfold decodes events until the input ends or is malformed.
 func unfold(folded []byte) (lines []byte) {
-	last := 0 // where the latest event begins
+	last := 0 // start of the latest event
 	for len(folded) > 0 {
 		before, n := binary.Uvarint(folded)
 		after, m := binary.Uvarint(folded[max(n, 0):])
@@ -42,7 +42,7 @@ func unfold(folded []byte) (lines []byte) {
 			return lines
 		}
 		folded = folded[n+m+k:]
-		had := uint64(len(lines) - last) //nolint:gosec // what was written is not less than what was before it
+		had := uint64(len(lines) - last) //nolint:gosec // last is at most the length
 		if before > had || after > had-before || size > uint64(len(folded)) {
 			return lines
 		}
@@ -50,15 +50,15 @@ func unfold(folded []byte) (lines []byte) {
 			lines = append(lines, '\n')
 		}
 		begins := len(lines)
-		lines = append(lines, lines[last:last+int(before)]...) //nolint:gosec // of what is there
+		lines = append(lines, lines[last:last+int(before)]...) //nolint:gosec // at most had
 		lines = append(lines, folded[:size]...)
-		lines = append(lines, lines[last+int(had-after):last+int(had)]...) //nolint:gosec // of what is there
+		lines = append(lines, lines[last+int(had-after):last+int(had)]...) //nolint:gosec // at most had
 		last, folded = begins, folded[size:]
 	}
 	return lines
 }
 
-// sharedStart is how many bytes a and b begin with alike.
+// sharedStart returns the length of the common prefix of a and b.
 func sharedStart(a, b []byte) int {
 	n, i := min(len(a), len(b)), 0
 	for ; n-i >= 8; i += 8 {
@@ -72,7 +72,7 @@ func sharedStart(a, b []byte) int {
 	return i
 }
 
-// sharedEnd is how many bytes a and b end with alike.
+// sharedEnd returns the length of the common suffix of a and b.
 func sharedEnd(a, b []byte) int {
 	n, i := min(len(a), len(b)), 0
 	for ; n-i >= 8; i += 8 {

@@ -63,7 +63,7 @@ func TestUnfoldStopsWhereNothingMakesSense(t *testing.T) {
 func FuzzUnfold(f *testing.F) {
 	f.Add(folded([]byte("one two"), []byte("one too")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) < 200 { // a few bytes may stand for very many events that are all alike
+		if len(data) < 200 { // a few bytes may encode very many equal events
 			unfold(data)
 		}
 	})

@@ -9,26 +9,25 @@ import (
 	"time"
 )
 
-// bucketRatio is how much wider each bucket of a Histogram is than the one before: a quantile that is read from its bucket
-// is then off by less than 10 %, and by far less where many durations were counted.
+// bucketRatio is the ratio of the bounds of a bucket. It limits the error of a quantile to 10 %.
 const bucketRatio = 1.1
 
-// maxBucket holds everything from about three hours on.
+// maxBucket counts all durations above about three hours.
 const maxBucket = 242
 
-// Histogram counts durations in buckets whose bounds grow by a tenth. Histograms of parts add up to that of the whole.
-// The zero Histogram is empty and ready to use.
+// Histogram counts durations in buckets whose bounds grow by a tenth. The zero
+// Histogram is empty and ready to use.
 type Histogram struct {
 	counts []bucketCount // by bucket, ascending
 }
 
-// bucketCount is how many durations lie from 1.1^bucket µs to 1.1^(bucket+1) µs.
+// bucketCount is the number of durations from 1.1^bucket µs to 1.1^(bucket+1) µs.
 type bucketCount struct {
 	bucket int
 	n      int64
 }
 
-// Add counts one duration; zero and less mean that it is not known, and are left out.
+// Add counts a duration. It ignores durations that are not positive, which are unknown.
 func (h *Histogram) Add(d time.Duration) {
 	if d <= 0 {
 		return
@@ -36,8 +35,8 @@ func (h *Histogram) Add(d time.Duration) {
 	h.addCount(bucketCount{bucket(d), 1}, 0)
 }
 
-// Merge adds the counts of another histogram. Room for all of its buckets that are new is made in one go, and filled from the
-// end, so that every count moves once.
+// Merge adds the counts of another histogram. It grows the list once and fills it from the end, so that every count moves at
+// most once.
 func (h *Histogram) Merge(other Histogram) {
 	fresh := h.lacks(other)
 	if fresh == 0 {
@@ -65,7 +64,7 @@ func (h *Histogram) Merge(other Histogram) {
 	}
 }
 
-// lacks is how many buckets of another histogram this one does not have.
+// lacks returns the number of buckets of another histogram that this one does not have.
 func (h *Histogram) lacks(other Histogram) (n int) {
 	at := 0
 	for _, c := range other.counts {
@@ -79,7 +78,7 @@ func (h *Histogram) lacks(other Histogram) (n int) {
 	return n
 }
 
-// addCount adds to a bucket that is found at a place or after it, and returns where that is.
+// addCount adds to a bucket, searching from an index, and returns the index of the bucket.
 func (h *Histogram) addCount(c bucketCount, at int) int {
 	for at < len(h.counts) && h.counts[at].bucket < c.bucket {
 		at++
@@ -97,8 +96,8 @@ func bucket(d time.Duration) int {
 	return min(max(int(math.Floor(math.Log(micros)/math.Log(bucketRatio))), 0), maxBucket)
 }
 
-// Quantile returns the duration below which the share q (0 to 1) of the counted ones lies, within 10 %; 0 when empty.
-// Within a bucket the durations are taken to lie evenly, so that neighbouring figures differ as the durations do.
+// Quantile returns the quantile q (0 to 1) of the durations, within 10 %, or 0 if there are none. It interpolates linearly
+// within a bucket.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	var total int64
 	for _, c := range h.counts {
@@ -116,7 +115,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// String writes the counts as "bucket:count" pairs, the form in which they are stored.
+// String encodes the counts as "bucket:count" pairs for storage.
 func (h *Histogram) String() string {
 	out := make([]byte, 0, 8*len(h.counts))
 	for i, c := range h.counts {
@@ -130,7 +129,7 @@ func (h *Histogram) String() string {
 	return string(out)
 }
 
-// ParseHistogram reads what String writes. Texts joined by a space read as the histograms' sum.
+// ParseHistogram decodes the result of String. Several results joined by spaces decode as their sum.
 func ParseHistogram(s string) (Histogram, error) {
 	h := Histogram{make([]bucketCount, 0, strings.Count(s, ":"))}
 	last := 0
@@ -139,7 +138,7 @@ func ParseHistogram(s string) (Histogram, error) {
 		b, errBucket := strconv.Atoi(left)
 		n, errCount := strconv.ParseInt(right, 10, 64)
 		if errBucket != nil || errCount != nil || b < 0 || b > maxBucket || n < 0 {
-			return Histogram{}, fmt.Errorf("histogram: %q is no bucket and count", pair)
+			return Histogram{}, fmt.Errorf("parse histogram: %q is not a bucket and a count", pair)
 		}
 		if last < len(h.counts) && b < h.counts[last].bucket {
 			last = 0

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	termBytes    = 200 // of a value that filters compare
-	failureBytes = 300 // of an error's text that is searched
+	termBytes    = 200 // maximum length of a value in a filter
+	failureBytes = 300 // length of the searched part of an error message
 )
 
-// Term is a value in the form that filters compare and databases index: valid text without NUL, of bounded length.
-// Clients choose some of these values, and must not be able to send one that cannot be stored.
+// Term returns a value as filters compare it and databases index it: valid UTF-8 without NUL, of limited length. Clients
+// choose some of these values and must not be able to send one that cannot be stored.
 func Term(s string) string { return clip(s, termBytes) }
 
 // Terms returns the terms of several values.
@@ -34,7 +34,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// Stamp is the moment filters by time look at: the one inside the id, so that a listing by id is one by time.
+// Stamp returns the time that filters compare. It is the time in the id, so that an order by id is an order by time.
 func (e *Entry) Stamp() time.Time {
 	if t, ok := id.Time(e.ID); ok {
 		return t
@@ -50,7 +50,7 @@ func FloorID(t time.Time) string {
 	return id.Floor("req", t)
 }
 
-// FailureText is the part of the error that Filter.Q searches.
+// FailureText returns the part of the error that Filter.Q searches.
 func (e *Entry) FailureText() string {
 	if e.Error == nil {
 		return ""
@@ -58,10 +58,10 @@ func (e *Entry) FailureText() string {
 	return clip(e.Error.Code+" "+e.Error.Message, failureBytes)
 }
 
-// PreviewText is the preview in the form in which it is stored and searched.
+// PreviewText returns the preview as it is stored and searched.
 func (e *Entry) PreviewText() string { return clip(e.Preview, len(e.Preview)) }
 
-// TagTerms are the terms that Filter.Tag compares: "name=value" and "name" for every tag, sorted, each once.
+// TagTerms returns the terms that Filter.Tag compares: "name=value" and "name" for every tag, sorted, without duplicates.
 func (e *Entry) TagTerms() []string {
 	var terms []string
 	for name, value := range e.Tags {
@@ -71,7 +71,7 @@ func (e *Entry) TagTerms() []string {
 	return slices.Compact(terms)
 }
 
-// Unpriced reports whether a model served the request for a cost that is not known.
+// Unpriced reports whether a model served the request and its cost is unknown.
 func (e *Entry) Unpriced() bool { return e.Cost == nil && e.Model != "" }
 
 // Match reports whether the filter selects the entry. A Reader's listing selects the same entries.
@@ -94,7 +94,7 @@ func (f *Filter) matchTime(t time.Time) bool {
 	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || t.Before(f.To))
 }
 
-// oneOf reports whether a value is wanted; every value is when the list is empty.
+// oneOf reports whether the list contains the value or is empty.
 func oneOf(wanted []string, values ...string) bool {
 	if len(wanted) == 0 {
 		return true
@@ -117,7 +117,7 @@ func (f *Filter) matchText(e *Entry) bool {
 	return strings.Contains(Fold(e.ID), q) || strings.Contains(Fold(e.PreviewText()), q) || strings.Contains(Fold(e.FailureText()), q)
 }
 
-// Fold makes text comparable without regard to the case of ASCII letters, which is what both databases can do.
+// Fold converts ASCII letters to lower case, the case folding that both databases support.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -102,7 +102,7 @@ func FuzzTermIsStorable(f *testing.F) {
 			t.Errorf("%q became %q", s, term)
 		}
 		if Term(term) != term {
-			t.Errorf("%q is no term of itself", term)
+			t.Errorf("%q is not a term of itself", term)
 		}
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"fairlead/internal/route"
 )
 
-// Sums are Figures in the making: they can grow by entries and by other Sums. The zero Sums is empty.
+// Sums accumulates Figures from entries and other Sums. The zero Sums is empty.
 type Sums struct {
 	Figures
 	Latency Histogram
 	TTFT    Histogram
 }
 
-// Add counts one entry, without its attempts: they count where they were made.
+// Add counts one entry without its attempts, which count for their own targets.
 func (s *Sums) Add(e *Entry) {
 	s.Requests++
 	s.countOutcome(e.Outcome)
@@ -88,7 +88,7 @@ func (s *Sums) Merge(other *Sums) {
 	s.TTFT.Merge(other.TTFT)
 }
 
-// Total returns the figures with the quantiles read from the histograms.
+// Total returns the figures, with quantiles from the histograms.
 func (s *Sums) Total() Figures {
 	f := s.Figures
 	f.LatencyP50 = roundMillis(s.Latency.Quantile(0.50))

@@ -23,7 +23,7 @@ func (p *Page) Values() url.Values {
 	return v
 }
 
-// preset is a filter that people ask for by name.
+// preset is a named filter.
 type preset struct {
 	name   string
 	filter func() (Filter, Page)
@@ -44,7 +44,7 @@ var presets = []preset{
 	{"unpriced", func() (Filter, Page) { return Filter{Unpriced: true}, Page{} }},
 }
 
-// Preset returns the filter and the order that a preset stands for.
+// Preset returns the filter and the order of a preset.
 func Preset(name string) (Filter, Page, bool) {
 	i := slices.IndexFunc(presets, func(p preset) bool { return p.name == name })
 	if i < 0 {
@@ -54,7 +54,7 @@ func Preset(name string) (Filter, Page, bool) {
 	return f, p, true
 }
 
-// fill takes from a preset what the filter leaves open.
+// fill sets the conditions of the preset that the filter does not set.
 func (f *Filter) fill(preset *Filter) {
 	if len(f.Outcome) == 0 {
 		f.Outcome = preset.Outcome

@@ -9,7 +9,7 @@ type Circuit struct {
 	State    CircuitState
 }
 
-// CircuitState says whether a target is used.
+// CircuitState is the state of a circuit.
 type CircuitState string
 
 // The states of a circuit.
@@ -19,15 +19,16 @@ const (
 	CircuitOpen     CircuitState = "open"
 )
 
-// Sources are where the gauges are read at each scrape. Any of them may be nil; all must be safe to call at any time.
+// Sources are functions that return the values of gauges at each scrape. Any of them may be nil. They must be safe for
+// concurrent use.
 type Sources struct {
 	InFlight     func() int64     // model requests being served
-	SpoolEntries func() int64     // waiting for the database
-	SpoolBytes   func() int64     // that those take on disk
-	Circuits     func() []Circuit // of all targets
+	SpoolEntries func() int64     // entries waiting for the database
+	SpoolBytes   func() int64     // size of these entries on disk
+	Circuits     func() []Circuit // circuits of all targets
 }
 
-// gauges reads the sources when it is scraped, so that nobody has to keep a second copy of their state up to date.
+// gauges reads the sources at each scrape.
 type gauges struct {
 	metrics *Metrics
 	sources Sources
@@ -63,7 +64,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectCircuits keeps the worst state where several targets fall together under "other": a series may occur once only.
+// collectCircuits reports the worst state of targets with the same labels, because a series may occur only once.
 func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
 	n := g.metrics.names.Load()
 	worst := map[[2]string]CircuitState{}

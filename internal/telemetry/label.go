@@ -8,13 +8,13 @@ import (
 	"fairlead/internal/route"
 )
 
-// What a label says when there is no name, and when the name is not one of ours.
+// Values of labels without a name and with a name that is not configured.
 const (
 	none  = "none"
 	other = "other"
 )
 
-// names are the values that labels may have. A value is never changed once it is in use.
+// names are the allowed values of labels. It is immutable.
 type names struct{ providers, models map[string]bool }
 
 func newNames(providers, models []string) *names {
@@ -63,7 +63,7 @@ func origin(o llm.Origin) string {
 	return label(string(o), slices.Contains([]llm.Origin{llm.FromClient, llm.FromGateway, llm.FromPolicy, llm.FromProvider}, o))
 }
 
-// class of an attempt: that of its failure, or ok.
+// class returns the failure class of an attempt, or ok.
 func class(k llm.Kind) string {
 	if k == "" {
 		return "ok"
@@ -73,7 +73,7 @@ func class(k llm.Kind) string {
 
 func code(c string) string { return label(c, codes[c]) }
 
-// codes are all that a client can be given, classes all that can go wrong.
+// codes are all error codes, classes all failure classes.
 var codes, classes = func() (map[string]bool, map[llm.Kind]bool) {
 	codes, classes := map[string]bool{}, map[llm.Kind]bool{}
 	for _, k := range llm.Kinds() {

@@ -1,5 +1,5 @@
-// Package telemetry owns what the process says about itself: log lines and metrics. What it says about a request comes
-// from the request's entry alone, so that log line, metrics and dashboard row can never disagree.
+// Package telemetry owns log lines and metrics. Those of a request are computed from its entry alone, so that log line, metrics
+// and dashboard row always agree.
 package telemetry
 
 import (
@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// NewLogger makes a logger that writes one line per record, as JSON or as text. Nothing in any field can begin a
-// second line, move a terminal's cursor or end a string early; attributes that are named like secrets are masked.
+// NewLogger returns a logger that writes one line per record, as JSON or as text. Control characters in values are escaped, and
+// attributes that are named like secrets are masked.
 func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
 	lines := &lineWriter{w: w}
@@ -22,7 +22,7 @@ func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(lines, options))
 }
 
-// ParseLevel reads debug, info, warn or error.
+// ParseLevel parses debug, info, warn or error.
 func ParseLevel(name string) (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(name)); err != nil {
@@ -31,7 +31,7 @@ func ParseLevel(name string) (slog.Level, error) {
 	return level, nil
 }
 
-// secretNames are attributes that nobody should log; when somebody does, the value is not written.
+// secretNames are names of attributes whose values are masked.
 var secretNames = map[string]bool{
 	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true,
 	"api_key": true, "api_keys": true, "apikey": true, "password": true, "secret": true, "token": true,
@@ -45,8 +45,8 @@ func mask(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// lineWriter is the last step before the output: whatever a handler lets through is escaped here. A handler calls
-// Write once per record, one at a time for all writers.
+// lineWriter escapes control characters that the handler does not escape. The handler calls Write once per record and never
+// concurrently.
 type lineWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -78,7 +78,7 @@ func harmless(line []byte) bool {
 	return true
 }
 
-// escape writes controls as \u00xx, which both a JSON string and a quoted text understand.
+// escape encodes control characters as \u00xx, which is valid in JSON strings and in quoted text.
 func escape(to, line []byte) []byte {
 	for len(line) > 0 {
 		r, size := utf8.DecodeRune(line)
@@ -95,8 +95,8 @@ func escape(to, line []byte) []byte {
 	return to
 }
 
-// dangerous reports whether a terminal or a log reader may act on the character: C0 and C1 controls, the line and
-// paragraph separators, and what reverses the direction of text.
+// dangerous reports whether a terminal or a log viewer may interpret the character: C0 and C1 controls, line and paragraph
+// separators, and characters that change the direction of text.
 func dangerous(r rune) bool {
 	return r < ' ' || (r >= 0x7f && r <= 0x9f) || r == 0x2028 || r == 0x2029 || r == 0x200e || r == 0x200f ||
 		(r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) || r == 0xfeff

@@ -12,14 +12,14 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Build says which program is running.
+// Build identifies the running program.
 type Build struct {
 	Version string
 	Commit  string
 	Go      string
 }
 
-// Metrics counts finished requests and shows the state of the process to a scraper. It has a registry of its own.
+// Metrics counts finished requests and exports the state of the process. It has its own registry.
 type Metrics struct {
 	registry *prometheus.Registry
 	names    atomic.Pointer[names]
@@ -39,7 +39,7 @@ type Metrics struct {
 	attempts  *prometheus.CounterVec
 }
 
-// NewMetrics makes the metrics; gauges are read from sources at each scrape.
+// NewMetrics returns metrics whose gauges are read from sources at each scrape.
 func NewMetrics(build Build, sources Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.names.Store(newNames(nil, nil))
@@ -66,11 +66,11 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	return m
 }
 
-// SetNames says which providers and models are configured. Only these become labels; every other name counts as
-// "other", so that no caller can make the number of series grow.
+// SetNames sets the configured providers and models. Other names are labelled "other", so that clients cannot increase the
+// number of series.
 func (m *Metrics) SetNames(providers, models []string) { m.names.Store(newNames(providers, models)) }
 
-// Handler serves the metrics in the text format of Prometheus. It authenticates nobody: keep it off public listeners.
+// Handler serves the metrics in the text format of Prometheus. It does not authenticate: do not use it on public listeners.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
@@ -112,7 +112,7 @@ func (m *Metrics) observeUsage(u llm.Usage, provider, model string) {
 	}
 }
 
-// observeCost adds dollars as floats: good enough for charts, while the ledger keeps the exact sums.
+// observeCost adds dollars as floats, which is accurate enough for charts. The ledger has the exact sums.
 func (m *Metrics) observeCost(e *requestlog.Entry, provider, model string) {
 	if e.Cost == nil {
 		if e.Outcome == requestlog.OK {
@@ -121,7 +121,7 @@ func (m *Metrics) observeCost(e *requestlog.Entry, provider, model string) {
 		return
 	}
 	add := func(c *prometheus.CounterVec, dollars float64) {
-		c.WithLabelValues(provider, model).Add(max(0, dollars)) // a counter cannot go down; a negative cost is a defect elsewhere
+		c.WithLabelValues(provider, model).Add(max(0, dollars)) // counters must not decrease
 	}
 	add(m.cost, e.Cost.Dollars())
 	if e.BaselineCost != nil {
@@ -142,7 +142,7 @@ func (m *Metrics) histogram(name, help string, buckets []float64, labels ...stri
 	return h
 }
 
-// Bounds of the histograms in seconds: waiting for a model takes seconds, our own part micro- to milliseconds.
+// Bounds of the histograms in seconds. Models take seconds, the gateway micro- to milliseconds.
 var (
 	slow = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 6, 12, 25, 50, 100, 300, 600}
 	fast = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5}

@@ -21,8 +21,8 @@ const (
 
 var errShortKey = fmt.Errorf("the master key has fewer than %d characters; set a longer one, for example from: openssl rand -hex 32", minMasterKey)
 
-// LoadOrCreateMasterKey returns the configured master key, or the one in the data directory, which is made when there
-// is none. Whatever is too short is refused: everything secret in the database depends on it.
+// LoadOrCreateMasterKey returns the configured master key, or the one in the data directory, which it creates if necessary. It
+// rejects keys that are too short.
 func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 	if configured != "" {
 		if len(configured) < minMasterKey {
@@ -38,20 +38,20 @@ func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 	if err := createMasterKey(path); err != nil {
 		return nil, fmt.Errorf("make the master key: %w", err)
 	}
-	return readMasterKey(path) // of two processes that made one, both read the same
+	return readMasterKey(path) // if two processes create a key, both use the first
 }
 
-// ErrOtherKey says that what is in the database was protected with another master key.
+// ErrOtherKey is returned when the database was created with another master key.
 var ErrOtherKey = errors.New("the database was made with another master key, so no API key and no credential in it would work")
 
-// Settings keeps small pieces of state beside what the master key protects.
+// Settings stores settings in the database.
 type Settings interface {
-	// KeepSetting keeps a value unless there is one, and returns what stands.
+	// KeepSetting stores a value if there is none, and returns the stored value.
 	KeepSetting(ctx context.Context, name, value string) (string, error)
 }
 
-// Confirm returns ErrOtherKey for a master key that is not the one that the database was made with. The database knows it by a mark
-// from which it cannot be told.
+// Confirm returns ErrOtherKey if the database was created with another master key. The database stores a one-way fingerprint of
+// the key.
 func Confirm(ctx context.Context, s Settings, masterKey []byte) error {
 	mark, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/vault/mark", 16)
 	if err != nil {
@@ -86,8 +86,8 @@ func readMasterKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// createMasterKey writes a new key beside the path and links it there, so that the file is never seen half-written
-// and one that another process made at the same moment is not replaced.
+// createMasterKey writes a new key to a temporary file and links it to the path, so that no process reads a partial key and a
+// key that another process has just created is not replaced.
 func createMasterKey(path string) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -115,7 +115,7 @@ func createMasterKey(path string) (err error) {
 	return syncDir(dir)
 }
 
-// syncDir makes the new name survive a power cut.
+// syncDir makes the new directory entry durable.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" { // directories cannot be opened there
 		return nil

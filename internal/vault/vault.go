@@ -1,6 +1,5 @@
-// Package vault keeps the provider credentials that people enter in the dashboard, encrypted at rest. It also owns the
-// master key that they, and the hashes of API keys, are protected with. It does not know what a credential is used
-// for, nor where the sealed ones are stored.
+// Package vault encrypts the provider credentials that are entered in the dashboard. It also owns the master key, which protects
+// these credentials and the hashes of API keys. "Sealed" means encrypted and authenticated.
 package vault
 
 import (
@@ -21,28 +20,28 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such credential.
+	// ErrNotFound is returned when the credential does not exist.
 	ErrNotFound = errors.New("no such credential")
-	// ErrSealed says that a credential cannot be read: it was sealed with another master key, or it was altered.
+	// ErrSealed is returned when a credential cannot be decrypted: it was sealed with another master key or modified.
 	ErrSealed = errors.New("the credential cannot be opened with this master key")
 )
 
-// Credential is a stored credential of a provider. Its text is inside Sealed alone.
+// Credential is a stored credential of a provider. Only Sealed contains the secret.
 type Credential struct {
 	ID        string
-	Provider  string // name of the provider it belongs to
+	Provider  string // name of the provider
 	Sealed    []byte
 	Hint      string // the last four characters
 	CreatedBy string // account id
 	CreatedAt time.Time
 }
 
-// Store keeps sealed credentials. Every change moves the revision of the topic "credentials".
+// Store stores sealed credentials. Every change increments the revision of the topic "credentials".
 type Store interface {
 	SaveCredential(ctx context.Context, c Credential) error
-	// Credentials returns all of them, the oldest first.
+	// Credentials returns all credentials, oldest first.
 	Credentials(ctx context.Context) ([]Credential, error)
-	// DeleteCredential returns ErrNotFound when the provider has no such credential.
+	// DeleteCredential returns ErrNotFound if the provider does not have the credential.
 	DeleteCredential(ctx context.Context, provider, credentialID string) error
 }
 
@@ -53,16 +52,16 @@ type Vault struct {
 	seal  cipher.AEAD
 }
 
-// What a credential may be.
+// Limits of a credential.
 const (
 	maxCredential = 16 << 10 // service account files are a few kilobytes
 	hintLength    = 4
 )
 
-// formatOne is the first byte of everything sealed, so that another way of sealing can be told apart later.
+// formatOne is the first byte of a sealed credential. It identifies the format.
 const formatOne = 1
 
-// New makes a vault. The master key must have 32 bytes or more; now is time.Now when nil.
+// New returns a vault. The master key must have at least 32 bytes; a nil now is time.Now.
 func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	if len(masterKey) < minMasterKey {
 		return nil, fmt.Errorf("open the vault: %w", errShortKey)
@@ -85,7 +84,7 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	return &Vault{store: store, now: now, seal: seal}, nil
 }
 
-// Seal encrypts a text so that it opens only for the same provider and id.
+// Seal encrypts a secret. It can be opened only for the same provider and id.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: crypto/rand ends the process instead
@@ -93,7 +92,7 @@ func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	return v.seal.Seal(sealed, nonce, []byte(text), identity(provider, credentialID))
 }
 
-// Open returns the text of a credential, or ErrSealed.
+// Open decrypts a credential. It returns ErrSealed if that fails.
 func (v *Vault) Open(c Credential) (string, error) {
 	size := v.seal.NonceSize()
 	if len(c.Sealed) < 1+size || c.Sealed[0] != formatOne {
@@ -106,7 +105,7 @@ func (v *Vault) Open(c Credential) (string, error) {
 	return string(text), nil
 }
 
-// identity binds a sealed text to its row: moved to another one, it does not open. The length keeps the parts apart.
+// identity returns the associated data of a sealed secret, which binds it to its row. The length separates the parts.
 func identity(provider, credentialID string) []byte {
 	return fmt.Appendf(nil, "%d:%s:%s", len(provider), provider, credentialID)
 }
@@ -128,7 +127,7 @@ func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Cred
 	return c, nil
 }
 
-// hint shows the end of a credential, where enough remains unseen.
+// hint returns the last characters of a credential if enough of it stays secret.
 func hint(text string) string {
 	if len(text) < 4*hintLength {
 		return ""
@@ -142,7 +141,7 @@ func hint(text string) string {
 	return end
 }
 
-// Credentials lists all stored credentials, sealed.
+// Credentials returns all stored credentials, sealed.
 func (v *Vault) Credentials(ctx context.Context) ([]Credential, error) {
 	all, err := v.store.Credentials(ctx)
 	if err != nil {
