@@ -79,7 +79,7 @@ func (s *Shared) isKnown(t *budgetState) bool {
 	return t.known
 }
 
-// refillAllowance sets the local allowance to a share of what is left according to the database, once Redis has been unavailable
+// refillAllowance sets the local allowance to a share of the remaining budget according to the database, once Redis has been unavailable
 // for long enough that earlier entries of all replicas are delivered. It is called repeatedly during an outage. When the
 // spending is unknown, it returns an error.
 func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
@@ -119,7 +119,7 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 	return nil
 }
 
-// onlyWeLackRedis reports whether other replicas reach Redis and spend what is left there.
+// onlyWeLackRedis reports whether other replicas reach Redis and spend the remaining budget.
 func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
 	if s.o.OthersReachRedis == nil {
 		return false, nil

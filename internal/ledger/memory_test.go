@@ -42,7 +42,7 @@ func mustRefuse(t *testing.T, m *Memory, kind llm.Kind, amount money.Amount, bud
 	return e
 }
 
-func TestRefusalIsASentenceToActOn(t *testing.T) {
+func TestRejectionNamesCauseAndRemedy(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-13T10:00:00Z")
 	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }})
@@ -91,7 +91,7 @@ func TestHoldIsOnAllBudgetsOrNone(t *testing.T) {
 	}
 }
 
-func TestAbsurdAmountsNeverMakeRoom(t *testing.T) {
+func TestExtremeAmountsNeverIncreaseBudget(t *testing.T) {
 	t.Parallel()
 	m := New(Options{Spent: nothingSpent})
 	b := key(cent)
@@ -104,7 +104,7 @@ func TestAbsurdAmountsNeverMakeRoom(t *testing.T) {
 	mustRefuse(t, m, llm.BudgetExceeded, 0, b)
 }
 
-func TestThousandAtOnceOnTenCents(t *testing.T) {
+func TestThousandConcurrentHoldsOnTenCents(t *testing.T) {
 	t.Parallel()
 	m := New(Options{Spent: nothingSpent})
 	b := key(10 * cent)
@@ -163,7 +163,7 @@ func TestChargeBelongsToTheWindowOfItsAdmission(t *testing.T) {
 	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
 }
 
-func TestEditsTakeEffectAtOnceAndKeepWhatWasSpent(t *testing.T) {
+func TestEditTakesEffectImmediatelyAndKeepsSpending(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-13T10:00:00Z")
 	charged := money.Amount(0)
@@ -201,7 +201,7 @@ func TestWarningIsReportedOncePerWindow(t *testing.T) {
 	b := Budget{ID: "key:1", Amount: money.Dollar, Period: Daily, WarnPercent: 80, WarnOnly: true}
 	for range 2 {
 		for range 4 {
-			mustHold(t, m, 40*cent, b).Settle(40 * cent) // 1.60 in all: never refused
+			mustHold(t, m, 40*cent, b).Settle(40 * cent) // 1.60 total, never rejected
 		}
 		now = now.AddDate(0, 0, 1)
 	}
@@ -219,7 +219,7 @@ func TestPassedWarningIsNotReportedAgainAfterRestart(t *testing.T) {
 	mustHold(t, m, cent, Budget{ID: "key:1", Amount: money.Dollar, Period: Total, WarnPercent: 80}).Settle(cent)
 }
 
-func TestSpentIsLoadedOnceForAllWhoWait(t *testing.T) {
+func TestSpentIsLoadedOnceForWaitingRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -250,7 +250,7 @@ func TestSpentIsLoadedOnceForAllWhoWait(t *testing.T) {
 	})
 }
 
-func TestUnknownSpendingIsRefusedAndAskedAgainLater(t *testing.T) {
+func TestUnknownSpendingIsRejectedAndLoadedLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -278,7 +278,7 @@ func TestUnknownSpendingIsRefusedAndAskedAgainLater(t *testing.T) {
 	})
 }
 
-func TestIdleBudgetsAreForgottenWhenThereAreMany(t *testing.T) {
+func TestIdleBudgetsAreRemovedAboveMaximum(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-13T10:00:00Z")
 	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }, MaxIdle: 10})
@@ -294,7 +294,7 @@ func TestIdleBudgetsAreForgottenWhenThereAreMany(t *testing.T) {
 	kept.Release()
 }
 
-func TestUnknownZoneIsNotAdmitted(t *testing.T) {
+func TestUnknownZoneIsRejected(t *testing.T) {
 	t.Parallel()
 	m := New(Options{Spent: nothingSpent})
 	if _, err := m.Hold(t.Context(), []Budget{{ID: "key:1", Amount: money.Dollar, Period: Daily, Zone: "Mars/Olympus"}}, 1); err == nil {

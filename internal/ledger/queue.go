@@ -119,7 +119,7 @@ func wake(l *list.List) {
 
 // hold calls try until it holds the amount, fails for another reason than a reservation, or the limit has passed. A request waits
 // behind those that wait for one of its budgets. With poll > 0 the first request of a queue also tries that often. A request that
-// never became the first tries once at the end, because it may be small enough for what is left.
+// never became the first tries once at the end, because it may be small enough for the remaining budget.
 func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time.Duration, try func() (*Hold, error)) (*Hold, error) {
 	var w *waiter
 	if at := q.occupied(budgets); at >= 0 {

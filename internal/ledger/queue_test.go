@@ -99,7 +99,7 @@ func TestSpentMoneyIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestReservedMoneyGoesToTheFirstInLine(t *testing.T) {
+func TestReservedMoneyGoesToFirstWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Options{Spent: nothingSpent})
@@ -163,7 +163,7 @@ func TestWaitForReservedMoneyEndsWithTheClient(t *testing.T) {
 }
 
 // A waiting request must not cost the requests that settle meanwhile: only the first of a queue tries again.
-func TestOnlyTheFirstInLineTriesAgain(t *testing.T) {
+func TestOnlyFirstWaiterRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 500

@@ -106,7 +106,7 @@ local spent, held = sums(KEYS[3], all, KEYS[1], me, lease)
 return {'settled', text(spent), text(held)}
 `)
 
-// writeScript replaces a replica's own fields and grants it a local allowance: a part of what is left, unless little is left or a
+// writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless it is small or a
 // hold needs it. A smaller allowance takes effect when the replica confirms it, because the replica may not receive the reply. KEYS: set of replicas, set of active
 // budgets, budget. ARGV: replica, lease, id, base_id, generation, charged, held, allowance, limit (below 0 for no
 // allowance), whether charged may count twice.

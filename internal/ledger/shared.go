@@ -24,7 +24,7 @@ const maxAmount money.Amount = 1<<53 - 1
 
 // Shared is a Ledger that replicas share through Redis: one call per hold; settlements are sent in the background. The database
 // is authoritative: sums in Redis start from the database, also after Redis has lost its data. While Redis is unavailable, each
-// replica spends a share of what is left.
+// replica spends a share of the remaining budget.
 type Shared struct {
 	o       Options
 	client  *cluster.Client

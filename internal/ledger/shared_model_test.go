@@ -21,7 +21,7 @@ import (
 )
 
 // The model keeps every charge and every hold of all replicas. Redis may lose everything or go away, and replicas crash: in
-// no case is more admitted than the budget has, and while Redis keeps what it knows, no less either.
+// no case is more admitted than the budget has, and while Redis keeps its data, no less either.
 func TestSharedLedgerAgainstModel(t *testing.T) {
 	t.Parallel()
 	address := redistest.Start(t)
@@ -96,7 +96,7 @@ type sharedModel struct {
 	nodes     []*node
 	budgets   []Budget
 	charges   []*nodeCharge
-	exact     bool // Redis has kept all that it was told
+	exact     bool // Redis has lost no update
 }
 
 // node is one replica; its number outlives a crash, as its disk does.
@@ -151,11 +151,11 @@ func (m *sharedModel) start(number int) *node {
 		},
 	})
 	n.ledger.wait = 0                     // no other goroutine releases a hold
-	n.ledger.outageWait = time.Nanosecond // nobody brings Redis back meanwhile
+	n.ledger.outageWait = time.Nanosecond // Redis does not return during the wait
 	return n
 }
 
-// beat lets every replica say that it lives, twice: then each has heard what the others told.
+// beat sends two heartbeats of every replica, after which each has received the updates of the others.
 func (m *sharedModel) beat(t *rapid.T) {
 	for range 2 {
 		for _, n := range m.nodes {
@@ -185,7 +185,7 @@ func (m *sharedModel) start0(b Budget) time.Time {
 	return start
 }
 
-// taken is what is truly spent and held of a budget.
+// taken returns the actual sum of spending and holds of a budget.
 func (m *sharedModel) taken(b Budget) money.Amount {
 	from := m.start0(b)
 	sum := m.sum(b.ID, from, func(*nodeCharge) bool { return true })
@@ -211,7 +211,7 @@ func (m *sharedModel) hold(t *rapid.T) {
 	}
 	h, err := n.ledger.Hold(t.Context(), budgets, amount)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.LedgerUnavailable && !m.cut.down.Load() {
-		m.beat(t) // what was kept for the others comes back with a heartbeat
+		m.beat(t) // allowances of other replicas are returned with a heartbeat
 		h, err = n.ledger.Hold(t.Context(), budgets, amount)
 	}
 	if e, refused := errors.AsType[*llm.Error](err); err != nil && (!refused || (e.Kind != llm.BudgetExceeded && e.Kind != llm.RateLimited && e.Kind != llm.LedgerUnavailable)) {
@@ -257,7 +257,7 @@ func (m *sharedModel) settle(t *rapid.T) {
 	for _, b := range h.budgets {
 		m.charges = append(m.charges, &nodeCharge{charge: charge{b.ID, h.at, cost}, node: n.number, settled: m.now})
 	}
-	if m.exact { // what is told late is only refused early
+	if m.exact { // a late update can only cause an early rejection
 		n.ledger.flush(t.Context())
 	}
 }
@@ -297,7 +297,7 @@ func (m *sharedModel) edit(t *rapid.T) {
 	m.budgets[i].Amount = money.Amount(rapid.Int64Range(0, 300).Draw(t, "new amount"))
 }
 
-// crash loses what a replica held; what it charged is on its disk, and arrives when it is back.
+// crash loses the holds of a replica. Its charges are on disk and are delivered after the restart.
 func (m *sharedModel) crash(t *rapid.T) {
 	if m.cut.down.Load() {
 		t.Skip("this step does not apply while Redis is away")
@@ -341,7 +341,7 @@ func (m *sharedModel) goAway(t *rapid.T) {
 	m.cut.down.Store(true)
 	for _, n := range m.nodes {
 		if n.link.Beat(t.Context()) == nil {
-			t.Fatal("a heartbeat was answered by nobody")
+			t.Fatal("no reply to a heartbeat")
 		}
 	}
 }

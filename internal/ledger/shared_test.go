@@ -115,7 +115,7 @@ func (d *deployment) hold(t *testing.T, i int, b Budget, amount money.Amount) *H
 	return h
 }
 
-func (d *deployment) refuses(t *testing.T, i int, kind llm.Kind, b Budget, amount money.Amount) {
+func (d *deployment) rejects(t *testing.T, i int, kind llm.Kind, b Budget, amount money.Amount) {
 	t.Helper()
 	_, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, amount)
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
@@ -127,14 +127,14 @@ func total(amount money.Amount) Budget {
 	return Budget{ID: "key:key_1", Name: "ci", Amount: amount, Period: Total}
 }
 
-func TestThousandAtOnceOverThreeReplicas(t *testing.T) {
+func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	b, ws := total(10*cent), Budget{ID: "ws:ws_1", Name: "Acme", Amount: money.Dollar, Period: Monthly}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, all sync.WaitGroup
 	for i := range d.ledgers {
-		d.ledgers[i].outageWait = 5 * time.Second // a busy machine is not what is tested
+		d.ledgers[i].outageWait = 5 * time.Second // generous, for slow machines
 		running.Go(func() { d.ledgers[i].Run(ctx) })
 		running.Go(func() { d.links[i].Run(ctx) })
 	}
@@ -162,7 +162,7 @@ func TestThousandAtOnceOverThreeReplicas(t *testing.T) {
 	}
 	cancel()
 	running.Wait()
-	// Replicas that have ended no longer read from Redis. A new replica sees what they have written.
+	// Replicas that have ended no longer read from Redis. A new replica reads their sums.
 	d.join(t)
 	d.beat(t)
 	if s, w := d.ledgers[3].Status(b), d.ledgers[3].Status(ws); s.Spent != 10*cent || s.Held != 0 || w.Spent != 13*cent || w.Held != 0 {
@@ -189,7 +189,7 @@ func TestConcurrentSendersSettleEachHoldOnce(t *testing.T) {
 		t.Fatal("no settlement was sent")
 	}
 	d.ledgers[1].outageWait = time.Nanosecond
-	d.refuses(t, 1, llm.RateLimited, b, 41*cent)
+	d.rejects(t, 1, llm.RateLimited, b, 41*cent)
 	for i := range d.ledgers {
 		if s := d.ledgers[i].Status(b); s.Spent != 10*cent || s.Held != 50*cent {
 			t.Errorf("replica %d: %s spent and %s held, want 0.10 and 0.50", i, s.Spent, s.Held)
@@ -252,7 +252,7 @@ func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
 	b := total(money.Dollar)
 	d.settle(0, d.hold(t, 0, b, 10*cent), b, 10*cent)
 	d.hold(t, 0, b, 80*cent) // never settled
-	d.refuses(t, 1, llm.RateLimited, b, 20*cent)
+	d.rejects(t, 1, llm.RateLimited, b, 20*cent)
 	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // its lease has ended
 		t.Fatal(err)
 	}
@@ -260,11 +260,11 @@ func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.hold(t, 1, b, 90*cent).Release()
-	d.refuses(t, 1, llm.BudgetExceeded, b, 91*cent) // what it charged stays charged
+	d.rejects(t, 1, llm.BudgetExceeded, b, 91*cent) // its charges remain
 }
 
-// A step whose outcome is not known is written anew, and counts once.
-func TestLostAnswersAreCountedOnce(t *testing.T) {
+// An update whose outcome is unknown is written again and counts once.
+func TestUpdateWithLostReplyCountsOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
@@ -310,8 +310,9 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	}
 }
 
-// Without Redis each replica has what was kept for it, then shares of what the database says is left; without both, no more.
-func TestPursesWhileRedisIsAway(t *testing.T) {
+// Without Redis each replica spends its local allowance, then shares of the remaining budget according to the database. Without
+// both, it spends no more.
+func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
@@ -344,21 +345,21 @@ func TestPursesWhileRedisIsAway(t *testing.T) {
 	}
 	first := use()
 	if first < 10 || first > 30 {
-		t.Errorf("%d requests by what was kept, want about an eighth of the rest each", first)
+		t.Errorf("%d requests from the local allowance, want about an eighth of the remaining budget each", first)
 	}
-	d.refuses(t, 0, llm.LedgerUnavailable, b, cent)
+	d.rejects(t, 0, llm.LedgerUnavailable, b, cent)
 
 	for i := range d.ledgers {
 		d.ledgers[i].askEvery = time.Nanosecond // as if it had been away for long
 	}
 	if n := use(); n == 0 || spent > money.Dollar {
-		t.Errorf("%d more by shares of what the database says, %s in all", n, spent)
+		t.Errorf("%d more from shares, %s total", n, spent)
 	}
 	d.mu.Lock()
 	d.away = true
 	d.mu.Unlock()
 	unknown := Budget{ID: "key:other", Name: "other", Amount: money.Dollar, Period: Total}
-	d.refuses(t, 0, llm.LedgerUnavailable, unknown, cent)
+	d.rejects(t, 0, llm.LedgerUnavailable, unknown, cent)
 
 	d.mu.Lock()
 	d.away = false
@@ -372,28 +373,28 @@ func TestPursesWhileRedisIsAway(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptForOthersComesBack(t *testing.T) {
+func TestAllowanceOfAnotherReplicaIsReturned(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
 	for i := range 2 {
 		d.hold(t, i, b, 0).Release()
 	}
-	d.beat(t) // both have a purse now
+	d.beat(t) // both have a local allowance now
 	if d.ledgers[0].budgets[b.ID].localAllowance == 0 || d.ledgers[1].budgets[b.ID].localAllowance == 0 {
 		t.Fatal("nothing is kept for a replica")
 	}
 	d.hold(t, 0, b, 70*cent)
 	d.ledgers[0].outageWait = time.Nanosecond
-	d.refuses(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is kept for the other, who hears that it is needed
+	d.rejects(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is allocated to the other replica, which is notified that it is needed
 	d.beat(t)
 	d.hold(t, 0, b, 30*cent)
-	d.refuses(t, 1, llm.RateLimited, b, 1)
+	d.rejects(t, 1, llm.RateLimited, b, 1)
 }
 
-// A hold may be short on both of its budgets because of money that another replica keeps. One heartbeat must return the money of
+// A hold may be short on both of its budgets because of allowances of another replica. One heartbeat must return the money of
 // both: found by TestSharedLedgerAgainstModel with seed 17651678617853182069.
-func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
+func TestOneHeartbeatReturnsAllowancesOfAllBudgets(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	k := Budget{ID: "key:key_1", Name: "ci", Amount: 50, Period: Weekly}
@@ -412,9 +413,9 @@ func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
 	}
 }
 
-// One replica is cut off, perhaps in the middle of a word. It spends what is kept for it, the other all the rest: together no
+// One replica is disconnected, possibly during a call. It spends its allowance, the other replica the remainder: together no
 // more than the budget.
-func TestOneReplicaIsCutOff(t *testing.T) {
+func TestReplicaDisconnectedFromRedis(t *testing.T) {
 	t.Parallel()
 	for name, deaf := range map[string]bool{"between calls": false, "before an answer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -439,9 +440,9 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 					}
 				}
 			}
-			use(1) // up to what is kept for the other
+			use(1) // up to the allowance of the other replica
 			if deaf {
-				d.cuts[0].deaf.Store(true) // it is told that it has a smaller purse, and does not hear it
+				d.cuts[0].deaf.Store(true) // the reply with a smaller allowance is lost
 				one := d.ledgers[0].budgets[b.ID]
 				if err := d.ledgers[0].writeState(t.Context(), one, one.baseID); !errors.Is(err, cluster.ErrUnavailable) {
 					t.Fatal(err)
@@ -450,7 +451,7 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 			d.cuts[0].deaf.Store(false)
 			d.cuts[0].down.Store(true)
 			if d.links[0].Beat(t.Context()) == nil {
-				t.Fatal("a heartbeat was answered by nobody")
+				t.Fatal("no reply to a heartbeat")
 			}
 			use(1)
 			use(0)
@@ -461,9 +462,9 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 	}
 }
 
-// One replica is cut off from Redis for long, and reaches the database. The others spend what is left in Redis, where nobody sees
-// what it does: it takes no share of that, and after its lease not even what was kept for it.
-func TestOneReplicaIsCutOffForLong(t *testing.T) {
+// One replica cannot reach Redis for longer than its lease, but reaches the database. The others spend the remaining budget in
+// Redis, so the replica takes no share of the remainder, and after its lease does not spend its allowance either.
+func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
@@ -489,7 +490,7 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 	}
 	d.cuts[0].down.Store(true)
 	if d.links[0].Beat(t.Context()) == nil {
-		t.Fatal("a heartbeat was answered by nobody")
+		t.Fatal("no reply to a heartbeat")
 	}
 	use(0)
 	alone := spent
@@ -497,7 +498,7 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 	if spent > money.Dollar || alone == 0 || alone > 20*cent {
 		t.Errorf("spent %s of a dollar, %s of it while cut off", spent, alone)
 	}
-	// Its lease ends. What was kept for it was spent, and is not free before that is counted.
+	// Its lease ends. Its allowance was spent and must not be released before the charges are counted.
 	client := d.server.Client(t)
 	if err := client.ZRem(t.Context(), d.links[1].Members(), d.links[0].ID()).Err(); err != nil {
 		t.Fatal(err)
@@ -516,12 +517,12 @@ func TestOneReplicaIsCutOffForLong(t *testing.T) {
 	cutOff.localAllowance = 5 * cent
 	cutOff.dropBeforeLeaseEnds(time.Now().Add(-d.links[0].Lease()), d.links[0].Lease())
 	if cutOff.localAllowance != 0 {
-		t.Error("what was kept is spent after the lease")
+		t.Error("the allowance is spent after the lease")
 	}
 }
 
-// A charge that is not in the database yet is not forgotten with Redis, whoever asks the database.
-func TestChargesOnTheirWaySurviveALoss(t *testing.T) {
+// A charge that is not in the database yet survives a loss of Redis, whichever replica loads the sum.
+func TestUndeliveredChargesSurviveLossOfRedis(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	b := total(money.Dollar)
@@ -531,14 +532,14 @@ func TestChargesOnTheirWaySurviveALoss(t *testing.T) {
 	d.server.Kill()
 	d.server.Start(t)
 	d.beat(t)
-	d.refuses(t, 0, llm.LedgerUnavailable, b, 50*cent) // what was charged may be in the database by now, and is counted anew
+	d.rejects(t, 0, llm.LedgerUnavailable, b, 50*cent) // the charge may be in the database by now, so spending is recounted
 	if s := d.ledgers[0].Status(b); s.Spent < 60*cent {
 		t.Errorf("%s are known to be spent, 0.60 were", s.Spent)
 	}
 }
 
-// A step from before everything was written anew comes too late.
-func TestAStepOfAnOlderGenerationIsVoid(t *testing.T) {
+// An update of an earlier generation is ignored.
+func TestUpdateOfEarlierGenerationIsIgnored(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 1)
 	b := total(money.Dollar)
@@ -562,7 +563,7 @@ func TestAStepOfAnOlderGenerationIsVoid(t *testing.T) {
 	}
 }
 
-func TestEditsOfASharedBudget(t *testing.T) {
+func TestEditOfSharedBudget(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
@@ -570,16 +571,16 @@ func TestEditsOfASharedBudget(t *testing.T) {
 	d.hold(t, 0, b, 0).Release()
 	d.hold(t, 1, b, 20*cent)
 	b.Amount = 50 * cent
-	d.refuses(t, 0, llm.RateLimited, b, 1)
-	b.Amount, b.Period = 70*cent, Monthly // the hold counts on, and what was spent is asked for
+	d.rejects(t, 0, llm.RateLimited, b, 1)
+	b.Amount, b.Period = 70*cent, Monthly // the hold still counts, and spending is loaded
 	d.beat(t)
 	d.hold(t, 0, b, 10*cent).Release()
 	d.ledgers[0].flush(t.Context())
-	d.refuses(t, 0, llm.RateLimited, b, 11*cent)
-	d.refuses(t, 1, llm.RateLimited, b, 11*cent)
+	d.rejects(t, 0, llm.RateLimited, b, 11*cent)
+	d.rejects(t, 1, llm.RateLimited, b, 11*cent)
 }
 
-func TestClocksThatDifferShareAWindow(t *testing.T) {
+func TestReplicasWithDifferentClocksShareWindow(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Daily}
@@ -587,13 +588,13 @@ func TestClocksThatDifferShareAWindow(t *testing.T) {
 	d.ledgers[0].o.Now, d.ledgers[1].o.Now = func() time.Time { return late }, func() time.Time { return early }
 	d.hold(t, 1, b, 30*cent).Release()
 	d.hold(t, 0, b, 60*cent) // the day has begun here
-	d.refuses(t, 1, llm.RateLimited, b, 50*cent)
+	d.rejects(t, 1, llm.RateLimited, b, 50*cent)
 	if s := d.ledgers[1].Status(b); !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
 		t.Errorf("the replica that is behind is in the window from %s", s.Start)
 	}
 }
 
-// A replica that has not used a budget tells all the same where it stands: people look at any of them.
+// A replica that has not used a budget also reports its status, because the dashboard may query any replica.
 func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -608,7 +609,7 @@ func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
 
 // Clocks five minutes before and behind, and one that is set back by an hour in the middle: the replicas share one window, and what
 // is spent of the budget in it is spent once.
-func TestClocksThatStepKeepASharedBudget(t *testing.T) {
+func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Daily}
@@ -646,7 +647,7 @@ func TestClocksThatStepKeepASharedBudget(t *testing.T) {
 	}
 }
 
-func TestASharedWarningComesOnce(t *testing.T) {
+func TestSharedWarningIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	var warned atomic.Int64
@@ -655,7 +656,7 @@ func TestASharedWarningComesOnce(t *testing.T) {
 	}
 	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Total, WarnPercent: 50, WarnOnly: true}
 	for n := range 12 {
-		d.settle(n%2, d.hold(t, n%2, b, 10*cent), b, 10*cent) // 1.20 in all: never refused
+		d.settle(n%2, d.hold(t, n%2, b, 10*cent), b, 10*cent) // 1.20 total, never rejected
 		d.beat(t)
 	}
 	if warned.Load() != 1 {

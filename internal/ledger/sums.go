@@ -87,7 +87,7 @@ func percent(spent, amount money.Amount) float64 {
 	return 100 * float64(spent) / float64(amount)
 }
 
-// finishLoad adds the loaded sum to what was charged during the load. A warning level that was passed before is not reported
+// finishLoad adds the loaded sum to the charges during the load. A warning level that was passed before is not reported
 // again.
 func (w *window) finishLoad(spent money.Amount, err error, retry time.Time) {
 	close(w.loading)

@@ -75,7 +75,7 @@ func (s *Shared) flush(ctx context.Context) {
 	}
 }
 
-// sync runs with each heartbeat: it sends what Redis lacks and reads what has changed.
+// sync runs with each heartbeat: it sends the updates that Redis lacks and reads changed sums.
 func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	now := s.o.Now()
 	s.mu.Lock()

@@ -101,7 +101,8 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 // (and a power cut, when strict) and will be delivered. Otherwise the error is an *llm.Error of kind LedgerUnavailable;
 // the entry is then kept in memory without its bodies and written when the disk recovers, unless End is repeated first.
 //
-// Bodies are left out when the queue or the workspace's share of it has no space for them; the entry of a request that has begun is written in any case.
+// Bodies are omitted if the queue, or the workspace's share of the queue, has no space for them. The entry of a request that has
+// begun is always written.
 // What the entry points to must not change from here on: delivery reads it.
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*bytes.Buffer)

@@ -45,7 +45,7 @@ func TestEntryIsEncodedAsByJSONMarshal(t *testing.T) {
 	}
 }
 
-// Older versions recorded a whole entry as the begin. Both forms must be read alike, so the fields have the same names.
+// Older versions recorded a whole entry as the begin. Both forms must decode to the same entry, so the fields have the same names.
 func TestBeginIsReadLikeAnEntry(t *testing.T) {
 	t.Parallel()
 	var full beginning

@@ -241,7 +241,7 @@ func TestDeliveryMakesWayForRequests(t *testing.T) {
 		if got := db.ids(); len(got) > 0 {
 			t.Errorf("delivered while requests needed the processors: %v", got)
 		}
-		must(t, s.Flush(t.Context())) // somebody waits for it
+		must(t, s.Flush(t.Context())) // with a waiting caller
 		mustRecord(t, s, "req_2")
 		busy.Store(false)
 		time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// memFS is a directory in memory that remembers what was synced, fails on demand and can lose power.
+// memFS is an in-memory directory that records which writes were synced, fails on demand and simulates power failures.
 type memFS struct {
 	mu    sync.Mutex
 	files map[string]*memFile // as a reader sees them
@@ -168,8 +168,7 @@ func (m *memFS) kill() *memFS {
 	return next
 }
 
-// powerCut is the directory after a power cut: of what was not synced, each write and each change of a name is there,
-// gone, or there in part.
+// powerCut returns the directory after a power failure. Each write and rename that was not synced is present, absent or partial.
 func (m *memFS) powerCut(r *rand.Rand) *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func TestExactlyOnceAgainstModel(t *testing.T) {
 			"deliver":       m.deliver,
 			"kill":          m.kill,
 			"kill delivery": m.killDelivery,
-			"disk trouble":  m.diskTrouble,
+			"disk trouble":  m.diskFailure,
 		})
 		m.kill(t)
 		m.deliver(t)
@@ -98,7 +98,7 @@ func (m *spoolModel) deliver(t *rapid.T) {
 	<-done
 }
 
-// killDelivery has the process die after the database took a batch and before the spool heard of it.
+// killDelivery simulates a crash after the database committed a batch and before the spool recorded it.
 func (m *spoolModel) killDelivery(t *rapid.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	after := rapid.IntRange(1, 4).Draw(t, "batches")
@@ -134,8 +134,8 @@ func (m *spoolModel) restart(t *rapid.T, left *memFS) {
 	m.start(t)
 }
 
-// diskTrouble fails a write half way; the caller is told, and tells again when the disk is well.
-func (m *spoolModel) diskTrouble(t *rapid.T) {
+// diskFailure fails a write half way. The caller gets an error and repeats the call after the disk has recovered.
+func (m *spoolModel) diskFailure(t *rapid.T) {
 	id := m.id()
 	m.fs.set(func() { m.fs.failWrite, m.fs.tearWrites = errors.New("no"), rapid.Bool().Draw(t, "torn") })
 	if err := m.spool.End(entry(id)); err == nil {
@@ -238,7 +238,7 @@ func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	must(t, s.Begin(entry("req_1")))
-	s.turn <- struct{}{} // nobody writes for now
+	s.turn <- struct{}{} // block other writers
 	s.mu.Lock()
 	s.pos, s.active = position{2, 0}, nil // delivered and sealed
 	s.mu.Unlock()

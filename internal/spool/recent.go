@@ -54,7 +54,7 @@ func (r *recent) forget(id string) {
 	}
 }
 
-// weight estimates the memory of an entry without its bodies. Most of it is the candidates of the decision.
+// weight estimates the memory of an entry without its bodies. The candidates of the decision take the most.
 func weight(e *requestlog.Entry) int {
 	const entry, candidate = 3 << 10, 400
 	if e.Decision == nil {

@@ -81,8 +81,8 @@ func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
 	}
 }
 
-// What is read of the disk goes again once the entries have what they need of it: a batch is large, and all of it is held at once.
-func TestABatchHoldsLittleMoreThanItsEntriesNeed(t *testing.T) {
+// Buffers read from disk are freed once their entries are decoded, because a whole batch is in memory at a time.
+func TestBatchFreesItsReadBuffers(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	const n, size = 400, 1 << 10

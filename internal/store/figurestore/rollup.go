@@ -118,7 +118,7 @@ func (k rollupKey) only(d rollupDimensions) rollupKey {
 }
 
 // id returns the row's primary key. It begins with the time, so that new rows are close to each other. Migration 6 writes
-// the same ids for rows with one dimension or none. With all dimensions the API key already tells playground requests apart.
+// the same ids for rows with one dimension or none. With all dimensions, the API key already identifies playground requests.
 func (k rollupKey) id() string {
 	if k.dimensions != dimensionsAll {
 		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.dimensions, sqldb.Flag(k.simulated)+2*sqldb.Flag(k.playground), k.key+k.model+k.provider+k.policy)

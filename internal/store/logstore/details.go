@@ -17,7 +17,7 @@ type detail struct {
 	trace              func(to []byte) ([]byte, error) // appends the JSON of the trace, when it was read; may be called later
 }
 
-// detailParts selects what is read of entries.
+// detailParts selects the parts of entries to read.
 type detailParts struct {
 	request bool // preview and state of the bodies; SQLite always reads them
 	trace   bool

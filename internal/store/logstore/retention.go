@@ -26,7 +26,7 @@ func (r Retention) or(defaults Retention) Retention {
 }
 
 // minPartitioned is the retention from which PostgreSQL drops whole days instead of deleting rows. With a shorter
-// retention, the unfinished day would be a large part of what is kept.
+// retention, the unfinished day would be a large part of the data.
 const minPartitioned = 48 * time.Hour
 
 // retentionBounds are the retentions of all workspaces, and the ids before which entries and bodies have expired although

@@ -70,8 +70,8 @@ func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time
 	}
 }
 
-// stepTimeout returns how long the next step may take: the remaining time, or for the first step a part of it, so that a
-// shorter step can follow. The shortest stretch has no limit, which is 0.
+// stepTimeout returns how long the next step may take: the remaining time, or a part of the remaining time for the
+// first step, so that a shorter step can follow. It returns 0, no limit, for the shortest stretch.
 func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.Duration) time.Duration {
 	if steps == 0 && stretch <= time.Millisecond {
 		return 0

@@ -1,4 +1,4 @@
--- What the instance itself remembers, and how often things have changed.
+-- Settings of the instance, and revisions of topics.
 create table settings (
     name  text primary key,
     value text not null

@@ -1,5 +1,5 @@
--- People, the workspaces they are members of, and the keys of workspaces. Secrets are here only as hashes
--- (passwords: argon2id; the rest: under a key that is not in the database) or encrypted (credentials).
+-- Accounts, workspaces, members and keys. Secrets are stored only as hashes (passwords: argon2id; others: keyed with the
+-- master key, which is not in the database) or encrypted (credentials).
 create table accounts (
     id            text collate "C" primary key,
     email         text collate "C" not null unique,
@@ -23,7 +23,7 @@ create table sessions (
 create index sessions_account on sessions (account_id);
 create index sessions_expires on sessions (expires_at);
 
--- Guesses at passwords within the last minutes: their times, by the hash of what was tried.
+-- Times of recent failed sign-ins, by the hash of the address or account.
 create table guesses (
     subject bytea primary key,
     times   text not null,
@@ -32,8 +32,8 @@ create table guesses (
 
 create index guesses_last on guesses (last_at);
 
--- The revision of a row is that of its topic when the row was last changed. Transactions count their change first,
--- and so wait for each other: rows become visible in the order of their revisions.
+-- The revision of a row is that of its topic at the last change of the row. Transactions increment the revision first and so
+-- wait for each other: rows become visible in the order of their revisions.
 create table workspaces (
     id                 text collate "C" primary key,
     name               text not null,
@@ -126,7 +126,7 @@ create table audit (
 
 create index audit_workspace on audit (workspace_id, id);
 
--- Credentials of providers that were entered in the dashboard, encrypted.
+-- Provider credentials entered in the dashboard, encrypted.
 create table credentials (
     id         text collate "C" primary key,
     provider   text collate "C" not null,

@@ -1,6 +1,6 @@
--- One row per request with what lists are filtered by. Ids are ordered by time, so every index ends with the id
--- and gives its rows newest first. Indexes on values that most rows share leave that value out.
--- The classes are coarse logarithms: they let "at least $0.01" and "dearest first" walk an index that grows at its end.
+-- One row per request with the columns that lists are filtered by. Ids are ordered by time, so every index ends with the id
+-- and returns rows newest first. Indexes on values that most rows share exclude that value. The classes are coarse logarithms:
+-- with them, "at least $0.01" and "most expensive first" use an index that grows at its end.
 create table requests (
     workspace_id  text collate "C" not null,
     id            text collate "C" not null,
@@ -45,7 +45,7 @@ create index requests_latency on requests (workspace_id, latency_class, id, late
 create index requests_cost on requests (workspace_id, cost_class, id, cost) where cost_class is not null;
 create index requests_saved on requests (workspace_id, saved_class, id, saved) where saved_class is not null;
 
--- The rest of an entry: summary is its JSON without trace and bills, trace the compressed JSON of those.
+-- The other data of an entry: summary is its JSON without trace and bills, trace the compressed JSON of trace and bills.
 create table details (
     workspace_id text collate "C" not null,
     request_id   text collate "C" not null,
@@ -54,7 +54,7 @@ create table details (
     primary key (workspace_id, request_id)
 );
 
--- One row for every entry that holds text of a client: a stored body, or a preview alone.
+-- One row for every entry with text of a client: stored bodies, or only a preview.
 create table bodies (
     workspace_id text collate "C" not null,
     request_id   text collate "C" not null,
@@ -64,7 +64,7 @@ create table bodies (
     primary key (workspace_id, request_id)
 );
 
--- Two rows per tag, "name=value" and "name", so that either is found in order of time.
+-- Two rows per tag, "name=value" and "name", so that both can be searched in order of time.
 create table tags (
     workspace_id text collate "C" not null,
     tag          text collate "C" not null,
@@ -74,7 +74,7 @@ create table tags (
 
 create index tags_request on tags (workspace_id, request_id);
 
--- What was spent. It outlives the entries, because budgets may never start anew.
+-- Spending. It is kept longer than the entries, because some budgets never reset.
 create table ledger (
     request_id   text collate "C" primary key,
     workspace_id text collate "C" not null,
@@ -86,7 +86,7 @@ create table ledger (
 create index ledger_workspace on ledger (workspace_id, at, amount);
 create index ledger_key on ledger (key_id, at, amount);
 
--- Sums over a minute, an hour, a day (UTC) for each combination of dimensions. The id is made of all of them.
+-- Sums over a minute, an hour, a day (UTC) for each combination of dimensions. The id consists of all dimensions.
 create table rollup_minutes (
     id            text collate "C" primary key,
     workspace_id  text collate "C" not null,

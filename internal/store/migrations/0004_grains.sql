@@ -1,6 +1,6 @@
--- Overviews ask for sums by one dimension or none. Rows of these grains are few, however many combinations there are.
--- The rows that exist keep every dimension apart; the others are made from them. Joined histograms read as their sum.
--- The index has all dimensions, so that rows which a filter leaves out are not read.
+-- Overviews read sums by one dimension or none. There are few such rows, whatever the number of combinations. Existing rows
+-- have all dimensions; the others are computed from them. Concatenated histograms decode as their sum. The index has all
+-- dimensions, so that rows that a filter excludes are not read.
 alter table rollup_minutes add column grain text collate "C" not null default 'all';
 drop index rollup_minutes_start;
 create index rollup_minutes_grain on rollup_minutes (workspace_id, grain, start, key_id, model, provider, policy);

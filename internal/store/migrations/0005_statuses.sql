@@ -1,3 +1,3 @@
--- Only one status is that of most rows.
+-- Most rows have the same status.
 drop index requests_status;
 create index requests_status on requests (workspace_id, status, id) where status <> 200;

@@ -1,6 +1,6 @@
--- Figures of a model or a provider count the attempts made there, whoever served in the end, and latencies are those of
--- served requests. Requests without a key, from the playground, can be left out. Rows with every dimension know who sent
--- and who served; the others are made from them anew. Attempts are counted from now on.
+-- Figures of a model or provider count its own attempts, even if another target served the request, and latencies of served
+-- requests only. Playground requests, which have no key, can be excluded. Rows with all dimensions have the key and the
+-- target; the other rows are computed again from them. Attempts before this migration are not counted.
 alter table rollup_minutes add column playground bigint not null default 0;
 alter table rollup_minutes add column served bigint not null default 0;
 alter table rollup_minutes add column attempts bigint not null default 0;

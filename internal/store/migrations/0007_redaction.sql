@@ -1,2 +1,2 @@
--- What is taken out of a workspace's texts before they are stored, as JSON; empty for what the instance says.
+-- Redaction rules of a workspace, as JSON; empty for the rules of the instance.
 alter table workspaces add column redaction text not null default '';

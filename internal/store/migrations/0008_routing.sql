@@ -1,4 +1,4 @@
--- Every text that a workspace's policies had; the one with the highest number is in force.
+-- All versions of a workspace's policies. The one with the highest number is active.
 create table policy_versions (
     workspace_id text collate "C" not null references workspaces (id) on delete cascade,
     number       bigint not null,
@@ -13,8 +13,8 @@ create table policy_versions (
 
 create index policy_versions_revision on policy_versions (revision);
 
--- What was said about answers. The rater is a key, an account, or the signal that an answer gave by itself. A rating goes
--- with its request; it may come before the request's own row, which is written later.
+-- Ratings of answers. The rater is a key, an account, or a signal detected in the answer. A rating is deleted with its
+-- request. It may be stored before the row of the request.
 create table ratings (
     workspace_id text collate "C" not null references workspaces (id) on delete cascade,
     request_id   text collate "C" not null,
@@ -38,7 +38,7 @@ create table ratings (
 create index ratings_model on ratings (workspace_id, model, at, id) where source <> 'signal';
 create index ratings_signal on ratings (workspace_id, at, model, task, signal) where source = 'signal';
 
--- The revision of a workspace's ratings, and since when they count; an empty model is all of them.
+-- The revision of a workspace's ratings, and the time since which they count; an empty model stands for all models.
 create table rating_changes (
     workspace_id text collate "C" primary key references workspaces (id) on delete cascade,
     revision     bigint not null
@@ -53,7 +53,7 @@ create table rating_resets (
     primary key (workspace_id, model)
 );
 
--- What decisions were computed from, by the version that they name. It is kept until no stored request can name it.
+-- The data that decisions were computed from, by version. A version is kept while a stored request may refer to it.
 create table kept_versions (
     kind    text collate "C" not null,
     version text collate "C" not null,

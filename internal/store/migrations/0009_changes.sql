@@ -1,4 +1,4 @@
--- Replicas hear of changes at once, whoever makes them: the message goes out with the transaction.
+-- Notifies all replicas of changes immediately: the notification is part of the transaction.
 -- only: postgres
 create or replace function fairlead_tell() returns trigger language plpgsql as $$
 begin perform pg_notify('fairlead_changes', new.topic); return null; end

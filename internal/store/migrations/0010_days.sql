@@ -1,7 +1,6 @@
--- In PostgreSQL the log is partitioned by day: an id begins with its time, so a day is a range of ids, a row's id alone says
--- where it belongs, and ids stay unique over all days. Days that are past their retention are dropped whole. What is there
--- already is not copied: the tables become the partition of everything before the next midnight. Ids of no day, or of a
--- day that has no partition yet, are in the partition called rest.
+-- In PostgreSQL the log is partitioned by day. An id begins with its time, so a day is a range of ids, and ids are unique over
+-- all days. Expired days are dropped as a whole. Existing rows are not copied: the existing tables become the partition of all
+-- days before the next midnight. Ids without a valid time, or of a day without a partition, are in the partition called rest.
 -- only: postgres
 do $$
 declare
@@ -94,8 +93,8 @@ begin
     insert into settings (name, value) values ('log_days_since', midnight::text) on conflict (name) do update set value = excluded.value;
 end $$;
 
--- What a batch adds to the roll-ups waits here until one replica adds it to them, so that replicas do not wait for each
--- other. Reading sums up both.
+-- The additions of a batch to the roll-ups, until one replica merges them, so that replicas do not wait for each other. Queries
+-- read both.
 -- only: postgres
 create table rollup_waiting (
     number        bigint generated always as identity primary key,

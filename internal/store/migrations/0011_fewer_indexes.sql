@@ -1,6 +1,6 @@
--- Every index costs every request. Whether an answer was streamed has two values, both of them usual: the order of ids finds
--- them as fast. Most requests name "auto", and most of them save something: only the others are looked for by an index. What
--- tags a request has stands in its summary, so that they can be deleted without an index by requests.
+-- Every index makes every insert slower. Streamed and other responses are both frequent, so a scan by id finds them as fast.
+-- Most requests are for "auto" and most of these have savings: only the others need an index. The tags of a request are in its
+-- summary, so that they can be deleted without an index by request.
 drop index requests_stream;
 drop index requests_requested;
 create index requests_requested on requests (workspace_id, requested, id) where requested <> 'auto';

@@ -1,7 +1,7 @@
--- SQLite keeps what only an entry's own page shows, and the texts, of some entries of a workspace in one compressed row each: a row
--- of its own for every entry cost two pages and four trees. Lists need no traces, which are most of a pack. A request's place is the pack's number and where in the pack it is, added
--- up. What was written before stays in its tables. The column oldest is the least id whose texts the row holds, held is how many
--- it holds.
+-- SQLite stores the details and bodies of several entries of a workspace in one compressed row (a pack), because a row per entry
+-- took two pages in four trees. Traces are separate, because they are most of the data and lists do not need them. The place of
+-- a request is the number of the pack plus the index in the pack. Earlier entries stay in their tables. oldest is the smallest
+-- id whose bodies the row has, held their number.
 -- only: sqlite
 alter table requests add column place bigint;
 -- only: sqlite

@@ -109,7 +109,7 @@ func (o *Owned) Stop(t testing.TB) {
 	o.running = nil
 }
 
-// Signal sends a signal to all its processes: SIGSTOP makes it hang, SIGCONT go on.
+// Signal sends a signal to all processes of the server. SIGSTOP suspends it, SIGCONT resumes it.
 func (o *Owned) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(-o.running.Pid, s); err != nil {

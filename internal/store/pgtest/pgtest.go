@@ -89,8 +89,8 @@ func EachDialect(t *testing.T, run func(t *testing.T, dsn, dir string)) {
 	})
 }
 
-// Database returns the address of an empty database for a program that is no test. End drops the database, and stops
-// the server when the environment names none.
+// Database returns the address of an empty database for a program other than a test. end drops the database, and stops the
+// server if this package started it.
 func Database(ctx context.Context) (dsn string, end func() error, err error) {
 	s, err := shared()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // started says whether any test has asked for a server.
 var started atomic.Bool
 
-// start makes a database cluster in a temporary directory and serves it on a free port of loopback.
-// Durability is switched off: nothing of it outlives the process.
+// start creates a database cluster in a temporary directory and serves it on a free loopback port. Durability is disabled,
+// because the data is deleted when the process ends.
 func start() (*server, error) {
 	bin, err := binaries()
 	if err != nil {

@@ -37,7 +37,7 @@ func (db *DB) openPostgres(dsn string, connections int) error {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
 	}
 	pool := stdlib.OpenDB(*config)
-	pool.SetMaxOpenConns(connections + 4) // capacity for writes besides the reads
+	pool.SetMaxOpenConns(connections + 4) // capacity for writes in addition to reads
 	pool.SetMaxIdleConns(connections)
 	pool.SetConnMaxIdleTime(time.Minute)
 	db.dialect, db.write, db.read = Postgres, pool, pool

@@ -27,7 +27,7 @@ func TestLargeRowsAreSplitIntoStatements(t *testing.T) {
 		{"not too much", Postgres, rows(20, 1<<20), 15},
 		{"one that is too large goes alone", Postgres, rows(2, postgresBytes+2), 1},
 		{"a whole group", SQLite, rows(sqliteRows+1, 10), sqliteRows},
-		{"what is less than a group", SQLite, rows(sqliteRows-1, 10), 1},
+		{"fewer rows than a group", SQLite, rows(sqliteRows-1, 10), 1},
 	} {
 		if got := in.group(test.dialect, test.rows); got != test.want {
 			t.Errorf("%s: %d rows in a statement, want %d", test.name, got, test.want)
