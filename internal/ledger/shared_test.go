@@ -607,8 +607,7 @@ func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
 	}
 }
 
-// Clocks five minutes before and behind, and one that is set back by an hour in the middle: the replicas share one window, and what
-// is spent of the budget in it is spent once.
+// Clocks five minutes before and behind, and one that is set back by an hour in the middle: the replicas share one window, and spending counts once.
 func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)

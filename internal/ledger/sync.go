@@ -162,8 +162,8 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 	return true, s.sendUpdates(ctx, t)
 }
 
-// releaseDeadAllowances releases the local allowances of dead replicas. The sum in the database beyond the sums in Redis is what
-// they spent while disconnected. The allowances stay reserved while the database is unavailable, or when this replica has just
+// releaseDeadAllowances releases the local allowances of dead replicas. The sum in the database beyond the sums in Redis was
+// spent by them while disconnected. The allowances stay reserved while the database is unavailable, or when this replica has just
 // charged something that the database may or may not have.
 func (s *Shared) releaseDeadAllowances(ctx context.Context, t *budgetState, baseID string) {
 	got, err := s.load(ctx, t)

@@ -18,7 +18,7 @@ import (
 type World struct {
 	Rules
 	Catalog string   // version of the catalog that names are looked up in
-	Missing []string // descriptions of the data that is no longer available
+	Missing []string // descriptions of missing data
 }
 
 // Library loads the data of past decisions. It caches it, because neighbouring decisions use the same. It is safe for

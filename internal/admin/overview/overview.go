@@ -16,7 +16,7 @@ import (
 
 // DayView describes the days of a series.
 type DayView struct {
-	Zone    string `json:"zone" doc:"Time zone of the days. UTC if hourly data is no longer stored."`
+	Zone    string `json:"zone" doc:"Time zone of the days. UTC if hourly data has expired."`
 	ShiftMS int64  `json:"shift_ms" doc:"Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes."`
 }
 

@@ -16,7 +16,7 @@ type Verification struct {
 	Recomputed       bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
 	FeaturesVerified bool         `json:"features_verified" doc:"Whether the prompt features were recomputed from the stored body."`
 	Differences      []Difference `json:"differences" doc:"Differences between the logged and the recomputed decision."`
-	Missing          []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
+	Missing          []string     `json:"missing" doc:"Inputs of the decision that have expired."`
 }
 
 // Difference is a difference between the logged and the recomputed decision.

@@ -318,7 +318,7 @@ func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	}
 }
 
-// Expire deletes rows of minutes and hours that are no longer kept. One more bucket than promised stays.
+// Expire deletes expired rows of minutes and hours. It keeps one bucket more than the retention requires.
 func (s *Store) Expire(ctx context.Context, now time.Time) error {
 	for _, u := range []unit{minutes, hours} {
 		bound := fmt.Sprintf("%014d", u.horizon(now).Add(-u.width()).UnixMilli()) // ids begin with the time

@@ -1647,7 +1647,7 @@ export interface components {
              * @description Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes.
              */
             shift_ms: number;
-            /** @description Time zone of the days. UTC if hourly data is no longer stored. */
+            /** @description Time zone of the days. UTC if hourly data has expired. */
             zone: string;
         };
         Decision: {
@@ -3623,7 +3623,7 @@ export interface components {
             differences: components["schemas"]["Difference"][];
             /** @description Whether the prompt features were recomputed from the stored body. */
             features_verified: boolean;
-            /** @description Inputs of the decision that are no longer stored. */
+            /** @description Inputs of the decision that have expired. */
             missing: string[];
             /** @description Whether the decision could be recomputed. If not, missing lists the reasons. */
             recomputed: boolean;
