@@ -85,7 +85,7 @@ func logged(name string) column {
 	return column{name, func(r *exportRow) any {
 		switch v := c.Value(r.entry).(type) {
 		case string:
-			if v == "" && name != "requested_model" { // a request always has this field, even if it is empty
+			if v == "" && name != "id" && name != "requested_model" { // these are never null
 				return nil
 			}
 			return v
