@@ -230,6 +230,7 @@ var testOnly = []string{
 	"internal/mockprovider",
 	"internal/simulator/simtest",
 	"internal/store/storetest",
+	"internal/store/storetest/accounttest",
 	"internal/store/pgtest",
 	"internal/provider/providertest",
 	"internal/limit/limittest",

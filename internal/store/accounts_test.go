@@ -3,15 +3,15 @@ package store_test
 import (
 	"testing"
 
-	"fairlead/internal/store/storetest"
+	"fairlead/internal/store/storetest/accounttest"
 )
 
 func TestAccountsInSQLite(t *testing.T) {
 	t.Parallel()
-	storetest.Accounts(t, openSQLite)
+	accounttest.Run(t, openSQLite)
 }
 
 func TestAccountsInPostgres(t *testing.T) {
 	t.Parallel()
-	storetest.Accounts(t, openPostgres)
+	accounttest.Run(t, openPostgres)
 }

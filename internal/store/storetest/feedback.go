@@ -14,10 +14,11 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/storetest/accounttest"
 )
 
 func enrolment(w account.Workspace) account.Enrolment {
-	return account.Enrolment{Account: person(w.Name), Workspace: w, Event: event("", "account.register")}
+	return account.Enrolment{Account: accounttest.Person(w.Name), Workspace: w, Event: accounttest.Event("", "account.register")}
 }
 
 // rated is a rating with every field set that a rating by key has.

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/storetest/accounttest"
 )
 
 // ancient is before the time of every other test, whose entries expiring must not touch.
@@ -141,9 +142,9 @@ func sampleTrafficSpendsNothing(t *testing.T, db *store.DB) {
 func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	long := account.Workspace{ID: ws, Name: "keeps long", EntryRetention: 5000 * time.Hour, BodyRetention: time.Hour, CreatedAt: now}
-	enrol(t, db, "keeper")
+	accounttest.Enrol(t, db, "keeper")
 	owner := account.Member{AccountID: "acc_keeper", WorkspaceID: ws, Role: account.Owner, JoinedAt: now}
-	must(t, db.Accounts.CreateWorkspace(ctx, long, owner, 20, event(ws, "workspace.create")))
+	must(t, db.Accounts.CreateWorkspace(ctx, long, owner, 20, accounttest.Event(ws, "workspace.create")))
 
 	for _, test := range []struct{ defaults, want logstore.Retention }{
 		{logstore.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, logstore.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/store"
 	"fairlead/internal/store/configstore"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/storetest/accounttest"
 )
 
 // Routing runs the cases of policies, feedback and kept versions. open returns a new, empty database.
@@ -21,7 +22,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t)
 	for _, name := range []string{"ann", "bob"} {
-		enrol(t, db, name)
+		accounttest.Enrol(t, db, name)
 	}
 	for _, test := range []struct {
 		name string
@@ -57,7 +58,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 // newTenant makes a workspace that exists.
 func newTenant(t *testing.T, db *store.DB) string {
 	t.Helper()
-	w := tenant(fmt.Sprint("tenant", serial.Add(1)), now)
+	w := accounttest.Workspace(fmt.Sprint("tenant", serial.Add(1)), now)
 	_, err := db.Accounts.Enrol(t.Context(), enrolment(w))
 	must(t, err)
 	return w.ID

@@ -1,4 +1,4 @@
-package storetest
+package accounttest
 
 import (
 	"errors"
@@ -19,15 +19,15 @@ func keyBy(workspaceID, accountID string) account.Key {
 }
 
 func removedMembersLoseTheirKeys(t *testing.T, db *store.DB) {
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
 	checkEnd(t, db, "kept", true, func() ([]account.Key, error) { return remove(t, db, false) })
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
 	checkEnd(t, db, "revoked", false, func() ([]account.Key, error) { return remove(t, db, true) })
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
 	checkEnd(t, db, "deleted", false, func() ([]account.Key, error) {
-		return nil, db.Accounts.DeleteAccount(t.Context(), "acc_bob", event("", "account.delete"))
+		return nil, db.Accounts.DeleteAccount(t.Context(), "acc_bob", Event("", "account.delete"))
 	})
 }
 
@@ -36,7 +36,7 @@ func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
 	t.Helper()
 	return db.Accounts.ChangeMember(t.Context(), "ws_ann", "acc_bob", revoke, func(m *account.Member, _ int) (account.AuditEvent, error) {
 		m.Role = ""
-		return event("ws_ann", "member.remove"), nil
+		return Event("ws_ann", "member.remove"), nil
 	})
 }
 
@@ -47,7 +47,7 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 	his, hers, old := keyBy("ws_ann", "acc_bob"), keyBy("ws_ann", "acc_ann"), keyBy("ws_ann", "acc_bob")
 	old.RevokedAt = now.Add(-time.Hour)
 	for _, key := range []account.Key{his, hers, old} {
-		must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+		must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 	}
 	before, err := db.Revisions(ctx)
 	must(t, err)
@@ -83,8 +83,8 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 
 func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	join(t, db, "ws_bob", "acc_ann", account.Developer)
 	const most = 3
 	for _, creator := range []string{"acc_ann", ""} {
@@ -96,7 +96,7 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 				workspaceID = "ws_bob" // keys in all workspaces count
 			}
 			key := keyBy(workspaceID, creator)
-			all.Go(func() { results[i] = db.Accounts.CreateKey(ctx, key, most, event(workspaceID, "key.create")) })
+			all.Go(func() { results[i] = db.Accounts.CreateKey(ctx, key, most, Event(workspaceID, "key.create")) })
 		}
 		all.Wait()
 		created := 0
@@ -112,8 +112,8 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 			t.Errorf("%q created %d keys, want %d", creator, created, most)
 		}
 	}
-	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_bob", ""), most, event("ws_bob", "key.create")))
-	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_bob", ""), most, Event("ws_bob", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, Event("ws_ann", "key.create")))
 	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	for _, key := range keys {
@@ -122,23 +122,23 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 		}
 		_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 			k.RevokedAt = now
-			return event("ws_ann", "key.revoke"), nil
+			return Event("ws_ann", "key.revoke"), nil
 		})
 		must(t, err)
-		must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, event("ws_ann", "key.create"))) // revoked keys do not count
+		must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, Event("ws_ann", "key.create"))) // revoked keys do not count
 		return
 	}
 }
 
 func workspacesPerAccountAreBounded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann") // owns one workspace
+	Enrol(t, db, "ann") // owns one workspace
 	results := make([]error, 5)
 	var all sync.WaitGroup
 	for i := range results {
-		w := tenant(fmt.Sprintf("more%d", i), now)
+		w := Workspace(fmt.Sprintf("more%d", i), now)
 		owner := account.Member{AccountID: "acc_ann", WorkspaceID: w.ID, Role: account.Owner, JoinedAt: now}
-		all.Go(func() { results[i] = db.Accounts.CreateWorkspace(ctx, w, owner, 3, event(w.ID, "workspace.create")) })
+		all.Go(func() { results[i] = db.Accounts.CreateWorkspace(ctx, w, owner, 3, Event(w.ID, "workspace.create")) })
 	}
 	all.Wait()
 	created := 0

@@ -1,4 +1,5 @@
-package storetest
+// Package accounttest tests the store of accounts, workspaces, keys and credentials on a database.
+package accounttest
 
 import (
 	"encoding/json"
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +19,21 @@ import (
 	"fairlead/internal/store"
 )
 
-// Accounts runs the cases of accounts, workspaces, keys and credentials. open returns a new, empty database.
-func Accounts(t *testing.T, open func(t testing.TB) *store.DB) {
+// now is the time of the fixtures. serial makes their IDs unique.
+var (
+	now    = time.Date(2026, 11, 15, 12, 34, 56, 789e6, time.UTC)
+	serial atomic.Int64
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Run runs the suite. open returns a new, empty database.
+func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
@@ -53,25 +68,28 @@ func Accounts(t *testing.T, open func(t testing.TB) *store.DB) {
 	}
 }
 
-func event(workspaceID, action string) account.AuditEvent {
+// Event returns an audit event with a unique ID.
+func Event(workspaceID, action string) account.AuditEvent {
 	return account.AuditEvent{
 		ID: fmt.Sprintf("aud_%012d", serial.Add(1)), WorkspaceID: workspaceID, At: now, Actor: "acc_test", Action: action, Object: "object",
 		Before: json.RawMessage(`{"a":1}`),
 	}
 }
 
-func person(name string) account.Account {
+// Person returns an account.
+func Person(name string) account.Account {
 	return account.Account{ID: "acc_" + name, Email: name + "@example.com", Name: name, PasswordHash: "hash of " + name, TimeZone: "UTC", CreatedAt: now}
 }
 
-func tenant(name string, at time.Time) account.Workspace {
+// Workspace returns a workspace.
+func Workspace(name string, at time.Time) account.Workspace {
 	return account.Workspace{ID: "ws_" + name, Name: name, LogBodies: true, CreatedAt: at}
 }
 
-// enrol registers a person with a workspace of the same name.
-func enrol(t *testing.T, db *store.DB, name string) account.Member {
+// Enrol registers a person with a workspace of the same name.
+func Enrol(t *testing.T, db *store.DB, name string) account.Member {
 	t.Helper()
-	member, err := db.Accounts.Enrol(t.Context(), account.Enrolment{Account: person(name), Workspace: tenant(name, now), Event: event("", "account.register")})
+	member, err := db.Accounts.Enrol(t.Context(), account.Enrolment{Account: Person(name), Workspace: Workspace(name, now), Event: Event("", "account.register")})
 	must(t, err)
 	return member
 }
@@ -83,7 +101,7 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 		all.Go(func() {
 			name := fmt.Sprint("person", i)
 			_, results[i] = db.Accounts.Enrol(t.Context(), account.Enrolment{
-				Account: person(name), Workspace: tenant(name, now), First: true, Event: event("", "account.register"),
+				Account: Person(name), Workspace: Workspace(name, now), First: true, Event: Event("", "account.register"),
 			})
 		})
 	}
@@ -103,13 +121,13 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 
 func firstAccountTakesOver(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	oldest, err := db.Accounts.EnsureWorkspace(ctx, tenant("default", now.Add(-time.Hour)), event("ws_default", "workspace.create"))
+	oldest, err := db.Accounts.EnsureWorkspace(ctx, Workspace("default", now.Add(-time.Hour)), Event("ws_default", "workspace.create"))
 	must(t, err)
-	first, second := enrol(t, db, "ann"), enrol(t, db, "bob")
+	first, second := Enrol(t, db, "ann"), Enrol(t, db, "bob")
 	if first.WorkspaceID != oldest.ID || first.Role != account.Owner || second.WorkspaceID != "ws_bob" {
 		t.Errorf("the first is in %s, the second in %s", first.WorkspaceID, second.WorkspaceID)
 	}
-	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: account.Account{ID: "acc_x", Email: "ann@example.com"}, Workspace: tenant("x", now), Event: event("", "account.register")})
+	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: account.Account{ID: "acc_x", Email: "ann@example.com"}, Workspace: Workspace("x", now), Event: Event("", "account.register")})
 	if !errors.Is(err, account.ErrConflict) {
 		t.Errorf("the same address again: %v", err)
 	}
@@ -126,7 +144,7 @@ func oneFirstWorkspace(t *testing.T, db *store.DB) {
 	ids := make([]string, 8)
 	for i := range ids {
 		all.Go(func() {
-			w, err := db.Accounts.EnsureWorkspace(t.Context(), tenant(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Hour)), event("", "workspace.create"))
+			w, err := db.Accounts.EnsureWorkspace(t.Context(), Workspace(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Hour)), Event("", "workspace.create"))
 			if err != nil {
 				t.Error(err)
 			}
@@ -141,14 +159,14 @@ func oneFirstWorkspace(t *testing.T, db *store.DB) {
 
 func accountsChangeAndGo(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	changed, err := db.Accounts.ChangeAccount(ctx, "acc_ann", func(a *account.Account) (account.AuditEvent, error) {
 		a.Name, a.TimeZone, a.Email, a.PasswordHash = "Ann", "Europe/Paris", "ignored", "ignored"
-		return event("", "account.update"), nil
+		return Event("", "account.update"), nil
 	})
 	must(t, err)
-	want := person("ann")
+	want := Person("ann")
 	want.Name, want.TimeZone = "Ann", "Europe/Paris"
 	stored, err := db.Accounts.AccountByEmail(ctx, "ann@example.com")
 	must(t, err)
@@ -156,15 +174,15 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 
-	must(t, db.Accounts.CreateKey(ctx, sampleKey("ws_ann"), 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, sampleKey("ws_ann"), 0, Event("ws_ann", "key.create")))
 	key := sampleKey("ws_bob")
-	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_bob", "key.create")))
-	must(t, db.Accounts.DeleteAccount(ctx, "acc_ann", event("", "account.delete")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_bob", "key.create")))
+	must(t, db.Accounts.DeleteAccount(ctx, "acc_ann", Event("", "account.delete")))
 
 	if _, err := db.Accounts.AccountByID(ctx, "acc_ann"); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after deleting: %v", err)
 	}
-	if err := db.Accounts.DeleteAccount(ctx, "acc_ann", event("", "account.delete")); !errors.Is(err, account.ErrNotFound) {
+	if err := db.Accounts.DeleteAccount(ctx, "acc_ann", Event("", "account.delete")); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 	abandoned, err := db.Accounts.KeysOf(ctx, "ws_ann")
@@ -185,8 +203,8 @@ func sessionOf(accountID, token string) account.Session {
 
 func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	one, other := sessionOf("acc_ann", "one"), sessionOf("acc_bob", "other")
 	must(t, db.Accounts.CreateSession(ctx, one, "hash of ann"))
 	must(t, db.Accounts.CreateSession(ctx, other, "hash of bob"))
@@ -205,7 +223,7 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 	}
 
 	next := sessionOf("acc_ann", "next")
-	must(t, db.Accounts.SetPassword(ctx, "acc_ann", "new hash", &next, event("", "account.password")))
+	must(t, db.Accounts.SetPassword(ctx, "acc_ann", "new hash", &next, Event("", "account.password")))
 
 	if err := db.Accounts.CreateSession(ctx, sessionOf("acc_ann", "late"), "hash of ann"); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("a session by the old password: %v", err)
@@ -261,14 +279,14 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 
 func workspacesReadBack(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	want := account.Workspace{
 		ID: "ws_full", Name: "full", DefaultModel: "gpt", PinnedEmbed: "embed", EntryRetention: time.Hour, BodyRetention: time.Minute,
 		Redaction: &redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "ticket", Pattern: `T-\d+ "é"`}}},
 		Budget:    &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
-	must(t, db.Accounts.CreateWorkspace(ctx, want, owner, 20, event(want.ID, "workspace.create")))
+	must(t, db.Accounts.CreateWorkspace(ctx, want, owner, 20, Event(want.ID, "workspace.create")))
 	got, err := db.Accounts.WorkspaceByID(ctx, want.ID)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -276,7 +294,7 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	}
 	changed, err := db.Accounts.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
 		w.Name, w.Budget, w.LogBodies, w.Redaction = "renamed", nil, true, nil
-		return event(want.ID, "workspace.update"), nil
+		return Event(want.ID, "workspace.update"), nil
 	})
 	must(t, err)
 	unchanged, err := db.Accounts.ChangeWorkspace(ctx, want.ID, func(*account.Workspace) (account.AuditEvent, error) { return account.AuditEvent{}, nil })
@@ -286,13 +304,13 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	}
 	memberships, err := db.Accounts.WorkspacesOf(ctx, "acc_ann")
 	must(t, err)
-	if diff := cmp.Diff([]account.Membership{{Workspace: tenant("ann", now), Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
+	if diff := cmp.Diff([]account.Membership{{Workspace: Workspace("ann", now), Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
 		t.Error(diff)
 	}
 	refused := errors.New("refused")
 	_, err = db.Accounts.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
 		w.Name = "never"
-		return event(want.ID, "workspace.update"), refused
+		return Event(want.ID, "workspace.update"), refused
 	})
 	if stored, _ := db.Accounts.WorkspaceByID(ctx, want.ID); !errors.Is(err, refused) || stored.Name != "renamed" {
 		t.Errorf("a refused change: %v, name %s", err, stored.Name)
@@ -301,8 +319,8 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 
 func lastOwnerStays(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	join(t, db, "ws_ann", "acc_bob", account.Owner)
 	// Both owners leave at once; each would leave an owner behind, if the other stayed.
 	var all sync.WaitGroup
@@ -314,7 +332,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 					return account.AuditEvent{}, account.ErrLastOwner
 				}
 				m.Role = ""
-				return event("ws_ann", "member.remove"), nil
+				return Event("ws_ann", "member.remove"), nil
 			})
 		})
 	}
@@ -332,7 +350,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 		t.Errorf("removed member: %v", err)
 	}
 	join(t, db, "ws_ann", gone, account.Viewer)
-	if err := db.Accounts.DeleteAccount(ctx, left, event("", "account.delete")); !errors.Is(err, account.ErrLastOwner) {
+	if err := db.Accounts.DeleteAccount(ctx, left, Event("", "account.delete")); !errors.Is(err, account.ErrLastOwner) {
 		t.Errorf("deleting the last owner of others: %v", err)
 	}
 }
@@ -341,30 +359,30 @@ func invite(t *testing.T, db *store.DB, workspaceID, by, token string, role acco
 	t.Helper()
 	must(t, db.Accounts.CreateInvitation(t.Context(), account.Invitation{
 		ID: "inv_" + token, WorkspaceID: workspaceID, Role: role, TokenHash: []byte(token), CreatedBy: by, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
-	}, event(workspaceID, "invitation.create")))
+	}, Event(workspaceID, "invitation.create")))
 }
 
 func join(t *testing.T, db *store.DB, workspaceID, accountID string, role account.Role) {
 	t.Helper()
 	token := fmt.Sprint("token", serial.Add(1))
 	invite(t, db, workspaceID, "", token, role)
-	_, err := db.Accounts.AcceptInvitation(t.Context(), []byte(token), accountID, event("", "invitation.accept"))
+	_, err := db.Accounts.AcceptInvitation(t.Context(), []byte(token), accountID, Event("", "invitation.accept"))
 	must(t, err)
 }
 
 func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	people := []string{"bob", "cat", "dan", "eve"}
 	for _, name := range people {
-		enrol(t, db, name)
+		Enrol(t, db, name)
 	}
 	invite(t, db, "ws_ann", "acc_ann", "shared", account.Developer)
 	var all sync.WaitGroup
 	results := make([]error, len(people))
 	for i, name := range people {
 		all.Go(func() {
-			_, results[i] = db.Accounts.AcceptInvitation(ctx, []byte("shared"), "acc_"+name, event("", "invitation.accept"))
+			_, results[i] = db.Accounts.AcceptInvitation(ctx, []byte("shared"), "acc_"+name, Event("", "invitation.accept"))
 		})
 	}
 	all.Wait()
@@ -381,22 +399,22 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	}
 
 	invite(t, db, "ws_ann", "acc_ann", "own", account.Admin)
-	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_ann", event("", "invitation.accept")); !errors.Is(err, account.ErrConflict) {
+	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_ann", Event("", "invitation.accept")); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("a member accepts: %v", err)
 	}
-	over := event("", "invitation.accept")
+	over := Event("", "invitation.accept")
 	over.At = now.Add(time.Hour)
 	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_bob", over); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
 	}
-	if err := db.Accounts.DeleteInvitation(ctx, "ws_bob", "inv_own", event("ws_bob", "invitation.revoke")); !errors.Is(err, account.ErrNotFound) {
+	if err := db.Accounts.DeleteInvitation(ctx, "ws_bob", "inv_own", Event("ws_bob", "invitation.revoke")); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("another workspace's invitation: %v", err)
 	}
 	join(t, db, "ws_bob", "acc_ann", account.Admin)
 	invite(t, db, "ws_bob", "acc_ann", "promise", account.Admin)
 	_, err := db.Accounts.ChangeMember(ctx, "ws_bob", "acc_ann", true, func(m *account.Member, _ int) (account.AuditEvent, error) {
 		m.Role = account.Viewer
-		return event("ws_bob", "member.role"), nil
+		return Event("ws_bob", "member.role"), nil
 	})
 	must(t, err)
 	open, err := db.Accounts.InvitationsOf(ctx, "ws_bob", now)

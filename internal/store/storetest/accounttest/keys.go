@@ -1,4 +1,4 @@
-package storetest
+package accounttest
 
 import (
 	"errors"
@@ -35,11 +35,11 @@ func sampleKey(workspaceID string) account.Key {
 
 func keysReadBack(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	full := sampleKey("ws_ann")
 	plain := account.Key{ID: "key_zplain", WorkspaceID: "ws_ann", Name: "plain", Scopes: []account.Scope{account.Inference}, CreatedAt: now, Secrets: sampleKey("").Secrets[:1]}
-	must(t, db.Accounts.CreateKey(ctx, full, 0, event("ws_ann", "key.create")))
-	must(t, db.Accounts.CreateKey(ctx, plain, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, full, 0, Event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, plain, 0, Event("ws_ann", "key.create")))
 	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	if diff := cmp.Diff([]account.Key{plain, full}, keys); diff != "" {
@@ -55,7 +55,7 @@ func keysReadBack(t *testing.T, db *store.DB) {
 		secrets := want.Secrets
 		*k = want
 		k.Secrets = secrets
-		return event("ws_ann", "key.rotate"), nil
+		return Event("ws_ann", "key.rotate"), nil
 	})
 	must(t, err)
 	stored, err := db.Accounts.KeyByID(ctx, "ws_ann", full.ID)
@@ -70,14 +70,14 @@ func keysReadBack(t *testing.T, db *store.DB) {
 
 func foreignKeys(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
 	key := sampleKey("ws_ann")
-	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 	called := false
 	change := func(*account.Key) (account.AuditEvent, error) {
 		called = true
-		return event("ws_bob", "key.update"), nil
+		return Event("ws_bob", "key.update"), nil
 	}
 	for _, ids := range [][2]string{{"ws_bob", key.ID}, {"ws_bob", "key_unknown"}, {"ws_unknown", key.ID}} {
 		if _, err := db.Accounts.KeyByID(ctx, ids[0], ids[1]); !errors.Is(err, account.ErrNotFound) {
@@ -95,17 +95,17 @@ func foreignKeys(t *testing.T, db *store.DB) {
 // While keys are made and changed, a reader that asks only for what is newer than it has seen misses none.
 func changedKeysInOrder(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	const makers, each = 4, 15
 	var all sync.WaitGroup
 	for range makers {
 		all.Go(func() {
 			for range each {
 				key := sampleKey("ws_ann")
-				must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+				must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 				_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 					k.Name = "changed"
-					return event("ws_ann", "key.update"), nil
+					return Event("ws_ann", "key.update"), nil
 				})
 				must(t, err)
 			}
@@ -159,22 +159,22 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 
 func usesNeverRevive(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	for round := range 40 {
 		key := sampleKey("ws_ann")
-		must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+		must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 		var all sync.WaitGroup
 		all.Go(func() {
 			_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 				k.RevokedAt = now
-				return event("ws_ann", "key.revoke"), nil
+				return Event("ws_ann", "key.revoke"), nil
 			})
 			must(t, err)
 		})
 		all.Go(func() {
 			_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 				k.Name = "renamed"
-				return event("ws_ann", "key.update"), nil
+				return Event("ws_ann", "key.update"), nil
 			})
 			must(t, err)
 		})
@@ -192,9 +192,9 @@ func usesNeverRevive(t *testing.T, db *store.DB) {
 
 func usesAreRecorded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
+	Enrol(t, db, "ann")
 	key := sampleKey("ws_ann")
-	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 	revision := func() int64 {
 		revisions, err := db.Revisions(ctx)
 		must(t, err)
@@ -237,7 +237,7 @@ func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 		_, roleErr := db.Accounts.ChangeMember(ctx, text, text, true, nil)
 		for i, err := range []error{
 			accountErr, emailErr, workspaceErr, memberErr, keyErr, changeErr, spaceErr, roleErr,
-			db.Accounts.DeleteInvitation(ctx, text, text, event("", "x")), db.Accounts.DeleteAccount(ctx, text, event("", "x")), db.Accounts.SetPassword(ctx, text, "", nil, event("", "x")),
+			db.Accounts.DeleteInvitation(ctx, text, text, Event("", "x")), db.Accounts.DeleteAccount(ctx, text, Event("", "x")), db.Accounts.SetPassword(ctx, text, "", nil, Event("", "x")),
 		} {
 			if !errors.Is(err, account.ErrNotFound) {
 				t.Errorf("%q, call %d: %v", text, i, err)
@@ -260,9 +260,9 @@ func auditPages(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	var want []account.AuditEvent
 	for range 5 {
-		e := event("ws_a", "key.create")
+		e := Event("ws_a", "key.create")
 		must(t, db.Accounts.WriteAudit(ctx, e))
-		must(t, db.Accounts.WriteAudit(ctx, event("ws_b", "key.create")))
+		must(t, db.Accounts.WriteAudit(ctx, Event("ws_b", "key.create")))
 		want = append([]account.AuditEvent{e}, want...)
 	}
 	first, err := db.Accounts.Audit(ctx, "ws_a", "", 3)

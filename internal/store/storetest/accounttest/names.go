@@ -1,4 +1,4 @@
-package storetest
+package accounttest
 
 import (
 	"encoding/json"
@@ -13,21 +13,21 @@ import (
 // peopleKeepTheirNames asks for those who are here, who left, and who came by an invitation.
 func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	enrol(t, db, "ann")
-	enrol(t, db, "bob")
-	enrol(t, db, "cat")
+	Enrol(t, db, "ann")
+	Enrol(t, db, "bob")
+	Enrol(t, db, "cat")
 	invite(t, db, "ws_ann", "acc_ann", "forbob", account.Developer)
-	accept := event("", "invitation.accept")
+	accept := Event("", "invitation.accept")
 	accept.Object = "acc_bob"
 	_, err := db.Accounts.AcceptInvitation(ctx, []byte("forbob"), "acc_bob", accept)
 	must(t, err)
 	invite(t, db, "ws_ann", "acc_ann", "fordan", account.Viewer)
-	register := event("", "account.register")
+	register := Event("", "account.register")
 	register.Object = "acc_dan"
-	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: person("dan"), Invitation: []byte("fordan"), Event: register})
+	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: Person("dan"), Invitation: []byte("fordan"), Event: register})
 	must(t, err)
 	invite(t, db, "ws_ann", "acc_ann", "open", account.Viewer)
-	gone := event("", "account.delete")
+	gone := Event("", "account.delete")
 	gone.Object, gone.Before = "acc_cat", json.RawMessage(`{"email":"cat@example.com"}`)
 	must(t, db.Accounts.DeleteAccount(ctx, "acc_cat", gone))
 
