@@ -58,7 +58,7 @@ func pinOther(t *testing.T, b bridge, e *requestlog.Entry) (*policy.Set, string)
 	t.Helper()
 	for _, target := range b.app.gateway.Targets().Targets() {
 		if target.Model.Name != e.Model && target.Model.Op == llm.Chat {
-			set, problems := policy.Parse("workspace", []byte("policies: [{name: other, pin: "+target.ID()+"}]"), b.app.rules.World())
+			set, problems := policy.Parse("workspace", []byte("policies: [{name: other, pin: "+target.ID()+"}]"), b.app.rules.Inventory())
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}

@@ -90,7 +90,7 @@ const draftSet = "draft"
 
 // Draft reads policies that might become a workspace's. Those of the instance come before them, as they always do.
 func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
-	set, problems := policy.Parse(draftSet, source, r.Rules.World())
+	set, problems := policy.Parse(draftSet, source, r.Rules.Inventory())
 	if len(problems) > 0 {
 		return nil, problems
 	}

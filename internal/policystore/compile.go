@@ -10,30 +10,27 @@ import (
 	"fairlead/internal/policy"
 )
 
-// setName is what the policies of a workspace are called in messages.
+// setName is the name of a workspace's policies in messages.
 const setName = "workspace"
 
-// choices are the effects by which a policy chooses. The others only restrict.
-var choices = []string{"pin", "prefer", "objective", "baseline"}
-
-// compile makes a stored version work in the world as it is. It was right when it was saved, but what it names may be gone
-// since. The policies that are right stay as they are. Of the others what they choose is switched off; what they forbid
-// stays, because whoever relies on it must not find it gone for a name elsewhere. One whose condition cannot be read is
-// switched off whole.
-func (v *view) compile(version Version) *space {
-	s := &space{version: version}
-	s.own, s.problems = policy.Parse(setName, []byte(version.Source), v.world)
-	if len(s.problems) > 0 {
-		s.own = v.salvage(version.Source, s.problems)
+// compile compiles a saved version. It was valid when it was saved, but may use names that no longer exist. Policies with
+// such names keep their restrictions, so that a removed model cannot disable a denial; their other effects are removed. A
+// policy with an invalid condition is disabled.
+func (v *view) compile(version Version) *workspace {
+	w := &workspace{version: version}
+	w.own, w.problems = policy.Parse(setName, []byte(version.Source), v.inventory)
+	if len(w.problems) > 0 {
+		w.own = v.compileRestrictions(version.Source, w.problems)
 	}
-	s.joined = policy.Join(v.instance, s.own)
-	return s
+	w.joined = policy.Join(v.instance, w.own)
+	return w
 }
 
-// salvage returns what still works of a text with these problems; nil for nothing.
-func (v *view) salvage(source string, problems []policy.Problem) *policy.Set {
-	open := v.world
-	open.AllowUnknown = true // what restricts may name what is gone
+// compileRestrictions compiles a document with problems: the valid policies, and the restrictions of the others. It returns
+// nil if no policy can be used.
+func (v *view) compileRestrictions(source string, problems []policy.Problem) *policy.Set {
+	open := v.inventory
+	open.AllowUnknown = true // restrictions can use names that no longer exist
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(source), &document) != nil {
 		return nil
@@ -42,16 +39,16 @@ func (v *view) salvage(source string, problems []policy.Problem) *policy.Set {
 	if list == nil {
 		return nil
 	}
-	for i := range places(problems) {
+	for i := range policyIndexes(problems) {
 		if i < len(list.Content) {
-			strike(list.Content[i], choices)
+			removeFields(list.Content[i], "pin", "prefer", "objective", "baseline")
 		}
 	}
 	set, problems := parseNode(&document, open)
 	if len(problems) == 0 {
 		return set
 	}
-	broken := places(problems)
+	broken := policyIndexes(problems)
 	var kept []*yaml.Node
 	for i, item := range list.Content {
 		if !broken[i] {
@@ -65,15 +62,15 @@ func (v *view) salvage(source string, problems []policy.Problem) *policy.Set {
 	return set
 }
 
-func parseNode(document *yaml.Node, world policy.Inventory) (*policy.Set, []policy.Problem) {
+func parseNode(document *yaml.Node, inventory policy.Inventory) (*policy.Set, []policy.Problem) {
 	text, err := yaml.Marshal(document)
 	if err != nil {
 		return nil, []policy.Problem{{Message: err.Error()}}
 	}
-	return policy.Parse(setName, text, world)
+	return policy.Parse(setName, text, inventory)
 }
 
-// policiesOf finds the list of policies in a document.
+// policiesOf returns the list of policies in a document, or nil.
 func policiesOf(document *yaml.Node) *yaml.Node {
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil
@@ -87,8 +84,8 @@ func policiesOf(document *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// strike takes fields out of a mapping.
-func strike(n *yaml.Node, names []string) {
+// removeFields removes fields from a mapping.
+func removeFields(n *yaml.Node, names ...string) {
 	if n.Kind != yaml.MappingNode {
 		return
 	}
@@ -101,8 +98,8 @@ func strike(n *yaml.Node, names []string) {
 	n.Content = kept
 }
 
-// places are the positions in the list of the policies that problems speak of.
-func places(problems []policy.Problem) map[int]bool {
+// policyIndexes returns the indexes of the policies that have problems.
+func policyIndexes(problems []policy.Problem) map[int]bool {
 	found := map[int]bool{}
 	for _, p := range problems {
 		rest, ok := strings.CutPrefix(p.Path, "policies[")

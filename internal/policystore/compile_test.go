@@ -9,15 +9,15 @@ import (
 	"fairlead/internal/policy"
 )
 
-// What a saved text says while its models are there, when "gone" is gone, and which places are reported then.
-func TestPoliciesOutliveWhatTheyName(t *testing.T) {
+// Each case has the outcome with all models, the outcome without the model "gone", and the reported paths.
+func TestRestrictionsSurviveRemovedModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, source, before, after string
 		paths                       []string
 	}{
 		{
-			name: "what is right stays", source: pinning("small"),
+			name: "valid policies are unchanged", source: pinning("small"),
 			before: "pin small", after: "pin small",
 		},
 		{
@@ -25,22 +25,22 @@ func TestPoliciesOutliveWhatTheyName(t *testing.T) {
 			before: "pin gone", after: "", paths: []string{"policies[0].pin"},
 		},
 		{
-			name:   "the others go on",
+			name:   "other policies stay active",
 			source: pinning("gone") + "  - {name: other, max_output_tokens: 10}\n  - {name: last, pin: large}\n",
 			before: "pin gone, at most 10", after: "pin large, at most 10", paths: []string{"policies[0].pin"},
 		},
 		{
-			name:   "what it forbids stays, what it chooses does not",
+			name:   "restrictions stay, choices do not",
 			source: "policies:\n  - {name: mixed, pin: gone, exclude: {models: [small]}, max_output_tokens: 10}\n",
 			before: "pin gone, not small, at most 10", after: "not small, at most 10", paths: []string{"policies[0].pin"},
 		},
 		{
-			name:   "an exclusion of what is gone keeps the rest away",
+			name:   "an exclusion of a removed model keeps its other names",
 			source: "policies:\n  - name: out\n    exclude: {models: [gone, small]}\n",
 			before: "not small, not gone", after: "not small, not gone", paths: []string{"policies[0].exclude.models[0]"},
 		},
 		{
-			name:   "what only the gone may do nobody else may",
+			name:   "an allow list of removed models allows nothing",
 			source: "policies:\n  - name: only\n    allow: {models: [gone]}\n",
 			before: "not small, not large", after: "not small, not large", paths: []string{"policies[0].allow.models[0]"},
 		},
@@ -52,68 +52,67 @@ func TestPoliciesOutliveWhatTheyName(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newTestBook(newShelf())
+			b := newTestStore(newMemoryStorage())
 			save(t, b, "ws_1", c.source, 0)
-			if got := inForce(b, "ws_1"); got != c.before || len(b.Problems("ws_1")) > 0 {
+			if got := activeIn(b, "ws_1"); got != c.before || len(b.Problems("ws_1")) > 0 {
 				t.Fatalf("before: %q, %v; want %q", got, b.Problems("ws_1"), c.before)
 			}
 
-			b.SetInstance(nil, worldOf("small", "large"))
+			b.SetInstance(nil, inventoryOf("small", "large"))
 
 			var paths []string
 			for _, p := range b.Problems("ws_1") {
 				paths = append(paths, p.Path)
 			}
-			if got := inForce(b, "ws_1"); got != c.after {
+			if got := activeIn(b, "ws_1"); got != c.after {
 				t.Errorf("without the model: %q, want %q", got, c.after)
 			}
 			if diff := cmp.Diff(c.paths, paths); diff != "" {
 				t.Error(diff)
 			}
-			b.SetInstance(nil, usualWorld())
-			if got := inForce(b, "ws_1"); got != c.before || len(b.Problems("ws_1")) > 0 {
+			b.SetInstance(nil, defaultInventory())
+			if got := activeIn(b, "ws_1"); got != c.before || len(b.Problems("ws_1")) > 0 {
 				t.Errorf("with the model again: %q, %v; want %q", got, b.Problems("ws_1"), c.before)
 			}
 		})
 	}
 }
 
-// A condition that cannot be read any more takes its own policy with it, and nothing else.
-func TestAConditionThatCannotBeReadEndsItsPolicyAlone(t *testing.T) {
+func TestInvalidConditionDisablesOnlyItsPolicy(t *testing.T) {
 	t.Parallel()
-	zoned := usualWorld()
+	zoned := defaultInventory()
 	zoned.Zone = time.LoadLocation
-	b := New(newShelf(), nil, zoned, nil)
+	b := New(newMemoryStorage(), nil, zoned, nil)
 	save(t, b, "ws_1", "policies:\n  - {name: lost, when: 'time.hour(\"Europe/Berlin\") < 30', deny: Never.}\n  - {name: kept, deny: Never ever.}\n", 0)
-	if got := inForce(b, "ws_1"); got != "deny Never." {
+	if got := activeIn(b, "ws_1"); got != "deny Never." {
 		t.Fatalf("before: %q", got)
 	}
-	b.SetInstance(nil, usualWorld()) // knows UTC only
-	if got := inForce(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
+	b.SetInstance(nil, defaultInventory()) // knows UTC only
+	if got := activeIn(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
 		t.Errorf("after: %q, %v", got, b.Problems("ws_1"))
 	}
 }
 
-// Texts that an earlier program accepted and this one cannot read at all must not keep it from starting.
-func TestUnreadableTextsAreReported(t *testing.T) {
+// A document that an earlier release accepted must not prevent startup.
+func TestInvalidDocumentsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"policies: [", "policies: 7", "[]", "rules: []", "policies:\n  - 7\n", "policies:\n  - {name: a, effect: b}\n"} {
-		shelf := newShelf()
-		if _, err := shelf.AddPolicies(t.Context(), "ws_1", 0, Version{Source: source}); err != nil {
+		storage := newMemoryStorage()
+		if _, err := storage.AddPolicies(t.Context(), "ws_1", 0, Version{Source: source}); err != nil {
 			t.Fatal(err)
 		}
 		instance := parsed(t, pinning("small"))
-		b := New(shelf, instance, usualWorld(), nil)
+		b := New(storage, instance, defaultInventory(), nil)
 		reload(t, b)
-		if got := inForce(b, "ws_1"); got != "pin small" || len(b.Problems("ws_1")) == 0 {
-			t.Errorf("%q: in force is %q, problems are %v", source, got, b.Problems("ws_1"))
+		if got := activeIn(b, "ws_1"); got != "pin small" || len(b.Problems("ws_1")) == 0 {
+			t.Errorf("%q: active %q, problems %v", source, got, b.Problems("ws_1"))
 		}
 	}
 }
 
-func TestPlacesOfProblems(t *testing.T) {
+func TestPolicyIndexes(t *testing.T) {
 	t.Parallel()
-	got := places([]policy.Problem{{Path: "policies[2].when"}, {Path: "policies[10]"}, {Path: "policies"}, {Path: "policies[x]"}, {Path: "policies[3"}, {Path: "[4]"}, {}})
+	got := policyIndexes([]policy.Problem{{Path: "policies[2].when"}, {Path: "policies[10]"}, {Path: "policies"}, {Path: "policies[x]"}, {Path: "policies[3"}, {Path: "[4]"}, {}})
 	if diff := cmp.Diff(map[int]bool{2: true, 10: true}, got); diff != "" {
 		t.Error(diff)
 	}

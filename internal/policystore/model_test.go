@@ -8,16 +8,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVersionsAgreeWithAPlainList lets two replicas save, roll back and reload in any order.
-func TestVersionsAgreeWithAPlainList(t *testing.T) {
+// TestVersionsMatchModel makes two replicas save, roll back and reload in any order.
+func TestVersionsMatchModel(t *testing.T) {
 	t.Parallel()
 	texts := []string{pinning("small"), pinning("large"), "policies: []\n"}
 	effects := map[string]string{texts[0]: "pin small", texts[1]: "pin large", texts[2]: ""}
 	rapid.Check(t, func(rt *rapid.T) {
-		shelf := newShelf()
-		books := []*Store{newTestBook(shelf), newTestBook(shelf)}
-		seen := make([]string, len(books)) // what each replica has in force
-		var list []string                  // texts, oldest first
+		storage := newMemoryStorage()
+		replicas := []*Store{newTestStore(storage), newTestStore(storage)}
+		seen := make([]string, len(replicas)) // active policies of each replica
+		var list []string                     // texts, oldest first
 		newest := func() string {
 			if len(list) == 0 {
 				return texts[2]
@@ -27,7 +27,7 @@ func TestVersionsAgreeWithAPlainList(t *testing.T) {
 		for i := range seen {
 			seen[i] = texts[2]
 		}
-		// saved notes a text that was saved, unless it is in force already.
+		// saved records a saved document, unless it is already active.
 		saved := func(rt *rapid.T, i int, text string, v Version) {
 			if len(list) == 0 || newest() != text {
 				list = append(list, text)
@@ -42,7 +42,7 @@ func TestVersionsAgreeWithAPlainList(t *testing.T) {
 				i := rapid.IntRange(0, 1).Draw(rt, "replica")
 				text := rapid.SampledFrom(texts).Draw(rt, "text")
 				basedOn := int64(rapid.IntRange(max(0, len(list)-1), len(list)+1).Draw(rt, "based on"))
-				v, problems, err := books[i].Save(t.Context(), "ws_1", text, basedOn, "", "acc_1")
+				v, problems, err := replicas[i].Save(t.Context(), "ws_1", text, basedOn, "", "acc_1")
 				switch {
 				case len(problems) > 0:
 					rt.Fatal(problems)
@@ -59,7 +59,7 @@ func TestVersionsAgreeWithAPlainList(t *testing.T) {
 			"roll back": func(rt *rapid.T) {
 				i := rapid.IntRange(0, 1).Draw(rt, "replica")
 				number := rapid.IntRange(1, len(list)+1).Draw(rt, "to")
-				v, _, err := books[i].Rollback(t.Context(), "ws_1", int64(number), "acc_1")
+				v, _, err := replicas[i].Rollback(t.Context(), "ws_1", int64(number), "acc_1")
 				switch {
 				case number > len(list):
 					if !errors.Is(err, ErrNotFound) {
@@ -73,21 +73,21 @@ func TestVersionsAgreeWithAPlainList(t *testing.T) {
 			},
 			"reload": func(rt *rapid.T) {
 				i := rapid.IntRange(0, 1).Draw(rt, "replica")
-				reload(t, books[i])
+				reload(t, replicas[i])
 				seen[i] = newest()
 			},
 			"change the instance": func(rt *rapid.T) {
-				books[rapid.IntRange(0, 1).Draw(rt, "replica")].SetInstance(nil, usualWorld())
+				replicas[rapid.IntRange(0, 1).Draw(rt, "replica")].SetInstance(nil, defaultInventory())
 			},
 			"": func(rt *rapid.T) {
-				for i, b := range books {
-					if got := inForce(b, "ws_1"); got != effects[seen[i]] {
-						rt.Fatalf("replica %d has %q in force, want %q", i, got, effects[seen[i]])
+				for i, b := range replicas {
+					if got := activeIn(b, "ws_1"); got != effects[seen[i]] {
+						rt.Fatalf("active at replica %d: %q, want %q", i, got, effects[seen[i]])
 					}
 				}
 				var sources []string
 				for n := range list {
-					v, err := books[0].Version(t.Context(), "ws_1", int64(n+1))
+					v, err := replicas[0].Version(t.Context(), "ws_1", int64(n+1))
 					if err != nil {
 						rt.Fatal(err)
 					}

@@ -78,7 +78,7 @@ func (a *handlers) checkPolicies(ctx context.Context, c *adminapi.Call, in *chec
 	if err != nil {
 		return nil, err
 	}
-	set, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.World())
+	set, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.Inventory())
 	check := PolicyCheck{
 		OK: len(problems) == 0, Problems: policyProblems(problems), Source: source,
 		Diff: diffLines(policy.Diff([]byte(newest.Source), []byte(source))),
@@ -93,7 +93,7 @@ func (a *handlers) checkPolicies(ctx context.Context, c *adminapi.Call, in *chec
 // draft compiles source as the policies of the workspace, after the policies of the instance. The set is never nil
 // without an error.
 func (a *handlers) draft(param, source string) (*policy.Set, error) {
-	own, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.World())
+	own, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.Inventory())
 	if len(problems) > 0 {
 		return nil, invalidPolicies(param, problems)
 	}

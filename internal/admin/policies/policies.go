@@ -97,7 +97,7 @@ func (a *handlers) getPolicies(ctx context.Context, c *adminapi.Call, _ *struct{
 	if err != nil {
 		return nil, err
 	}
-	world := a.Policies.World()
+	world := a.Policies.Inventory()
 	book := PolicyBook{
 		Instance: a.instancePolicies(c), Workspace: own, Fields: policyFields(),
 		Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
@@ -170,7 +170,7 @@ func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (poli
 
 // written parses a saved source, even if it refers to removed names.
 func (a *handlers) written(source string) []policy.Policy {
-	world := a.Policies.World()
+	world := a.Policies.Inventory()
 	world.AllowUnknown = true
 	set, _ := policy.Parse(workspaceSet, []byte(source), world)
 	return set.Policies()

@@ -80,7 +80,7 @@ func (a *handlers) getPolicyVersion(ctx context.Context, c *adminapi.Call, in *p
 	if err != nil {
 		return nil, err
 	}
-	_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.World())
+	_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.Inventory())
 	return adminapi.Respond(PolicyVersionText{
 		PolicyVersion: views[0], Source: v.Source, Policies: a.written(v.Source), Problems: policyProblems(problems),
 	}), nil

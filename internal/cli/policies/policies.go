@@ -160,7 +160,7 @@ func (p *policyCommands) validate(from instance.Routed, path string) error {
 	if err != nil {
 		return err
 	}
-	set, problems := policy.Parse("workspace", source, from.Rules.World())
+	set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
 	if len(problems) > 0 {
 		return p.ShowPolicyProblems(p.Console.Out, path, source, problems)
 	}

@@ -211,7 +211,7 @@ func (p *policyCommands) apply(ctx context.Context, from instance.Routed, path s
 // is rejected later. It returns an error unless the answer is yes.
 func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Routed, source []byte) error {
 	current := from.Rules.Own(from.Workspace.ID).Policies()
-	set, problems := policy.Parse("workspace", source, from.Rules.World())
+	set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
 	if len(current) == 0 || len(problems) > 0 || len(set.Policies()) > 0 {
 		return nil
 	}

@@ -12,38 +12,38 @@ import (
 
 func TestInstancePoliciesComeFirst(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
-	if b.For("ws_1") != nil || inForce(b, "ws_1") != "" {
-		t.Errorf("an empty book does %q", inForce(b, "ws_1"))
+	b := newTestStore(newMemoryStorage())
+	if b.For("ws_1") != nil || activeIn(b, "ws_1") != "" {
+		t.Errorf("an empty store does %q", activeIn(b, "ws_1"))
 	}
 	save(t, b, "ws_1", pinning("small"), 0)
-	b.SetInstance(parsed(t, pinning("large")), usualWorld())
+	b.SetInstance(parsed(t, pinning("large")), defaultInventory())
 
 	for ws, want := range map[string]string{"ws_1": "pin large", "ws_2": "pin large"} {
-		if got := inForce(b, ws); got != want {
+		if got := activeIn(b, ws); got != want {
 			t.Errorf("%s: %q, want %q", ws, got, want)
 		}
 	}
 	if b.For("ws_2") != b.Instance() || b.Own("ws_1").Len() != 1 || b.Own("ws_2") != nil || b.For("ws_1").Len() != 2 {
 		t.Errorf("own policies are not kept apart: %d, %d", b.Own("ws_1").Len(), b.For("ws_1").Len())
 	}
-	b.SetInstance(nil, usualWorld())
-	if got := inForce(b, "ws_1"); got != "pin small" {
+	b.SetInstance(nil, defaultInventory())
+	if got := activeIn(b, "ws_1"); got != "pin small" {
 		t.Errorf("without instance policies: %q", got)
 	}
 }
 
-func TestASavedTextIsInForceAtOnce(t *testing.T) {
+func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
+	b := newTestStore(newMemoryStorage())
 	first := save(t, b, "ws_1", pinning("small"), 0)
 	second := save(t, b, "ws_1", pinning("large"), 1)
 
-	if got := inForce(b, "ws_1"); got != "pin large" {
-		t.Errorf("in force is %q", got)
+	if got := activeIn(b, "ws_1"); got != "pin large" {
+		t.Errorf("active: %q", got)
 	}
-	if got := inForce(b, "ws_2"); got != "" {
-		t.Errorf("in another workspace %q is in force", got)
+	if got := activeIn(b, "ws_2"); got != "" {
+		t.Errorf("active in another workspace: %q", got)
 	}
 	want := Version{Number: 1, Hash: parsed(t, pinning("small")).Version(), Source: pinning("small"), Note: "because", CreatedBy: "acc_1", CreatedAt: start}
 	if diff := cmp.Diff(want, first); diff != "" {
@@ -59,37 +59,37 @@ func TestASavedTextIsInForceAtOnce(t *testing.T) {
 	}
 }
 
-func TestWrongTextsAreRefused(t *testing.T) {
+func TestInvalidPoliciesAreRejected(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
-	b := newTestBook(shelf)
-	for _, source := range []string{pinning("nobody"), "policies: 7", "\xff", "nul\x00"} {
+	storage := newMemoryStorage()
+	b := newTestStore(storage)
+	for _, source := range []string{pinning("no-account"), "policies: 7", "\xff", "nul\x00"} {
 		if _, problems, err := b.Save(t.Context(), "ws_1", source, 0, "", "acc_1"); len(problems) == 0 || problems[0].Line != max(problems[0].Line, 1) || err != nil {
 			t.Errorf("%q: %v, %v", source, problems, err)
 		}
 	}
-	if len(shelf.versions) > 0 {
-		t.Errorf("saved all the same: %v", shelf.versions)
+	if len(storage.versions) > 0 {
+		t.Errorf("saved an invalid document: %v", storage.versions)
 	}
 }
 
-func TestAnEditorWhoComesLateIsTold(t *testing.T) {
+func TestSaveReportsConflicts(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
+	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("small"), 0)
 	for _, basedOn := range []int64{0, 2} {
 		if _, _, err := b.Save(t.Context(), "ws_1", pinning("large"), basedOn, "", "acc_2"); !errors.Is(err, ErrConflict) {
 			t.Errorf("based on %d: %v", basedOn, err)
 		}
 	}
-	if got := inForce(b, "ws_1"); got != "pin small" {
-		t.Errorf("in force is %q", got)
+	if got := activeIn(b, "ws_1"); got != "pin small" {
+		t.Errorf("active: %q", got)
 	}
 }
 
-func TestRollbackIsANewVersion(t *testing.T) {
+func TestRollbackCreatesNewVersion(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
+	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("gone"), 0)
 	save(t, b, "ws_1", pinning("large"), 1)
 
@@ -97,11 +97,11 @@ func TestRollbackIsANewVersion(t *testing.T) {
 	if err != nil || len(problems) > 0 || v.Number != 3 || v.Source != pinning("gone") || v.Note != "Restored version 1" || v.CreatedBy != "acc_2" {
 		t.Errorf("%+v, %v, %v", v, problems, err)
 	}
-	if got := inForce(b, "ws_1"); got != "pin gone" {
-		t.Errorf("in force is %q", got)
+	if got := activeIn(b, "ws_1"); got != "pin gone" {
+		t.Errorf("active: %q", got)
 	}
 	save(t, b, "ws_1", pinning("small"), 3)
-	b.SetInstance(nil, worldOf("small", "large"))
+	b.SetInstance(nil, inventoryOf("small", "large"))
 	if _, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2"); len(problems) != 1 || err != nil {
 		t.Errorf("back to a model that is gone: %v, %v", problems, err)
 	}
@@ -110,9 +110,9 @@ func TestRollbackIsANewVersion(t *testing.T) {
 	}
 }
 
-func TestDiffsBetweenAnyTwoVersions(t *testing.T) {
+func TestDiffComparesAnyTwoVersions(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
+	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("small"), 0)
 	save(t, b, "ws_1", pinning("large"), 1)
 	for _, c := range []struct {
@@ -131,91 +131,91 @@ func TestDiffsBetweenAnyTwoVersions(t *testing.T) {
 	}
 }
 
-func TestAReplicaHearsOfWhatOthersSaved(t *testing.T) {
+func TestReloadLoadsVersionsOfOtherReplicas(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
-	here, there := newTestBook(shelf), newTestBook(shelf)
+	storage := newMemoryStorage()
+	here, there := newTestStore(storage), newTestStore(storage)
 	reload(t, there)
 	save(t, here, "ws_1", pinning("small"), 0)
-	if got := inForce(there, "ws_1"); got != "" {
-		t.Errorf("before reloading %q is in force", got)
+	if got := activeIn(there, "ws_1"); got != "" {
+		t.Errorf("active before reloading: %q", got)
 	}
 	reload(t, there)
-	if got := inForce(there, "ws_1"); got != "pin small" {
-		t.Errorf("after reloading %q is in force", got)
+	if got := activeIn(there, "ws_1"); got != "pin small" {
+		t.Errorf("active after reloading: %q", got)
 	}
 	unchanged := there.For("ws_1")
 	save(t, here, "ws_2", pinning("large"), 0)
 	reload(t, there)
-	if there.For("ws_1") != unchanged || inForce(there, "ws_2") != "pin large" {
-		t.Error("another workspace's change compiled this one's policies anew, or was not heard")
+	if there.For("ws_1") != unchanged || activeIn(there, "ws_2") != "pin large" {
+		t.Error("another workspace's change compiled this one's policies again, or was not loaded")
 	}
 }
 
-func TestAnOlderCopyOfTheStoreIsReadAnew(t *testing.T) {
+func TestReloadReadsRestoredDatabaseAgain(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf())
+	b := newTestStore(newMemoryStorage())
 	for i := range 3 {
 		save(t, b, fmt.Sprint("ws_", i), pinning("small"), 0)
 	}
-	older := newShelf()
-	save(t, newTestBook(older), "ws_0", pinning("large"), 0)
-	b.store = older
+	older := newMemoryStorage()
+	save(t, newTestStore(older), "ws_0", pinning("large"), 0)
+	b.storage = older
 	reload(t, b)
-	if got := [2]string{inForce(b, "ws_0"), inForce(b, "ws_2")}; got != [2]string{"pin large", ""} {
-		t.Errorf("in force are %q", got)
+	if got := [2]string{activeIn(b, "ws_0"), activeIn(b, "ws_2")}; got != [2]string{"pin large", ""} {
+		t.Errorf("active: %q", got)
 	}
 }
 
-func TestAStoreThatIsAwayLeavesPoliciesInForce(t *testing.T) {
+func TestPoliciesStayActiveWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
-	b, writer := newTestBook(shelf), newTestBook(shelf)
+	storage := newMemoryStorage()
+	b, writer := newTestStore(storage), newTestStore(storage)
 	save(t, b, "ws_1", pinning("small"), 0)
 	save(t, writer, "ws_1", pinning("large"), 1)
-	shelf.fail = errors.New("away")
-	if err := b.Reload(t.Context()); !errors.Is(err, shelf.fail) {
+	storage.fail = errors.New("away")
+	if err := b.Reload(t.Context()); !errors.Is(err, storage.fail) {
 		t.Error(err)
 	}
-	if _, _, err := b.Save(t.Context(), "ws_1", pinning("gone"), 1, "", ""); !errors.Is(err, shelf.fail) {
+	if _, _, err := b.Save(t.Context(), "ws_1", pinning("gone"), 1, "", ""); !errors.Is(err, storage.fail) {
 		t.Error(err)
 	}
-	if got := inForce(b, "ws_1"); got != "pin small" {
-		t.Errorf("in force is %q", got)
+	if got := activeIn(b, "ws_1"); got != "pin small" {
+		t.Errorf("active: %q", got)
 	}
-	shelf.fail = nil
+	storage.fail = nil
 	reload(t, b)
-	if got := inForce(b, "ws_1"); got != "pin large" {
-		t.Errorf("when the store is back %q is in force", got)
+	if got := activeIn(b, "ws_1"); got != "pin large" {
+		t.Errorf("active after the database returned: %q", got)
 	}
 }
 
-func TestNotesAreShort(t *testing.T) {
+func TestNotesAreTruncated(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
 		{" why\x00 \xff ", "why �"},
 		{strings.Repeat("ä", 251), strings.Repeat("ä", 250)},
 	} {
-		if got := tidy(c[0]); got != c[1] {
+		if got := cleanNote(c[0]); got != c[1] {
 			t.Errorf("%q, want %q", got, c[1])
 		}
 	}
 }
 
-// For is on the way of every request.
-func TestForAllocatesNothing(t *testing.T) {
-	b := newTestBook(newShelf())
+// Every request calls For.
+func TestForDoesNotAllocate(t *testing.T) {
+	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("small"), 0)
 	if n := testing.AllocsPerRun(100, func() { b.For("ws_1") }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestReadingNeverMeetsWriting is for the race detector.
-func TestReadingNeverMeetsWriting(t *testing.T) {
+// TestReadsAndWritesDoNotRace is for the race detector.
+func TestReadsAndWritesDoNotRace(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
-	b, other := newTestBook(shelf), newTestBook(shelf)
+	storage := newMemoryStorage()
+	b, other := newTestStore(storage), newTestStore(storage)
 	var all sync.WaitGroup
 	for w := range 3 {
 		ws := fmt.Sprint("ws_", w)
@@ -229,22 +229,22 @@ func TestReadingNeverMeetsWriting(t *testing.T) {
 				if err := other.Reload(t.Context()); err != nil {
 					t.Error(err)
 				}
-				inForce(other, ws)
-				inForce(b, ws)
+				activeIn(other, ws)
+				activeIn(b, ws)
 				b.Problems(ws)
 			}
 		})
 	}
 	all.Go(func() {
 		for range 5 {
-			b.SetInstance(nil, usualWorld())
+			b.SetInstance(nil, defaultInventory())
 		}
 	})
 	all.Wait()
 	reload(t, other)
 	for w := range 3 {
-		if ws := fmt.Sprint("ws_", w); inForce(b, ws) != "pin large" || inForce(other, ws) != "pin large" {
-			t.Errorf("%s: here %q, there %q", ws, inForce(b, ws), inForce(other, ws))
+		if ws := fmt.Sprint("ws_", w); activeIn(b, ws) != "pin large" || activeIn(other, ws) != "pin large" {
+			t.Errorf("%s: here %q, there %q", ws, activeIn(b, ws), activeIn(other, ws))
 		}
 	}
 }

@@ -15,26 +15,26 @@ import (
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 
-// shelf is a store in memory.
-type shelf struct {
+// memoryStorage is a Storage in memory.
+type memoryStorage struct {
 	mu        sync.Mutex
 	versions  map[string][]Version
 	revisions map[string]int64
 	revision  int64
-	fail      error // what every call returns
+	fail      error // returned by every call
 }
 
-func newShelf() *shelf {
-	return &shelf{versions: map[string][]Version{}, revisions: map[string]int64{}}
+func newMemoryStorage() *memoryStorage {
+	return &memoryStorage{versions: map[string][]Version{}, revisions: map[string]int64{}}
 }
 
-func (s *shelf) Revisions(context.Context) (map[string]int64, error) {
+func (s *memoryStorage) Revisions(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return map[string]int64{Topic: s.revision, "keys": 99}, s.fail
 }
 
-func (s *shelf) ChangedPolicies(_ context.Context, after int64, visit func(string, Version) error) error {
+func (s *memoryStorage) ChangedPolicies(_ context.Context, after int64, visit func(string, Version) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for workspaceID, all := range s.versions {
@@ -48,7 +48,7 @@ func (s *shelf) ChangedPolicies(_ context.Context, after int64, visit func(strin
 	return s.fail
 }
 
-func (s *shelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft Version) (Version, error) {
+func (s *memoryStorage) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft Version) (Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -64,7 +64,7 @@ func (s *shelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64
 	return draft, nil
 }
 
-func (s *shelf) PolicyVersions(_ context.Context, workspaceID string) ([]Version, error) {
+func (s *memoryStorage) PolicyVersions(_ context.Context, workspaceID string) ([]Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.versions[workspaceID])
@@ -75,7 +75,7 @@ func (s *shelf) PolicyVersions(_ context.Context, workspaceID string) ([]Version
 	return all, s.fail
 }
 
-func (s *shelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (Version, error) {
+func (s *memoryStorage) PolicyVersion(_ context.Context, workspaceID string, number int64) (Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.versions[workspaceID]
@@ -88,8 +88,8 @@ func (s *shelf) PolicyVersion(_ context.Context, workspaceID string, number int6
 	return all[number-1], s.fail
 }
 
-// worldOf is a world with these models, all at the provider "here".
-func worldOf(models ...string) policy.Inventory {
+// inventoryOf returns an inventory of these models, all at the provider "here".
+func inventoryOf(models ...string) policy.Inventory {
 	w := policy.Inventory{Models: models, Providers: []string{"here", "elsewhere"}, Tags: []string{"eu"}}
 	for _, m := range models {
 		w.Targets = append(w.Targets, "here/"+m)
@@ -97,23 +97,23 @@ func worldOf(models ...string) policy.Inventory {
 	return w
 }
 
-func usualWorld() policy.Inventory { return worldOf("small", "large", "gone") }
+func defaultInventory() policy.Inventory { return inventoryOf("small", "large", "gone") }
 
-// parsed is a set that must be right.
+// parsed parses valid policies.
 func parsed(t testing.TB, source string) *policy.Set {
 	t.Helper()
-	set, problems := policy.Parse("instance", []byte(source), usualWorld())
+	set, problems := policy.Parse("instance", []byte(source), defaultInventory())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	return set
 }
 
-func newTestBook(store Storage) *Store {
-	return New(store, nil, usualWorld(), func() time.Time { return start })
+func newTestStore(store Storage) *Store {
+	return New(store, nil, defaultInventory(), func() time.Time { return start })
 }
 
-// pinning is a text that pins a model.
+// pinning returns a document that pins a model.
 func pinning(model string) string {
 	return "policies:\n  - name: pin-" + model + "\n    pin: " + model + "\n"
 }
@@ -134,8 +134,8 @@ func reload(t testing.TB, b *Store) {
 	}
 }
 
-// inForce says in short what the policies of a workspace do to a request of code.
-func inForce(b *Store, workspaceID string) string {
+// activeIn summarizes the effects of a workspace's policies on a code request.
+func activeIn(b *Store, workspaceID string) string {
 	o := b.For(workspaceID).Evaluate(&condition.Facts{Request: condition.Request{Model: "auto", Task: "code"}, Time: condition.Time{At: start}})
 	if o.Denies() {
 		return "deny " + o.Deny.Message
