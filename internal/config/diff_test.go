@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/config/unit"
 )
 
-func TestDiffSaysWhatNeedsARestart(t *testing.T) {
+func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change      func(*Config)
@@ -33,7 +33,7 @@ func TestDiffSaysWhatNeedsARestart(t *testing.T) {
 		"some of both":        {func(c *Config) { c.Rescue = "off"; c.Store = "postgres://h/d" }, []string{"rescue"}, []string{"store"}},
 		"the log's lines":     {func(c *Config) { c.Log.Level = "debug"; c.Log.Format = "text" }, []string{"log.level"}, []string{"log.format"}},
 		"limits and log":      {func(c *Config) { c.Limits.Body = 1; c.Log.Bodies = false }, []string{"limits.body", "log.bodies"}, nil},
-		"what is allowed":     {func(c *Config) { c.AllowBrowsers = true; c.AllowPrivateUpstreams = []string{"::1/128"} }, []string{"allow_browsers", "allow_private_upstreams"}, nil},
+		"permissions":         {func(c *Config) { c.AllowBrowsers = true; c.AllowPrivateUpstreams = []string{"::1/128"} }, []string{"allow_browsers", "allow_private_upstreams"}, nil},
 		"retries and breaker": {func(c *Config) { c.Retries.Attempts = 1; c.Breaker.Failures = 1 }, []string{"retries.attempts", "breaker.failures"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestDiffSaysWhatNeedsARestart(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsARestartStaysAsItIs(t *testing.T) {
+func TestKeepUntilRestart(t *testing.T) {
 	t.Parallel()
 	running, next := Default(), Default()
 	next.Store, next.Simulator, next.Spool.Limit = "postgres://h/d", "off", unit.MiB
@@ -63,7 +63,7 @@ func TestWhatNeedsARestartStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheGuideNamesWhatNeedsARestart(t *testing.T) {
+func TestGuideListsSettingsThatRequireRestart(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/guides/operation.md")
 	if err != nil {

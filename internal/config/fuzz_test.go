@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// FuzzLoad: whatever the file holds, loading ends with a configuration that prints, or with problems that read well.
+// FuzzLoad checks that loading any file returns a configuration that can be printed, or printable problems.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(designExample))
 	f.Add([]byte(printExample))
@@ -58,7 +58,7 @@ func printsWell(t *testing.T, loaded *Loaded) {
 		t.Fatal(err)
 	}
 	if _, wrong, _ := parse([]byte(b.String())); wrong != nil {
-		t.Fatalf("what is printed is not YAML: %s\n%s", wrong.message, b.String())
+		t.Fatalf("the printed configuration is not YAML: %s\n%s", wrong.message, b.String())
 	}
 	if _, wrong, _ := parse([]byte(loaded.Config.Policies)); wrong != nil {
 		t.Fatalf("the policies are not YAML: %s\n%s", wrong.message, loaded.Config.Policies)

@@ -81,7 +81,7 @@ func (l *loader) take(o Options) []byte {
 // Origin returns the origin of the value at a path.
 func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
-// Watch calls onChange whenever the content of the file differs from what was loaded, until ctx ends; then it returns nil.
+// Watch calls onChange whenever the content of the file differs from the loaded content, until ctx ends; then it returns nil.
 func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
 	return file.WatchSince(ctx, l.Path, largestFile, l.sum, onChange)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// write puts text into a file of its own and returns its path.
+// write writes a temporary file and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
@@ -34,7 +34,7 @@ func mustLoad(t *testing.T, o Options) *Loaded {
 	return loaded
 }
 
-// mustFail returns the problems of a configuration that has some.
+// mustFail loads an invalid configuration and returns its problems.
 func mustFail(t *testing.T, o Options) *Problems {
 	t.Helper()
 	if o.Dirs == nil {
@@ -89,7 +89,7 @@ func TestLoadReadsTheDocumentedExample(t *testing.T) {
 	}
 }
 
-func TestLoadWithNothing(t *testing.T) {
+func TestLoadDefaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		env  []string
@@ -150,7 +150,7 @@ func TestLaterLayersWin(t *testing.T) {
 	}
 }
 
-func TestListsFromTheEnvironment(t *testing.T) {
+func TestEnvironmentSetsLists(t *testing.T) {
 	t.Parallel()
 	path := write(t, "allow_private_upstreams: [127.0.0.0/8]\nproviders:\n  - name: a\n    api_keys: [key-one-1, key-two-2]\n")
 	env := []string{
@@ -205,7 +205,7 @@ func TestLoadFindsTheFile(t *testing.T) {
 	}
 }
 
-// link makes dir known as fairlead in a directory of its own.
+// link creates a link named fairlead to dir in a new directory.
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fairlead")
@@ -215,7 +215,7 @@ func link(t *testing.T, dir string) string {
 	return path
 }
 
-func TestSecretsFromElsewhere(t *testing.T) {
+func TestSecretsFromFilesAndVariables(t *testing.T) {
 	t.Parallel()
 	path := write(t, `master_key: file:master
 store: postgres://user:${PG_PASSWORD}@host/db
@@ -270,7 +270,7 @@ func TestHomeIsExpanded(t *testing.T) {
 	}
 }
 
-func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
+func TestMisspelledVariablesCauseWarnings(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, Options{Env: []string{"FAIRLEAD_LISTN=x", "FAIRLEAD_SERVICE_HOST=10.0.0.1", "FAIRLEAD_API_KEY=fl_x", "FAIRLEAD_TEST_POSTGRES=x"}})
 	want := []string{"unknown environment variable FAIRLEAD_LISTN is ignored; did you mean FAIRLEAD_LISTEN?"}

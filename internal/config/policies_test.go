@@ -14,7 +14,7 @@ import (
 
 const policiesExample = `listen: 127.0.0.1:8080
 master_key: 0123456789abcdef0123456789abcdef # secret
-# who may do what
+# permissions
 policies:
   - name: inside      # stays here
     when: |
@@ -28,7 +28,7 @@ policies:
 rescue: off
 `
 
-func TestPoliciesKeepTheirLinesAndNothingElse(t *testing.T) {
+func TestPoliciesKeepTheirPositions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"a section among others": {policiesExample, strings.Repeat("\n", 3) + `policies:
@@ -65,7 +65,7 @@ func TestPoliciesKeepTheirLinesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestPoliciesFromTheEnvironment(t *testing.T) {
+func TestEnvironmentSetsPolicies(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, Options{
 		Path: write(t, "policies: [{name: a, deny: x}]\n"),
@@ -85,7 +85,7 @@ func TestPoliciesFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestRefusedPoliciesAreShownWhereTheyStand(t *testing.T) {
+func TestPolicyProblemsHaveExcerpts(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, Options{Path: write(t, policiesExample)})
 	report := loaded.Refuse([]Problem{
@@ -154,7 +154,6 @@ func listOf(t *testing.T, document Policies) []map[string]any {
 	return read.Policies
 }
 
-// The schema lists the fields that a policy really has.
 func TestSchemaOfPoliciesIsComplete(t *testing.T) {
 	t.Parallel()
 	for of, schema := range map[reflect.Type]map[string]any{

@@ -126,7 +126,7 @@ allow_private_upstreams: []                                # default
 	}
 }
 
-// What is printed can be loaded again, apart from the secrets.
+// The printed configuration can be loaded again, except for secrets.
 func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("[short, ", "[", "user:hunter2-hunter2@", "").Replace(printExample)
@@ -147,7 +147,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-func TestPrintReportsWhatItCannotWrite(t *testing.T) {
+func TestPrintReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	if err := (&Loaded{Config: Default()}).Print(fullDisk{}, false); err == nil {
 		t.Error("no error")

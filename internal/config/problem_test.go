@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected texts")
 
-// Each file of testdata/problems is one rule: a configuration, and what a person is told about it.
+// Each file of testdata/problems is one rule: a configuration and the reported problems.
 func TestProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/problems/*.txt")
@@ -34,7 +34,7 @@ func TestProblemsAreExplained(t *testing.T) {
 				rewrite(t, file, archive, got)
 				return
 			}
-			if diff := cmp.Diff(section(archive, "told"), got); diff != "" {
+			if diff := cmp.Diff(section(archive, "report"), got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -70,17 +70,17 @@ func section(archive *txtar.Archive, name string) string {
 	return ""
 }
 
-func rewrite(t *testing.T, file string, archive *txtar.Archive, told string) {
+func rewrite(t *testing.T, file string, archive *txtar.Archive, report string) {
 	t.Helper()
-	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "told" })
-	archive.Files = append(archive.Files, txtar.File{Name: "told", Data: []byte(told)})
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "report" })
+	archive.Files = append(archive.Files, txtar.File{Name: "report", Data: []byte(report)})
 	if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A secret must not come out of a problem, wherever in the file it stands and whatever is wrong around it.
-func TestProblemsKeepSecrets(t *testing.T) {
+// A problem never contains a secret, regardless of its position and of other problems.
+func TestProblemsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-5f1d"
 	for name, text := range map[string]string{
@@ -109,24 +109,24 @@ func TestProblemsKeepSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			problems := mustFail(t, Options{Path: write(t, text)})
-			for _, told := range []string{problems.Pretty(), problems.Error(), fmt.Sprintf("%+v", problems.List)} {
-				if strings.Contains(told, "canary") || strings.Contains(told, "5f1d") {
-					t.Errorf("told:\n%s", told)
+			for _, report := range []string{problems.Pretty(), problems.Error(), fmt.Sprintf("%+v", problems.List)} {
+				if strings.Contains(report, "canary") || strings.Contains(report, "5f1d") {
+					t.Errorf("report:\n%s", report)
 				}
 			}
 		})
 	}
 }
 
-func TestSecretsFromTheEnvironmentAreNotTold(t *testing.T) {
+func TestProblemsHideSecretsOfEnvironment(t *testing.T) {
 	t.Parallel()
 	problems := mustFail(t, Options{Env: []string{"FAIRLEAD_MASTER_KEY=sk-canary", "FAIRLEAD_STORE=mysql://u:sk-canary@h/d", "FAIRLEAD_PROVIDERS=[{name: a, api_keys: sk-canary}]"}})
-	if told := problems.Pretty(); strings.Contains(told, "canary") || len(problems.List) != 3 {
-		t.Errorf("told:\n%s", told)
+	if report := problems.Pretty(); strings.Contains(report, "canary") || len(problems.List) != 3 {
+		t.Errorf("report:\n%s", report)
 	}
 }
 
-func TestProblemsOfReading(t *testing.T) {
+func TestUnreadableFilesAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.yaml")
@@ -134,9 +134,9 @@ func TestProblemsOfReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		path string
-		code Code
-		told string
+		path   string
+		code   Code
+		report string
 	}{
 		"a named file that is not there": {filepath.Join(dir, "no.yaml"), Unreadable, "does not exist"},
 		"a directory":                    {dir, Unreadable, "cannot be read"},
@@ -145,14 +145,14 @@ func TestProblemsOfReading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			problems := mustFail(t, Options{Path: c.path})
-			if len(problems.List) != 1 || problems.List[0].Code != c.code || !strings.Contains(problems.Error(), c.told) {
-				t.Errorf("got %v, want %s with %q", problems, c.code, c.told)
+			if len(problems.List) != 1 || problems.List[0].Code != c.code || !strings.Contains(problems.Error(), c.report) {
+				t.Errorf("got %v, want %s with %q", problems, c.code, c.report)
 			}
 		})
 	}
 }
 
-func TestTheReportIsBounded(t *testing.T) {
+func TestNumberOfProblemsIsLimited(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 5000 {
@@ -167,7 +167,7 @@ func TestTheReportIsBounded(t *testing.T) {
 	}
 }
 
-func TestAliasesCannotBlowUp(t *testing.T) {
+func TestAliasExpansionIsLimited(t *testing.T) {
 	t.Parallel()
 	text := "providers:\n  - &p {name: a, models: [&m {name: m, context: 1}" + strings.Repeat(", *m", 2000) + "]}\n" +
 		strings.Repeat("  - *p\n", 2000)

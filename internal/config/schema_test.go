@@ -33,7 +33,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for section, fields := range tables {
 		for _, f := range fields {
 			if f.name == "" || f.doc == "" || !strings.HasSuffix(f.doc, ".") {
-				t.Errorf("%s.%s has no name or no sentence that says what it does", section.Name(), section.Field(f.index).Name)
+				t.Errorf("%s.%s has no name or no description", section.Name(), section.Field(f.index).Name)
 			}
 			if f.check != "" && f.check != "positive" && checks[f.check] == nil {
 				t.Errorf("%s.%s names the check %q, which does not exist", section.Name(), f.name, f.check)
@@ -92,7 +92,7 @@ func TestSchemaIsWellFormed(t *testing.T) {
 	})
 }
 
-// walkSchema calls see for every schema within s.
+// walkSchema calls see for every schema in s.
 func walkSchema(t *testing.T, s map[string]any, path string, see func(string, map[string]any)) {
 	t.Helper()
 	see(path, s)
@@ -116,7 +116,7 @@ func walkSchema(t *testing.T, s map[string]any, path string, see func(string, ma
 	}
 }
 
-// The schema and the loader agree: what one takes, the other takes.
+// The schema and the loader accept the same files.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	t.Parallel()
 	v := validator{schema(t)}
@@ -170,7 +170,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	}
 }
 
-// validator knows as much of JSON Schema as our schema uses.
+// validator implements the part of JSON Schema that our schema uses.
 type validator struct{ root map[string]any }
 
 func (v validator) check(s map[string]any, value any, path string) []string {

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// TestBackoffConcernsTheTargetOrTheCredential checks for every kind of failure what else may be called after it.
-func TestBackoffConcernsTheTargetOrTheCredential(t *testing.T) {
+// TestBackoffAppliesToTargetOrCredential checks for every kind of failure which calls are still admitted after it.
+func TestBackoffAppliesToTargetOrCredential(t *testing.T) {
 	t.Parallel()
 	const other = "openai/gpt-4.1-mini"
 	for _, kind := range llm.Kinds() {
@@ -43,7 +43,7 @@ func TestBackoffConcernsTheTargetOrTheCredential(t *testing.T) {
 	}
 }
 
-func TestARefusalQuotedInABadRequestExcludesNothing(t *testing.T) {
+func TestRejectionQuotedInBadRequestExcludesNothing(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
 	tr.pick("openai", two[:1])
@@ -53,7 +53,7 @@ func TestARefusalQuotedInABadRequestExcludesNothing(t *testing.T) {
 	}
 }
 
-func TestADeniedModelIsTriedAgainEverLater(t *testing.T) {
+func TestBackoffOfDeniedModelGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -73,7 +73,7 @@ func TestADeniedModelIsTriedAgainEverLater(t *testing.T) {
 	})
 }
 
-func TestPagesShowBackoffs(t *testing.T) {
+func TestSnapshotShowsBackoffs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()

@@ -42,7 +42,7 @@ func TestEachCredentialHasItsOwnCircuitAtATarget(t *testing.T) {
 	})
 }
 
-func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
+func TestNoCredentialIsUsableWhenOneBacksOffAndOneFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -58,7 +58,7 @@ func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
 	})
 }
 
-func TestSpareIsAnotherUsableCredential(t *testing.T) {
+func TestHasOtherCredential(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
 	if !tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two[:1], "openai#1") || tr.HasOtherCredential(here, nil, "") {

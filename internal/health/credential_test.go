@@ -16,7 +16,7 @@ func limited(after time.Duration) Report {
 	return Report{Target: here, Credential: "openai#1", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: after}}
 }
 
-func TestPickTakesTurns(t *testing.T) {
+func TestCredentialsAreUsedRoundRobin(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
 	var got []string
@@ -32,7 +32,7 @@ func TestPickTakesTurns(t *testing.T) {
 	}
 }
 
-func TestCredentialRestsAsLongAsAsked(t *testing.T) {
+func TestCredentialBacksOffAsLongAsRequested(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ asked, want time.Duration }{
 		"seconds":       {20 * time.Second, 20 * time.Second},
@@ -53,14 +53,14 @@ func TestCredentialRestsAsLongAsAsked(t *testing.T) {
 				}
 				time.Sleep(tt.want)
 				if id, _ := tr.pick("openai", two[:1]); id != "openai#1" {
-					t.Error("still resting")
+					t.Error("still backing off")
 				}
 			})
 		})
 	}
 }
 
-func TestOthersServeWhileOneRests(t *testing.T) {
+func TestOtherCredentialsServeDuringBackoff(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
 	tr.Report(limited(time.Minute))
@@ -70,7 +70,7 @@ func TestOthersServeWhileOneRests(t *testing.T) {
 		}
 	}
 	if r := tr.State(here).BackingOff; r != 0 {
-		t.Errorf("resting %v although one is ready", r)
+		t.Errorf("backing off %v although one is ready", r)
 	}
 }
 
@@ -83,16 +83,16 @@ func TestSecondRateLimitExtends(t *testing.T) {
 		tr.Report(limited(10 * time.Second))
 		tr.Report(limited(time.Second)) // never shortens
 		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
-			t.Errorf("rests %v more, want 10 s", wait)
+			t.Errorf("backs off %v more, want 10 s", wait)
 		}
 		tr.Report(limited(time.Hour))
 		if _, wait := tr.pick("openai", two[:1]); wait != 5*time.Minute {
-			t.Errorf("rests %v, want five minutes at most", wait)
+			t.Errorf("backs off %v, want at most five minutes", wait)
 		}
 	})
 }
 
-func TestUnnamedRestsGrowOncePerRest(t *testing.T) {
+func TestBackoffWithoutTimeGrowsOncePerBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -114,7 +114,7 @@ func TestUnnamedRestsGrowOncePerRest(t *testing.T) {
 	})
 }
 
-func TestRefusedCredentialIsSetAsideWithAnAlert(t *testing.T) {
+func TestRejectedCredentialBacksOffWithAlert(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()

@@ -14,7 +14,7 @@ import (
 
 const here = "openai/gpt-4.1"
 
-// State is the target's state now.
+// State returns the current state of a target.
 func (t *Tracker) State(target string) route.State { return t.States(t.now())(target) }
 
 func tracker() *Tracker {
@@ -35,13 +35,13 @@ func (t *Tracker) admit(target string, last bool) (probe, ok bool) {
 	return p.Probe, ok
 }
 
-// pick asks for an attempt with one of the credentials, and returns which, or how long all of them rest.
+// pick asks for an attempt with one of the credentials, and returns which, or how long all of them back off.
 func (t *Tracker) pick(provider string, ids []string) (id string, wait time.Duration) {
 	p, _ := t.Admit(provider+"/gpt-4.1", ids, false)
 	return p.Credential, p.BackingOff
 }
 
-func TestOnlyTheProvidersOwnFailuresOpenTheCircuit(t *testing.T) {
+func TestOnlyProviderFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	counts := map[llm.Kind]bool{
 		llm.UpstreamConnect: true, llm.UpstreamTimeout: true, llm.UpstreamOverloaded: true,
@@ -86,7 +86,7 @@ func TestCircuitOpensAndProbesOneAtATime(t *testing.T) {
 	})
 }
 
-func TestLostProbeDoesNotBlockForEver(t *testing.T) {
+func TestLostProbeDoesNotBlockForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -122,7 +122,7 @@ func TestHalfOfTwentyCallsOpenTheCircuit(t *testing.T) {
 	})
 }
 
-func TestProbesGrowRarer(t *testing.T) {
+func TestProbeIntervalGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -158,7 +158,7 @@ func TestJitterOnlyShortensTheWait(t *testing.T) {
 	}
 }
 
-func TestTrafficReturnsStepByStep(t *testing.T) {
+func TestTrafficReturnsGradually(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -184,7 +184,7 @@ func TestTrafficReturnsStepByStep(t *testing.T) {
 	})
 }
 
-func TestFailingWhileTrafficReturnsOpensAgain(t *testing.T) {
+func TestFailuresDuringReturnOpenCircuitAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -204,7 +204,7 @@ func TestFailingWhileTrafficReturnsOpensAgain(t *testing.T) {
 	})
 }
 
-func TestResetClosesAtOnce(t *testing.T) {
+func TestResetClosesImmediately(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
 	tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
@@ -242,16 +242,16 @@ func TestStateAndSnapshot(t *testing.T) {
 			t.Error(diff)
 		}
 		if got := tr.State(here).BackingOff; got != time.Minute {
-			t.Errorf("resting %v, want a minute", got)
+			t.Errorf("backing off %v, want a minute", got)
 		}
 		time.Sleep(11 * time.Minute)
 		if got := tr.State(here); got != (route.State{}) {
-			t.Errorf("what nobody has seen for long is still believed: %+v", got)
+			t.Errorf("an old speed is still used: %+v", got)
 		}
 	})
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	tr := New(Options{})
 	var wg sync.WaitGroup
@@ -278,7 +278,7 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestForgetsUnusedTargets(t *testing.T) {
+func TestUnusedTargetsAreRemoved(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	tr := New(Options{Now: func() time.Time { return now }})
@@ -304,7 +304,7 @@ func BenchmarkAdmitStateReport(b *testing.B) {
 	}
 }
 
-func TestAnAnswerInOnePieceTellsTheWritingSpeedOnly(t *testing.T) {
+func TestResponseInOnePieceCountsOnlyForOutputSpeed(t *testing.T) {
 	t.Parallel()
 	h := New(Options{})
 	h.Report(Report{Target: "a/m", Duration: 2 * time.Second, OutputTokens: 100})
@@ -313,7 +313,7 @@ func TestAnAnswerInOnePieceTellsTheWritingSpeedOnly(t *testing.T) {
 	}
 }
 
-func TestTheLastTargetIsNotHeldBackAfterAnOutage(t *testing.T) {
+func TestOnlyTargetIsNotDelayedAfterOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	h := New(Options{Failures: 1, ProbeAfter: time.Second, Now: func() time.Time { return now }, Random: func() float64 { return 0 }})
@@ -327,7 +327,7 @@ func TestTheLastTargetIsNotHeldBackAfterAnOutage(t *testing.T) {
 	}
 	h.Report(Report{Target: "a/m", Probe: true, TTFT: time.Millisecond, Duration: time.Second})
 	if _, ok := h.admit("a/m", false); ok {
-		t.Error("all traffic came back at once although another target was there")
+		t.Error("all traffic returned immediately although another target was available")
 	}
 	if _, ok := h.admit("a/m", true); !ok {
 		t.Error("the only target was held back")

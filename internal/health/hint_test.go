@@ -10,14 +10,14 @@ import (
 	"fairlead/internal/llm"
 )
 
-// told is a tracker with what it told.
+// told is a tracker with the hints it sent.
 func told(t *testing.T) (*Tracker, *[]Hint) {
 	t.Helper()
 	hints := &[]Hint{}
 	return New(Options{Random: func() float64 { return 0 }, OnHint: func(h Hint) { *hints = append(*hints, h) }}), hints
 }
 
-func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
+func TestOpenCircuitsAndBackoffsSendHints(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := told(t)
@@ -32,14 +32,14 @@ func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
 	})
 }
 
-func TestAHintedCircuitOpensAtTheNextFailure(t *testing.T) {
+func TestHintedCircuitOpensAtNextFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, test := range map[string]struct {
 			prepare func(*Tracker)
 			want    bool
 		}{
-			"at once":           {func(*Tracker) {}, true},
+			"immediately":       {func(*Tracker) {}, true},
 			"a success between": {func(tr *Tracker) { tr.Report(Report{Target: here, Credential: "openai#1"}) }, false},
 			"long ago":          {func(*Tracker) { time.Sleep(hintSpan) }, false},
 		} {
@@ -55,13 +55,13 @@ func TestAHintedCircuitOpensAtTheNextFailure(t *testing.T) {
 				t.Errorf("%s: open %v after one failure, want %v", name, got, test.want)
 			}
 			if test.want && len(*hints) != 1 {
-				t.Errorf("%s: told %v", name, *hints)
+				t.Errorf("%s: sent %v", name, *hints)
 			}
 		}
 	})
 }
 
-func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
+func TestReceivedBackoffIsAppliedAndNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := told(t)
@@ -69,23 +69,23 @@ func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Backoff: time.Minute})
 		tr.pick("openai", two)
 		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {
-			t.Error("a credential that nobody has is remembered")
+			t.Error("an unknown credential is stored")
 		}
 		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: 20 * time.Hour})
 		if wait := tr.Wait(here, two[:1]); wait != maxBackoff || len(*hints) != 0 {
-			t.Errorf("rests %s, told %v", wait, *hints)
+			t.Errorf("backs off %s, sent %v", wait, *hints)
 		}
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#2", Backoff: 20 * time.Hour})
 		if wait := tr.Wait(here, two[1:]); wait != maxBackoff {
-			t.Errorf("the target rests %s", wait)
+			t.Errorf("the target backs off %s", wait)
 		}
 		if wait := tr.Wait("openai/gpt-4.1-mini", two[1:]); wait != 0 {
-			t.Errorf("another target of the credential rests %s", wait)
+			t.Errorf("another target of the credential backs off %s", wait)
 		}
 	})
 }
 
-func TestHintsTravelAsText(t *testing.T) {
+func TestHintsAreEncodedAsText(t *testing.T) {
 	t.Parallel()
 	for _, want := range []Hint{{Target: here, Credential: "openai#1"}, {Target: "ollama/m"}, {Credential: "a#1", Backoff: time.Second}} {
 		text, err := want.Message()
@@ -115,7 +115,7 @@ func FuzzParseHint(f *testing.F) {
 		tr.pick("openai", two)
 		tr.ApplyHint(h)
 		if wait := tr.Wait(here, two); wait > maxBackoff {
-			t.Fatalf("rests %s", wait)
+			t.Fatalf("backs off %s", wait)
 		}
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The breaker's promises, whatever comes in whatever order: nothing but one probe at a time passes an open circuit, no
-// probe comes early, a fresh recovery lets at most a tenth through, and a target that answers is whole again in time.
-func TestBreakerKeepsItsPromises(t *testing.T) {
+// For every sequence of results: an open circuit admits one probe at a time and none early, a recovery admits at most a tenth
+// of the traffic at first, and a target that responds recovers in time.
+func TestBreakerInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &breakerModel{now: time.Unix(1_700_000_000, 0)}
@@ -46,7 +46,7 @@ func (m *breakerModel) admit(t *rapid.T) {
 	case probe && !ok, probe != (c.open && ok):
 		t.Fatalf("open %v: probe %v, ok %v", c.open, probe, ok)
 	case ok && !sendable:
-		t.Fatal("admitted although routing is told not to send")
+		t.Fatal("admitted although the target is reported as unusable")
 	case c.open && ok && m.now.Before(c.nextProbe):
 		t.Fatal("a probe before its time")
 	}
@@ -86,7 +86,7 @@ func (m *breakerModel) report(t *rapid.T) {
 	}
 }
 
-// recovers has the target answer everything from now on.
+// recovers makes the target respond to every attempt from now on.
 func (m *breakerModel) recovers(t *rapid.T) {
 	for range 2000 {
 		m.now = m.now.Add(100 * time.Millisecond)

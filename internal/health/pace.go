@@ -2,34 +2,34 @@ package health
 
 import "time"
 
-// smoothing is the most that a new observation weighs.
+// smoothing is the maximum weight of a new observation.
 const smoothing = 0.2
 
-// pace is how fast answers have come over a span of time.
+// pace is the average speed of responses over a time span.
 type pace struct {
 	ttft     mean // nanoseconds
 	tokensPS mean
 }
 
-// add takes in an answer.
+// add records a response.
 func (p *pace) add(now time.Time, r Report, span time.Duration) {
 	if r.OutputTokens > 1 && r.Duration-r.TTFT >= shortest {
 		p.tokensPS.add(now, float64(r.OutputTokens)/(r.Duration-r.TTFT).Seconds(), span)
 	}
-	if r.TTFT > 0 { // an answer in one piece tells how fast it was written, not when it began
+	if r.TTFT > 0 { // unknown for a response in one piece
 		p.ttft.add(now, float64(r.TTFT), span)
 	}
 }
 
-// mean is an average in which newer values weigh more. The zero value has seen none.
+// mean is a moving average in which newer values weigh more. The zero value has no values.
 type mean struct {
 	value float64
-	n     float64 // values seen
+	n     float64 // number of values
 	at    time.Time
 }
 
-// add takes in a value. It weighs as much as the time that it stands for, so that many that come at once do not outweigh all
-// the others of the span.
+// add adds a value. Its weight is the time since the previous value, so that many simultaneous values do not outweigh the
+// rest of the span.
 func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.n++
 	weight := 1.0
@@ -40,7 +40,7 @@ func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.at = now
 }
 
-// or is the mean, or another one where nothing has been seen.
+// or returns the mean, or other if there are no values.
 func (m *mean) or(other *mean) float64 {
 	if m.n == 0 {
 		return other.value

@@ -9,35 +9,35 @@ const (
 	rampStart = 0.10             // share of normal traffic in the first second after an outage
 	rampSpan  = 4 * time.Second  // after which the share is 1
 	rampDrain = 1.10             // share after that, while attempts wait that had no other target
-	rampEnd   = 30 * time.Second // after which nothing is limited any more
-	rampWait  = 5 * time.Second  // longest wait for a turn
-	rampFloor = 10               // attempts a second that count as normal at least, so that light traffic hardly waits
-	rampBurst = 0.1              // seconds of normal traffic that may be unused and taken later
+	rampEnd   = 30 * time.Second // after which there is no limit
+	rampWait  = 5 * time.Second  // maximum wait of an attempt
+	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
+	rampBurst = 0.1              // seconds of unused normal traffic that can be used later
 )
 
 // ramp schedules the attempts at a target that returns after an outage, so that their rate follows a curve: a tenth of the normal
 // rate in the first second, then linearly all of it. The zero value limits nothing.
 //
-// The schedule is counted in seconds of normal traffic, of which allowance(t) may have been sent t after the return. An attempt is
-// due when the allowance reaches what was taken before it.
+// The schedule is counted in seconds of normal traffic: allowance(t) of them can be sent within t after the return. An attempt
+// is due when the allowance reaches the traffic scheduled before it.
 type ramp struct {
 	since  time.Time // the return; zero without a limit
-	normal float64   // attempts a second before the outage; 0 when unknown: then the attempts that ask are measured
-	asked  float64   // attempts that asked
-	taken  float64   // attempts that were let through or have a turn; the probe is the first
+	normal float64   // attempts per second before the outage; 0 if unknown: then requested attempts are measured
+	asked  float64   // requested attempts
+	taken  float64   // admitted and scheduled attempts, including the probe
 }
 
 func newRamp(now time.Time, normal float64) ramp { return ramp{since: now, normal: normal, taken: 1} }
 
 func (r *ramp) active() bool { return !r.since.IsZero() }
 
-// over reports whether traffic is whole again: the share has reached 1 and no attempt waits for its turn.
+// over reports whether the ramp has ended: the share has reached 1 and no attempt waits.
 func (r *ramp) over(now time.Time) bool {
 	t := now.Sub(r.since)
 	return !r.active() || t >= rampEnd || t >= rampSpan && r.due(t) <= t
 }
 
-// rate is the normal rate in attempts a second.
+// rate returns the normal rate in attempts per second.
 func (r *ramp) rate(t time.Duration) float64 {
 	if r.normal > 0 {
 		return max(rampFloor, r.normal)
@@ -45,10 +45,10 @@ func (r *ramp) rate(t time.Duration) float64 {
 	return max(rampFloor, r.asked/max(t, 100*time.Millisecond).Seconds())
 }
 
-// due is when the next attempt may be sent, in time since the return.
+// due returns when the next attempt can be sent, as time since the return.
 func (r *ramp) due(t time.Duration) time.Duration { return whenAllowed(r.taken / r.rate(t)) }
 
-// admit lets an attempt through if it is due.
+// admit admits an attempt if it is due.
 func (r *ramp) admit(now time.Time) bool {
 	t := now.Sub(r.since)
 	r.asked++
@@ -59,14 +59,14 @@ func (r *ramp) admit(now time.Time) bool {
 	return true
 }
 
-// wait is how long the next attempt would have to wait for its turn, and whether it may.
+// wait returns how long the next attempt would wait, and whether that is allowed.
 func (r *ramp) wait(now time.Time) (time.Duration, bool) {
 	t := now.Sub(r.since)
 	due := r.due(t)
 	return due - t, due-t <= rampWait && due < rampEnd
 }
 
-// reserve gives the turn that wait described to an attempt.
+// reserve schedules an attempt at the time that wait returned.
 func (r *ramp) reserve() { r.taken++ }
 
 // share returns the admitted part of normal traffic.
@@ -78,7 +78,7 @@ func (r *ramp) share(now time.Time) float64 {
 	return min(1, rampStart+(1-rampStart)*max(0, u)/(rampSpan-time.Second).Seconds())
 }
 
-// allowance is how many seconds of normal traffic may be sent within t after the return: the integral of the share.
+// allowance returns how many seconds of normal traffic can be sent within t after the return: the integral of the share.
 func allowance(t time.Duration) float64 {
 	first := min(t, time.Second).Seconds()
 	u := (min(max(t, time.Second), rampSpan) - time.Second).Seconds()
@@ -132,7 +132,7 @@ func (m *meter) advance(now time.Time) {
 	m.second = max(m.second, second)
 }
 
-// rate is the number of attempts a second in the last whole seconds. It is known after a few of them.
+// rate returns the attempts per second in the last whole seconds. It is unknown for the first few seconds.
 func (m *meter) rate(now time.Time) (float64, bool) {
 	if m.begun.IsZero() || now.Sub(m.begun) < meterLeast*time.Second {
 		return 0, false

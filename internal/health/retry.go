@@ -4,14 +4,14 @@ import "time"
 
 const (
 	repeatShare         = 0.20 // of the target's recent attempts
-	repeatFloor         = 10   // repeats that light traffic may always have
+	repeatFloor         = 10   // repeats that are always allowed
 	repeatWindowSeconds = 10
 	longestWait         = 5 * time.Second
 )
 
 // AllowRepeat reports whether a request may call the target once more after a failure there, and counts the repeat if so.
-// Repeats are bounded per target, so that an outage is not answered with more traffic and one target's failures do not use up
-// the repeats of another.
+// Repeats are limited per target, so that an outage does not cause more traffic, and failures of one target do not use the
+// repeats of another.
 func (t *Tracker) AllowRepeat(targetID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ type repeatWindow struct {
 // count counts an attempt.
 func (w *repeatWindow) count(now time.Time) { w.attempts[w.advance(now)]++ }
 
-// allow reports whether recent attempts leave room for a repeat, and counts it if so.
+// allow reports whether the share of recent repeats is below the limit, and counts the repeat if so.
 func (w *repeatWindow) allow(now time.Time) bool {
 	slot := w.advance(now)
 	var attempts, repeats int64
@@ -45,13 +45,13 @@ func (w *repeatWindow) allow(now time.Time) bool {
 	return true
 }
 
-// advance moves on to the present second and returns its slot. A clock that steps back stays where it was.
+// advance moves to the current second and returns its slot. A step back of the clock is ignored.
 func (w *repeatWindow) advance(now time.Time) int64 {
 	if w.begun.IsZero() {
 		w.begun = now
 	}
 	second := int64(now.Sub(w.begun) / time.Second)
-	if second < w.second-repeatWindowSeconds { // a large step back: start again instead of standing still
+	if second < w.second-repeatWindowSeconds { // a large step back: start again
 		w.begun = now.Add(-time.Duration(w.second) * time.Second)
 		second = w.second
 	}
@@ -62,8 +62,8 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 	return w.second % repeatWindowSeconds
 }
 
-// Backoff is how long to wait before the same target is tried again: base doubled with each try from 0 on, at most
-// five seconds, and of that between a half and the whole, as random (0 up to 1) says.
+// Backoff returns how long to wait before the same target is tried again: base doubled with each try, starting at try 0, and
+// at most five seconds. random, from 0 up to 1, chooses a value between half of that and all of it.
 func Backoff(try int, base time.Duration, random float64) time.Duration {
 	wait := doubled(base, try, longestWait)
 	return wait/2 + time.Duration(random*float64(wait-wait/2))

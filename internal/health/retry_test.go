@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// repeats is how many of n repeats at a target are allowed.
+// repeats returns how many of n repeats at a target are allowed.
 func (t *Tracker) repeats(target string, n int) (allowed int) {
 	for range n {
 		if t.AllowRepeat(target) {
@@ -34,7 +34,7 @@ func TestRepeatsAreAShareOfTheTargetsTraffic(t *testing.T) {
 	})
 }
 
-func TestRepeatsForgetWhatIsNotRecent(t *testing.T) {
+func TestRepeatsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -52,7 +52,7 @@ func TestRepeatsForgetWhatIsNotRecent(t *testing.T) {
 	})
 }
 
-func TestRepeatsSurviveAStepBack(t *testing.T) {
+func TestRepeatsSurviveClockStepBack(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	tr := New(Options{Now: func() time.Time { return now }})

@@ -14,8 +14,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// A provider that is well again has its traffic back within half a minute, whatever its last answers were like: routing that
-// goes on preferring the dearer one has learned the wrong thing from the outage.
+// A provider that has recovered gets its traffic back within half a minute, regardless of its responses around the outage.
 func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	const before, outage = 5 * time.Second, 20 * time.Second
@@ -71,8 +70,8 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	}
 }
 
-// world is two providers of one model, alpha at half of beta's price, with the tracker and the router between them and their
-// requests. Its clock goes from event to event.
+// world simulates two providers of one model, alpha at half of beta's price, with tracker and router. Its clock advances from
+// event to event.
 type world struct {
 	t           *testing.T
 	breaks      time.Duration // alpha does, until it is well
@@ -107,7 +106,7 @@ func newWorld(t *testing.T, breaks, well time.Duration) *world {
 	return w
 }
 
-// run sends requests with short answers evenly, and some with long ones at each half second until alpha is well.
+// run sends evenly spaced requests with short responses, and some with long ones every half second until alpha has recovered.
 func (w *world) run(until time.Duration, rate, long int) {
 	for at := time.Duration(0); at < until; at += time.Second / time.Duration(rate) {
 		w.at(at, func() { w.request(false) })
@@ -126,11 +125,11 @@ func (w *world) run(until time.Duration, rate, long int) {
 		next.do()
 	}
 	if w.unavailable > 0 {
-		w.t.Errorf("%d requests found nobody", w.unavailable)
+		w.t.Errorf("%d requests found no target", w.unavailable)
 	}
 }
 
-// request goes to the first target of its plan that lets it in and answers.
+// request tries the targets of its plan until one admits it and responds.
 func (w *world) request(long bool) {
 	in := route.Input{Op: llm.Chat, Model: "plain", Choices: 1, InputTokens: 10, Stream: true}
 	d, err := route.Decide(&in, w.snapshot, route.Conditions{State: w.tracker.State})
@@ -167,7 +166,7 @@ func (w *world) try(plan []*provider.Target, long bool) {
 	w.at(w.now+r.Duration, func() { w.tracker.Report(r) })
 }
 
-// fail has a call fail, or say nothing for too long; some of those are answered in the end.
+// fail makes a call fail or time out; some of the latter respond in the end.
 func (w *world) fail(r Report, plan []*provider.Target, long bool) {
 	answered := r
 	r.Err, r.Duration, r.TTFT = llm.Errorf(llm.UpstreamServer, "no"), time.Millisecond, 0

@@ -7,23 +7,22 @@ import (
 )
 
 const (
-	forgetAfter = 10 * time.Minute // a speed that nobody has seen for so long is not known any more
-	presentPace = 5 * time.Second  // over which the present speed is taken
-	usualPace   = 5 * time.Minute  // over which the usual one is
-	settling    = 20 * time.Second // how long a target that is back is taken to be as fast as usual
+	forgetAfter = 10 * time.Minute // maximum age of a known speed
+	presentPace = 5 * time.Second  // span of the current speed
+	usualPace   = 5 * time.Minute  // span of the usual speed
+	settling    = 20 * time.Second // time after an outage during which the usual speed is assumed
 	samples     = 64               // first-token times kept for the median
 	halfLife    = time.Minute      // of calls and failures in the error rate
 	shortest    = 10 * time.Millisecond
 )
 
-// speed is how fast and how reliably a target has answered of late.
+// speed is the recent speed and error rate of a target.
 //
-// An outage says nothing about speed. What the last answers before it and the first ones after it were like would else decide
-// whether the target is asked again, and whoever is not asked cannot show that it is fast: so from the moment its circuit opens
-// until it has settled, it is taken to be as fast as usual.
+// From the opening of its circuit until some time after the outage, the target's usual speed is assumed: the slow responses
+// around an outage would otherwise keep routing from sending requests, and without requests the speed could not recover.
 type speed struct {
 	present, usual pace
-	seen           time.Time // last answer or failure
+	seen           time.Time // last response or failure
 	back           time.Time // end of the last outage
 	ring           [samples]sample
 	next           int
@@ -37,7 +36,7 @@ type sample struct {
 	ttft time.Duration
 }
 
-// report records the result of an attempt. A stale one tells nothing about speed: the target was broken while it was under way.
+// report records the result of an attempt. The speed of a stale one is ignored: it ran during an outage.
 func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	if v != served && v != failed {
 		return
@@ -56,7 +55,7 @@ func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	}
 }
 
-// learn takes in an answer.
+// learn records a response.
 func (s *speed) learn(now time.Time, r Report) {
 	s.present.add(now, r, presentPace)
 	if !s.unsettled(now) {
@@ -68,12 +67,12 @@ func (s *speed) learn(now time.Time, r Report) {
 	}
 }
 
-// resume begins anew after an outage.
+// resume resets the current speed after an outage.
 func (s *speed) resume(now time.Time) { s.present, s.back = pace{}, now }
 
 func (s *speed) unsettled(now time.Time) bool { return now.Sub(s.back) < settling }
 
-// observed is the time to the first token and the writing speed to expect; zero when not seen of late.
+// observed returns the expected time to the first token and output speed; zero if unknown.
 func (s *speed) observed(now time.Time, down bool) (time.Duration, float64) {
 	if now.Sub(s.seen) > forgetAfter {
 		return 0, 0
@@ -96,17 +95,16 @@ func (s *speed) decay(now time.Time) {
 
 func (s *speed) errorRate(now time.Time) float64 {
 	s.decay(now)
-	if s.calls < 0.01 { // hours old: nothing to say
+	if s.calls < 0.01 { // too old
 		return 0
 	}
 	return s.failures / s.calls
 }
 
-// leastSamples is how many first-token times make a slow one tell something.
+// leastSamples is the minimum number of first-token times for a percentile.
 const leastSamples = 8
 
-// FirstToken is how long the target's first tokens have taken of late, all but the slowest twentieth; 0 when too few were
-// seen to say.
+// FirstToken returns the 95th percentile of the target's recent times to the first token, or 0 with too few samples.
 func (t *Tracker) FirstToken(targetID string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +128,7 @@ func (s *speed) medianTTFT(now time.Time) time.Duration {
 	return recent[(len(recent)-1)/2]
 }
 
-// recent are the first-token times of late, shortest first, in the space given.
+// recent returns the recent first-token times in ascending order, in the given buffer.
 func (s *speed) recent(now time.Time, space []time.Duration) []time.Duration {
 	for _, one := range s.ring {
 		if !one.at.IsZero() && now.Sub(one.at) <= forgetAfter {

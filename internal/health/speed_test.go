@@ -8,12 +8,12 @@ import (
 	"fairlead/internal/llm"
 )
 
-// answer reports that the target has answered, begun so long ago.
+// answer reports a response to an attempt that began this long ago.
 func (t *Tracker) answer(ttft, duration time.Duration) {
 	t.Report(Report{Target: here, TTFT: ttft, Duration: duration})
 }
 
-// answers reports one a second for a while.
+// answers reports one response per second.
 func (t *Tracker) answers(ttft, span time.Duration) {
 	for ; span > 0; span -= time.Second {
 		time.Sleep(time.Second)
@@ -21,8 +21,8 @@ func (t *Tracker) answers(ttft, span time.Duration) {
 	}
 }
 
-// mended lets an outage's probe through when it is due, and reports that it was answered.
-func (t *Tracker) mended(test *testing.T, ttft time.Duration) {
+// recovered admits the probe of an outage when it is due, and reports its success.
+func (t *Tracker) recovered(test *testing.T, ttft time.Duration) {
 	test.Helper()
 	time.Sleep(3 * time.Second)
 	if probe, ok := t.admit(here, false); !ok || !probe {
@@ -31,7 +31,7 @@ func (t *Tracker) mended(test *testing.T, ttft time.Duration) {
 	t.Report(Report{Target: here, TTFT: ttft, Duration: ttft, Probe: true})
 }
 
-func TestAnswersThatAnOutageHeldUpTellNothingAboutSpeed(t *testing.T) {
+func TestResponsesDelayedByOutageDoNotCountForSpeed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -41,7 +41,7 @@ func TestAnswersThatAnOutageHeldUpTellNothingAboutSpeed(t *testing.T) {
 		if got := tr.State(here).Latency; got != 100*time.Millisecond {
 			t.Errorf("after an answer that was under way when it broke: %s", got)
 		}
-		tr.mended(t, 100*time.Millisecond)
+		tr.recovered(t, 100*time.Millisecond)
 		time.Sleep(settling)
 		tr.answer(time.Minute, time.Minute)
 		if got := tr.State(here).Latency; got != 100*time.Millisecond {
@@ -50,7 +50,7 @@ func TestAnswersThatAnOutageHeldUpTellNothingAboutSpeed(t *testing.T) {
 	})
 }
 
-func TestATargetThatIsBackIsTakenToBeAsFastAsUsual(t *testing.T) {
+func TestUsualSpeedIsAssumedAfterOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -64,7 +64,7 @@ func TestATargetThatIsBackIsTakenToBeAsFastAsUsual(t *testing.T) {
 		if usual > 300*time.Millisecond {
 			t.Errorf("broken: %s", usual)
 		}
-		tr.mended(t, 5*time.Second)
+		tr.recovered(t, 5*time.Second)
 		tr.answers(5*time.Second, settling-time.Second)
 		if got := tr.State(here).Latency; got != usual {
 			t.Errorf("slow while it settles: %s, usual was %s", got, usual)
@@ -76,13 +76,13 @@ func TestATargetThatIsBackIsTakenToBeAsFastAsUsual(t *testing.T) {
 	})
 }
 
-func TestSpeedIsSeenAnewAfterAnOutage(t *testing.T) {
+func TestSpeedIsMeasuredAgainAfterOutage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		end  func(*testing.T, *Tracker)
 	}{
-		{"by a probe", func(t *testing.T, tr *Tracker) { tr.mended(t, 100*time.Millisecond) }},
+		{"by a probe", func(t *testing.T, tr *Tracker) { tr.recovered(t, 100*time.Millisecond) }},
 		{"by an operator", func(_ *testing.T, tr *Tracker) {
 			tr.Reset(here)
 			time.Sleep(time.Second)
@@ -105,8 +105,8 @@ func TestSpeedIsSeenAnewAfterAnOutage(t *testing.T) {
 	}
 }
 
-// One account of a provider may be broken for days while another is served: its target has no outage.
-func TestOneBrokenCredentialIsNoOutage(t *testing.T) {
+// One account of a provider may fail for days while another works.
+func TestFailingCredentialIsNotAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
@@ -124,7 +124,7 @@ func TestOneBrokenCredentialIsNoOutage(t *testing.T) {
 	})
 }
 
-func TestAMomentsAnswersAreNotTheWholeSpan(t *testing.T) {
+func TestSimultaneousResponsesDoNotDominateAverage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	var m mean
@@ -132,11 +132,11 @@ func TestAMomentsAnswersAreNotTheWholeSpan(t *testing.T) {
 		now = now.Add(10 * time.Millisecond)
 		m.add(now, 100, 5*time.Second)
 	}
-	for range 500 { // at once
+	for range 500 { // immediately
 		m.add(now, 10, 5*time.Second)
 	}
 	if m.value < 50 {
-		t.Errorf("500 values at once made %v of 100", m.value)
+		t.Errorf("500 simultaneous values made %v of 100", m.value)
 	}
 	for range 1000 {
 		now = now.Add(10 * time.Millisecond)

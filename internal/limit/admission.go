@@ -30,8 +30,8 @@ const (
 var ErrOverloaded = errors.New("admission queue is full")
 
 // AdmissionQueue limits how many requests use the CPU at a time and queues the others per key. Keys are served
-// round-robin, so one key cannot starve the others. After a quarter of a second of congestion the queue is bounded to
-// what can be admitted within the configured wait, and requests beyond it are rejected on arrival. The zero value
+// round-robin, so one key cannot starve the others. After a quarter of a second of congestion the queue is limited to
+// the requests that can be admitted within the configured wait; others are rejected on arrival. The zero value
 // admits everything. Its methods may be called from any goroutine.
 type AdmissionQueue struct {
 	maxWait  atomic.Int64 // a time.Duration; 0 admits everything
@@ -82,7 +82,7 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	q.grant()
 	q.mu.Unlock()
 	// The slot is held while the goroutines that were ready before run. Requests beyond the capacity therefore wait in
-	// this queue, which is fair and bounded, and not in the scheduler's. A request that has waited here goes on
+	// this queue, which is fair and bounded, and not in the scheduler's. A request that has waited here continues
 	// immediately, so that rejecting new requests cannot use all of the CPU.
 	runtime.Gosched()
 	return nil

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestMemoryForgetsIdleIDs(t *testing.T) {
+func TestMemoryRemovesIdleIDs(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	m := NewMemory(func() time.Time { return now })
@@ -43,7 +43,7 @@ func TestMemoryForgetsIdleIDs(t *testing.T) {
 	}
 }
 
-func TestAbsurdTokensFillTheWindowWithoutWrapping(t *testing.T) {
+func TestHugeTokenCountsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(func() time.Time { return time.Unix(1_700_000_000, 0) })
 	l := Limits{TokensPerMinute: 1 << 62}

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Limits are the limits of one id; 0 is no limit.
+// Limits are the limits of one id; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64
 	TokensPerMinute   int64

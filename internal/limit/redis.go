@@ -20,7 +20,7 @@ const returnTime = 250 * time.Millisecond
 const mostCounted = 1<<53 - 1
 
 // Redis is a Limiter that replicas share: the windows of Memory in Redis, one call per operation. While Redis does not answer in
-// time, this replica admits its share of what is left.
+// time, this replica admits its share of the remaining capacity.
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // nil for Redis's own clock

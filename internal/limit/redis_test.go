@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
 
-// newLink makes a replica that has met Redis. A busy machine is not what is tested: calls may take their time.
+// newLink returns a replica that is connected to Redis. Timeouts are long, so that a busy machine does not fail the tests.
 func newLink(t testing.TB, client *redis.Client, namespace string) *cluster.Client {
 	t.Helper()
 	return cluster.New(client, cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
@@ -43,7 +43,7 @@ func TestRedis(t *testing.T) {
 	}, 0)
 }
 
-// fleet is some replicas with one Redis.
+// fleet is a set of replicas with one Redis.
 type fleet struct {
 	links    []*cluster.Client
 	limiters []*limit.Redis
@@ -74,11 +74,11 @@ func (f fleet) admitted(t *testing.T, l limit.Limits, tries int) int {
 	return n
 }
 
-func TestReplicasShareALimitByRedis(t *testing.T) {
+func TestReplicasShareLimit(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, func() *redis.Client { return redistest.Client(t) }, nil)
 	if n := f.admitted(t, limit.Limits{RequestsPerMinute: 100}, 400); n != 100 {
-		t.Errorf("three replicas admitted %d in all, want 100", n)
+		t.Errorf("three replicas admitted a total of %d, want 100", n)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 	}
 }
 
-// Redis dies in the middle of the minute, and comes back with nothing: at no time is more than the limit admitted.
-func TestSharesWhileRedisIsAway(t *testing.T) {
+// Redis fails in the middle of the minute and returns empty: the limit is never exceeded.
+func TestSharesWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	const perMinute = 600
 	for _, before := range []int{0, 90, 300, 600} {
@@ -114,7 +114,7 @@ func TestSharesWhileRedisIsAway(t *testing.T) {
 			f := newFleet(t, 3, func() *redis.Client { return server.Client(t) }, nil)
 			l := limit.Limits{RequestsPerMinute: perMinute}
 			total := f.admitted(t, l, before)
-			join(t, f.links...) // a heartbeat: what others admitted is heard
+			join(t, f.links...) // a heartbeat delivers the counts of the others
 
 			server.Kill()
 			total += f.admitted(t, l, 2*perMinute)
@@ -126,14 +126,14 @@ func TestSharesWhileRedisIsAway(t *testing.T) {
 			join(t, f.links...)
 			join(t, f.links...)
 			if total += f.admitted(t, l, 2*perMinute); total > most || total < perMinute*9/10 {
-				t.Errorf("%d admitted in all after Redis came back empty, want %d", total, perMinute)
+				t.Errorf("a total of %d admitted after Redis returned empty, want %d", total, perMinute)
 			}
 		})
 	}
 }
 
-// A key that one replica alone has used up gives the others a tenth at most.
-func TestUnknownUseIsNotTrusted(t *testing.T) {
+// If one replica has used the whole limit of a key, the others admit at most a tenth.
+func TestUnknownUsageIsLimited(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	f := newFleet(t, 3, func() *redis.Client { return server.Client(t) }, nil)
@@ -146,7 +146,7 @@ func TestUnknownUseIsNotTrusted(t *testing.T) {
 	}
 }
 
-func TestConcurrencyAndTokensAwayFromRedis(t *testing.T) {
+func TestConcurrencyAndTokensWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	f := newFleet(t, 2, func() *redis.Client { return server.Client(t) }, nil)
@@ -179,8 +179,7 @@ func TestConcurrencyAndTokensAwayFromRedis(t *testing.T) {
 	}
 }
 
-// What ran when Redis went away is counted right when it is back.
-func TestConcurrencyIsRightAfterAnOutage(t *testing.T) {
+func TestConcurrencyIsCorrectAfterOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	f := newFleet(t, 2, func() *redis.Client { return server.Client(t) }, nil)
@@ -205,7 +204,7 @@ func TestConcurrencyIsRightAfterAnOutage(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceOverReplicas(t *testing.T) {
+func TestConcurrentUseByReplicas(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, func() *redis.Client { return redistest.Client(t) }, nil)
 	l := limit.Limits{RequestsPerMinute: 50, TokensPerMinute: 1e6, Concurrent: 1000}

@@ -17,7 +17,8 @@ const (
 	leastQueue = 16
 )
 
-// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one id cannot starve the others. Its methods may be called from any goroutine. The zero value is ready to use.
+// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one id cannot
+// starve the others. Its methods may be called from any goroutine. The zero value is ready to use.
 type FairSemaphore struct {
 	// Reserve keeps slots free for other ids even if only one id has been active recently.
 	Reserve bool

@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// waiting is how many wait for a place.
+// waiting returns the number of waiting requests.
 func (p *FairSemaphore) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue)
 }
 
-func TestPlacesAreBounded(t *testing.T) {
+func TestSlotsAreLimited(t *testing.T) {
 	t.Parallel()
 	var p FairSemaphore
 	for i := range 6 {
@@ -30,7 +30,7 @@ func TestPlacesAreBounded(t *testing.T) {
 	}
 }
 
-func TestAFloodLeavesPlacesToOthers(t *testing.T) {
+func TestBusyIDLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	p := FairSemaphore{Reserve: true}
 	flood := func(id string) (n int) {
@@ -50,7 +50,7 @@ func TestAFloodLeavesPlacesToOthers(t *testing.T) {
 	}
 }
 
-func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
+func TestOnlyIDGetsAllSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
@@ -69,19 +69,19 @@ func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
 			t.Errorf("a has %d places, want six", p.held["a"])
 		}
 		if p.Acquire(t.Context(), "a", 8, 0) {
-			t.Error("a flood takes what is left for another that was just there")
+			t.Error("a busy id takes the slots reserved for a recently active id")
 		}
 		if !p.Acquire(t.Context(), "b", 8, 0) {
 			t.Error("the other finds no place")
 		}
 		time.Sleep(aloneFor + time.Second)
 		if !p.Acquire(t.Context(), "b", 8, 0) {
-			t.Error("nobody came for long, and a place stays empty")
+			t.Error("a slot stays empty although only one id is active")
 		}
 	})
 }
 
-func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
+func TestReleasedSlotGoesToIDWithFewestSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
@@ -108,12 +108,12 @@ func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if len(order) != 0 || p.waiting() != 0 {
-			t.Errorf("%d took a place that nobody gave back; %d wait for ever", len(order), p.waiting())
+			t.Errorf("%d acquired a slot without a release; %d still wait", len(order), p.waiting())
 		}
 	})
 }
 
-func TestWaitingEndsWithTheRequest(t *testing.T) {
+func TestWaitingEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p FairSemaphore
@@ -135,8 +135,8 @@ func TestWaitingEndsWithTheRequest(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: never more than there are, never a count below zero, and nothing is left at the end.
-func TestPlacesKeepCount(t *testing.T) {
+// For every sequence of calls: the slots are never exceeded, no count is negative, and all counts end at zero.
+func TestSemaphoreInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := FairSemaphore{Reserve: rapid.Bool().Draw(t, "reserve")}
@@ -165,7 +165,7 @@ func TestPlacesKeepCount(t *testing.T) {
 	})
 }
 
-func BenchmarkPlaces(b *testing.B) {
+func BenchmarkFairSemaphore(b *testing.B) {
 	var p FairSemaphore
 	b.ReportAllocs()
 	for b.Loop() {

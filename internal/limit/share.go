@@ -59,7 +59,7 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	return Rejection{}, 0, true
 }
 
-// fits reports whether n more are within the share of what was left. One request per minute always fits if the whole limit has
+// fits reports whether n more are within the share of the remaining capacity. One request per minute always fits if the whole limit has
 // capacity, so that a share is never too small for any request.
 func (p part) fits(limit, seen, since, n int64) bool {
 	if p.unknown() {

@@ -7,7 +7,7 @@ import (
 )
 
 // viewSet holds this replica's view of the ids in use here: enough to apply its share while Redis is unavailable, and to send
-// Redis afterwards what it missed.
+// Redis the missing counts afterwards.
 type viewSet struct {
 	seed   maphash.Seed
 	shards [shardCount]viewShard

@@ -201,7 +201,7 @@ func TestParseFollowsAliases(t *testing.T) {
 }
 
 // A saved policy keeps working after a model that it names was removed.
-func TestParseInAnOpenWorldTakesEveryName(t *testing.T) {
+func TestParseAllowsUnknownNames(t *testing.T) {
 	t.Parallel()
 	w := world()
 	w.AllowUnknown = true

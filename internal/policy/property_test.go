@@ -79,7 +79,7 @@ func TestRestrictionsDoNotDependOnOrder(t *testing.T) {
 }
 
 // A workspace can only exclude more targets; it cannot add targets or change a setting of the instance.
-func TestAWorkspaceCannotUndoTheInstance(t *testing.T) {
+func TestWorkspaceCannotUndoInstance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		house, own, f := anyPolicies().Draw(t, "instance"), anyPolicies().Draw(t, "workspace"), anyFacts().Draw(t, "facts")
@@ -104,7 +104,7 @@ func TestAWorkspaceCannotUndoTheInstance(t *testing.T) {
 }
 
 // Splitting a condition at && does not change its result.
-func TestConjunctsAreTheWholeCondition(t *testing.T) {
+func TestConjunctsMatchWholeCondition(t *testing.T) {
 	t.Parallel()
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"request.stream", "!request.stream", "request.tokens > 1000", `key.tags["team"] == "infra"`, "(request.tools || 1 / request.images > 0)",

@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// busy is a decision as a large installation makes it: candidates of the catalog, a prompt of two kilobytes, policies of which
-// some match.
+// busy is a decision of a large installation: candidates of the catalog, a prompt of two kilobytes, and policies of which some
+// match.
 type busy struct {
 	predictor *predict.Predictor
 	prompt    predict.Prompt
@@ -110,10 +110,10 @@ func (b *busy) decide(t testing.TB) *route.Decision {
 	return d
 }
 
-// maxAllocations is what a decision with 60 candidates and 20 policies may allocate, seeing what the prompt asks for included.
+// maxAllocations is the maximum for a decision with 60 candidates and 20 policies, including feature extraction.
 const maxAllocations = 40
 
-func TestDecisionAllocatesLittle(t *testing.T) {
+func TestDecisionAllocationsAreBounded(t *testing.T) {
 	b := newBusy(t, 60, 20)
 	if d := b.decide(t); len(d.Candidates) != 60 || len(d.Policies) != 20 {
 		t.Fatalf("%d candidates, %d policies", len(d.Candidates), len(d.Policies))
@@ -123,7 +123,7 @@ func TestDecisionAllocatesLittle(t *testing.T) {
 	}
 }
 
-// BenchmarkDecide tells p50 and p99 of a whole decision, by numbers of candidates and policies.
+// BenchmarkDecide reports p50 and p99 of a decision by number of candidates and policies.
 func BenchmarkDecide(b *testing.B) {
 	for _, size := range []struct{ candidates, policies int }{{60, 0}, {60, 20}, {60, 50}, {200, 20}} {
 		b.Run(fmt.Sprintf("candidates=%d/policies=%d", size.candidates, size.policies), func(b *testing.B) {

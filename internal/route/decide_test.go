@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// candidates draws providers with targets of random models.
+// candidates generates providers with targets of random models.
 func field(t *rapid.T) []*provider.Provider {
 	models := map[string]*catalog.Model{}
 	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
@@ -84,7 +84,7 @@ func defaultCatalog(t *testing.T) *catalog.Catalog {
 
 var ignorePointers = cmpopts.IgnoreFields(Decision{}, "Plan", "Micros")
 
-func TestDecideDoesNotDependOnTheOrderOfConfiguration(t *testing.T) {
+func TestDecideDoesNotDependOnConfigurationOrder(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,7 +109,7 @@ func TestDecideDoesNotDependOnTheOrderOfConfiguration(t *testing.T) {
 	})
 }
 
-func TestDecideKeepsItsChoiceWhenALoserLeaves(t *testing.T) {
+func TestDecideKeepsChoiceWithoutAnUnchosenCandidate(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -158,7 +158,7 @@ func TestDecideNeverPicksWorseQualityForAHigherTradeoff(t *testing.T) {
 	})
 }
 
-// TestDecideNeverPicksWorseQualityForMoreMoney holds between models of one speed: a faster one may be worth its money.
+// The models have the same speed, because a faster model may be worth a higher price.
 func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
@@ -180,7 +180,7 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	})
 }
 
-// atMost is a policy against requests that cost more.
+// atMost returns a policy that limits the cost of a request.
 func atMost(t *rapid.T, cents int) *policy.Set {
 	set, problems := policy.Parse("test", fmt.Appendf(nil, "policies: [{name: limit, max_cost_usd: %.2f}]", float64(cents)/100), policy.Inventory{AllowUnknown: true})
 	if len(problems) > 0 {
@@ -189,7 +189,7 @@ func atMost(t *rapid.T, cents int) *policy.Set {
 	return set
 }
 
-func TestDecideIsTheSameForTheSame(t *testing.T) {
+func TestDecideIsDeterministic(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -203,7 +203,7 @@ func TestDecideIsTheSameForTheSame(t *testing.T) {
 	})
 }
 
-// TestRestoredSnapshotDecidesTheSame: what is archived is all that decisions depend on.
+// The archive holds everything that decisions depend on.
 func TestRestoredSnapshotDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
@@ -251,7 +251,7 @@ func TestPlanListsExactlyTheRankedCandidates(t *testing.T) {
 	})
 }
 
-func TestParseObjectiveRefusesWhatDoesNotExist(t *testing.T) {
+func TestParseObjectiveRejectsUnknownNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ model, tradeoff string }{
 		{"auto:fast", ""}, {"auto", "2"}, {"auto", "-0.1"}, {"auto", "NaN"}, {"auto", "much"},

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Kind tells whether the router's first choice, a fallback or a policy determined the served model.
+// Kind says whether the router's first choice, a fallback or a policy determined the served model.
 type Kind string
 
 // The kinds of a decision.

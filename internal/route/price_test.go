@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/provider"
 )
 
-// TestCardCostsWhatThePriceDoes: the rates that are kept hold for prompts below every tier, and no others.
-func TestCardCostsWhatThePriceDoes(t *testing.T) {
+// The precomputed rates apply only to prompts below every tier.
+func TestCardMatchesPrice(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

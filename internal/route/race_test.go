@@ -2,5 +2,5 @@
 
 package route_test
 
-// slack is what may be allocated beyond the bound: the race detector makes pools forget.
+// slack is the number of additional allocations allowed: the race detector drops pooled objects.
 const slack = 10

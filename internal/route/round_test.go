@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRoundIsThatOfMath(t *testing.T) {
+func TestRoundMatchesMath(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.Float64Range(-1e9, 1e9).Draw(t, "f") * rapid.SampledFrom([]float64{1, 1e-6, 1e-9, 1e-15}).Draw(t, "scale")

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the plans of the scenarios")
 
-// TestScenarios runs the files of testdata: targets, what is known of their health, a request, and the plan it gets.
+// TestScenarios runs the files of testdata: targets, their health, a request, and the expected plan.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -49,7 +49,7 @@ func runScenario(t *testing.T, file string) {
 	var snap *Snapshot
 	states := map[string]State{}
 	var in Input
-	warm := map[string]CacheHit{}
+	cached := map[string]CacheHit{}
 	var policies *policy.Set
 	changed := false
 	for i, part := range archive.Files {
@@ -59,15 +59,15 @@ func runScenario(t *testing.T, file string) {
 			snap = readTargets(t, text)
 		case "health":
 			states = readHealth(t, text)
-		case "warm":
-			warm = readWarm(t, text)
+		case "cached":
+			cached = readCached(t, text)
 		case "policies":
 			policies = readPolicies(t, part.Data)
 		case "request":
 			in = readRequest(t, text)
 		case "plan":
 			d, err := Decide(&in, snap, Conditions{
-				State: func(id string) State { return states[id] }, CacheHit: func(t *provider.Target, _ int64) CacheHit { return warm[t.ID()] },
+				State: func(id string) State { return states[id] }, CacheHit: func(t *provider.Target, _ int64) CacheHit { return cached[t.ID()] },
 				Policies: policies,
 			})
 			got := plan(d, err)
@@ -192,7 +192,7 @@ func abilitySet(t *testing.T, value string) llm.Abilities {
 	return set
 }
 
-// readHealth reads lines such as "alpha/big open", "alpha/big resting 20s", "alpha/big latency 300ms".
+// readHealth reads lines such as "alpha/big open", "alpha/big backing_off 20s", "alpha/big latency 300ms".
 func readHealth(t *testing.T, text string) map[string]State {
 	t.Helper()
 	states := map[string]State{}
@@ -205,9 +205,9 @@ func readHealth(t *testing.T, text string) map[string]State {
 		switch words[1] {
 		case "open":
 			s.Open = true
-		case "resting":
+		case "backing_off":
 			s.BackingOff = duration(t, words[2])
-		case "refused":
+		case "rejected":
 			s.BackingOff, s.Rejected = duration(t, words[2]), true
 		case "latency":
 			s.Latency = duration(t, words[2])
@@ -221,8 +221,8 @@ func readHealth(t *testing.T, text string) map[string]State {
 	return states
 }
 
-// readWarm reads lines such as "alpha/big read=8000 caches".
-func readWarm(t *testing.T, text string) map[string]CacheHit {
+// readCached reads lines such as "alpha/big read=8000 caches".
+func readCached(t *testing.T, text string) map[string]CacheHit {
 	t.Helper()
 	all := map[string]CacheHit{}
 	for line := range strings.Lines(text) {
@@ -240,7 +240,7 @@ func readWarm(t *testing.T, text string) map[string]CacheHit {
 			case "caches":
 				w.Caches = true
 			default:
-				t.Fatalf("unknown word %q of warmth", word)
+				t.Fatalf("unknown cache property %q", word)
 			}
 		}
 		all[words[0]] = w
@@ -350,7 +350,7 @@ func readRequest(t *testing.T, text string) Input {
 	return in
 }
 
-// plan writes a decision as people read it.
+// plan formats a decision for the scenario files.
 func plan(d *Decision, err error) string {
 	var b strings.Builder
 	for _, c := range d.Candidates {

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/provider"
 )
 
-// What policies keep out of the field still decides where the router alone would have gone.
-func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
+// Candidates that policies exclude still determine what the router alone would have chosen.
+func TestDecisionRecordsExcludedCandidates(t *testing.T) {
 	t.Parallel()
 	known, err := catalog.Default()
 	if err != nil {

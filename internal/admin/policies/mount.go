@@ -55,7 +55,7 @@ type Policies interface {
 	Instance() *policy.Set
 	// Own returns the active policies of a workspace, or nil.
 	Own(workspaceID string) *policy.Set
-	// World returns the names that policies can refer to.
+	// Inventory returns the names that policies can refer to.
 	Inventory() policy.Inventory
 	// Problems lists the policies of a workspace that are not fully active because they refer to removed names.
 	Problems(workspaceID string) []policy.Problem

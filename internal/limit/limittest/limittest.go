@@ -13,33 +13,33 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Clock is a clock that only moves when told to.
+// Clock is a clock that only Advance moves.
 type Clock struct{ nanos atomic.Int64 }
 
-// NewClock starts at an ordinary moment.
+// NewClock returns a clock at a fixed time.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.nanos.Store(time.Date(2026, 11, 3, 10, 20, 30, 400e6, time.UTC).UnixNano())
 	return c
 }
 
-// Now reads the clock.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanos.Load()) }
 
 // Advance moves the clock; a negative span is a step backwards.
 func (c *Clock) Advance(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// Slack is the share of a limit by which an implementation's approximation may pass it in a sliding minute.
+// Slack is the share of a limit by which an implementation may exceed it in a sliding minute.
 type Slack float64
 
-// Run runs the suite. newLimiter makes a limiter that reads the clock; each case uses ids of its own.
+// Run runs the suite. newLimiter returns a limiter with the given clock; each case uses its own ids.
 func Run(t *testing.T, newLimiter func(t *testing.T, c *Clock) limit.Limiter, slack Slack) {
 	t.Helper()
 	cases := map[string]func(t *testing.T, s *suite){
 		"nothing limited admits everything":                     noLimits,
 		"from rest exactly the limit is admitted":               fromRest,
 		"a sliding minute never sees more than the limit":       func(t *testing.T, s *suite) { slidingMinute(t, s, slack) },
-		"waiting as long as told is enough":                     retryAfter,
+		"a request is admitted after the returned wait":         retryAfter,
 		"tokens are limited and settled":                        tokens,
 		"an estimate beyond the limit is final":                 tooLarge,
 		"a long stream's tokens count when they come":           lateTokens,
@@ -47,7 +47,7 @@ func Run(t *testing.T, newLimiter func(t *testing.T, c *Clock) limit.Limiter, sl
 		"ids do not share":                                      apart,
 		"a refused request is not counted":                      refusedIsFree,
 		"a clock that steps backwards neither opens nor blocks": stepBack,
-		"a thousand callers at once get exactly the limit":      race,
+		"a thousand concurrent callers get exactly the limit":   race,
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ type suite struct {
 	id      string
 }
 
-// take returns the slot, or nil and the refusal.
+// take returns the slot, or nil and the rejection.
 func (s *suite) take(t *testing.T, l limit.Limits, tokens int64) (*limit.Slot, *llm.Error) {
 	t.Helper()
 	slot, err := s.limiter.Take(t.Context(), s.id, l, tokens)
@@ -165,7 +165,7 @@ func retryAfter(t *testing.T, s *suite) {
 	}
 	s.Advance(e.RetryAfter)
 	if n := s.admitted(t, l, 200, 1); n != 1 {
-		t.Error("refused after waiting as long as told")
+		t.Error("rejected after the returned wait")
 	}
 }
 
