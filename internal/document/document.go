@@ -1,5 +1,5 @@
-// Package document parses YAML documents written by users, and formats the problems found in them: where they are, what
-// they quote, and an excerpt of the text.
+// Package document parses YAML documents written by users, and formats the problems found in them, with
+// positions, quotations and excerpts.
 package document
 
 import (

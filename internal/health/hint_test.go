@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// told is a tracker with the hints it sent.
-func told(t *testing.T) (*Tracker, *[]Hint) {
+// recordHints returns a tracker and the hints it sends.
+func recordHints(t *testing.T) (*Tracker, *[]Hint) {
 	t.Helper()
 	hints := &[]Hint{}
 	return New(Options{Random: func() float64 { return 0 }, OnHint: func(h Hint) { *hints = append(*hints, h) }}), hints
@@ -20,7 +20,7 @@ func told(t *testing.T) (*Tracker, *[]Hint) {
 func TestOpenCircuitsAndBackoffsSendHints(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tr, hints := told(t)
+		tr, hints := recordHints(t)
 		tr.repeat(10, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
 		tr.repeat(3, limited(20*time.Second)) // three were under way
 		tr.Report(limited(0))
@@ -43,7 +43,7 @@ func TestHintedCircuitOpensAtNextFailure(t *testing.T) {
 			"a success between": {func(tr *Tracker) { tr.Report(Report{Target: here, Credential: "openai#1"}) }, false},
 			"long ago":          {func(*Tracker) { time.Sleep(hintSpan) }, false},
 		} {
-			tr, hints := told(t)
+			tr, hints := recordHints(t)
 			tr.Report(Report{Target: here, Credential: "openai#1"})
 			tr.ApplyHint(Hint{Target: here, Credential: "openai#1"})
 			if tr.State(here).Open {
@@ -64,7 +64,7 @@ func TestHintedCircuitOpensAtNextFailure(t *testing.T) {
 func TestReceivedBackoffIsAppliedAndNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tr, hints := told(t)
+		tr, hints := recordHints(t)
 		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: time.Minute}) // no provider here has this credential yet
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Backoff: time.Minute})
 		tr.pick("openai", two)

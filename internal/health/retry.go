@@ -63,7 +63,7 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 }
 
 // Backoff returns how long to wait before the same target is tried again: base doubled with each try, starting at try 0, and
-// at most five seconds. random, from 0 up to 1, chooses a value between half of that and all of it.
+// at most five seconds. random, from 0 up to 1, chooses a value between half of that wait and the whole wait.
 func Backoff(try int, base time.Duration, random float64) time.Duration {
 	wait := doubled(base, try, longestWait)
 	return wait/2 + time.Duration(random*float64(wait-wait/2))

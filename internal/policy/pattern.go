@@ -50,7 +50,7 @@ type matcher struct {
 	models, providers, tags patternList
 }
 
-// patternList is one list of a selector, with the exclusions of targets inside and outside of it.
+// patternList is one list of a selector, with the exclusions of listed and unlisted targets.
 type patternList struct {
 	patterns []Pattern
 	within   []Exclusion // by pattern
