@@ -114,7 +114,11 @@ func (l *loader) checkServer() {
 	}
 	l.checkMasterKey()
 	if c.Limits.Buffered < c.Limits.Body && c.Limits.Buffered > 0 {
-		l.complain(l.setOne("limits.buffered", "limits.body"), fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest allowed request would always be rejected", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
+		path := "limits.body"
+		if _, ok := l.origins["limits.buffered"]; ok {
+			path = "limits.buffered" // report the value that is set explicitly
+		}
+		l.complain(path, fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest allowed request would always be rejected", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
 	}
 }
 
@@ -132,14 +136,6 @@ func (l *loader) checkMasterKey() {
 		return
 	}
 	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
-}
-
-// setOne returns the path of the two that is set explicitly, to report a contradiction where it can be fixed.
-func (l *loader) setOne(a, b string) string {
-	if _, ok := l.origins[a]; ok {
-		return a
-	}
-	return b
 }
 
 // checkTimeouts requires positive timeouts, because there is nothing to inherit from. Only the headers timeout can be

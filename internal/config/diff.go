@@ -1,6 +1,9 @@
 package config
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Diff lists the paths with different values: those that take effect immediately and those that require a restart.
 func Diff(before, after *Config) (reloadable, needRestart []string) {
@@ -41,7 +44,7 @@ func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a
 
 // same reports whether two values are equal. nil equals an empty list, and the position of policies is ignored.
 func same(a, b reflect.Value) bool {
-	if a.Type() == policiesType && samePolicies(a.String(), b.String()) {
+	if a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") {
 		return true
 	}
 	bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0

@@ -127,13 +127,9 @@ func settings(t reflect.Type, path string) []setting {
 			list = append(list, settings(f.typ, fpath)...)
 			continue
 		}
-		list = append(list, setting{path: fpath, variable: variableOf(fpath), field: f})
+		list = append(list, setting{path: fpath, variable: "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(fpath, ".", "_")), field: f})
 	}
 	return list
-}
-
-func variableOf(path string) string {
-	return "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
 // lookUp returns the value at a path without list positions.

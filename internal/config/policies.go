@@ -17,9 +17,6 @@ type Policies string
 // policiesField is the key of the list.
 const policiesField = "policies"
 
-// samePolicies reports whether two documents are equal apart from leading and trailing newlines.
-func samePolicies(a, b string) bool { return strings.Trim(a, "\n") == strings.Trim(b, "\n") }
-
 // policies stores the list without decoding it.
 func (d *decoder) policies(n *yaml.Node, v reflect.Value, f field, path string) {
 	if n.Kind != yaml.SequenceNode {

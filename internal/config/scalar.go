@@ -38,7 +38,12 @@ func setScalar(v reflect.Value, f field, text string) *fault {
 		v.SetInt(int64(n))
 	case v.Kind() == reflect.String:
 		if len(f.enum) > 0 && !slices.Contains(f.enum, text) {
-			return notAllowed(f, text)
+			return &fault{
+				code:       NotAllowed,
+				message:    fmt.Sprintf("%s cannot be %s", f.name, document.Quote(text)),
+				suggestion: spelling.Closest(text, f.enum),
+				fix:        "use one of " + strings.Join(f.enum, ", "),
+			}
 		}
 		v.SetString(text)
 	case v.Kind() == reflect.Bool:
@@ -69,15 +74,6 @@ func notA(f field, text, wanted, suggestion, fix string) *fault {
 		code = BadValue
 	}
 	return &fault{code: code, message: fmt.Sprintf("%s must be %s, not %s", f.name, wanted, document.Quote(text)), suggestion: suggestion, fix: fix}
-}
-
-func notAllowed(f field, text string) *fault {
-	return &fault{
-		code:       NotAllowed,
-		message:    fmt.Sprintf("%s cannot be %s", f.name, document.Quote(text)),
-		suggestion: spelling.Closest(text, f.enum),
-		fix:        "use one of " + strings.Join(f.enum, ", "),
-	}
 }
 
 func boolMeant(text string) string {

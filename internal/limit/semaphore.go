@@ -58,7 +58,12 @@ func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait t
 func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recordKey(id)
+	if id != p.last {
+		if p.last != "" {
+			p.changed = time.Now()
+		}
+		p.last = id
+	}
 	if p.hasCapacity(id, size) {
 		p.take(id)
 		return nil, true
@@ -129,22 +134,8 @@ func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	if left <= 0 {
 		return false
 	}
-	return p.held[id] < fairShare*left || !p.Reserve && p.onlyOneKey()
-}
-
-// recordKey records a change of the active id.
-func (p *FairSemaphore) recordKey(id string) {
-	if id == p.last {
-		return
-	}
-	if p.last != "" {
-		p.changed = time.Now()
-	}
-	p.last = id
-}
-
-func (p *FairSemaphore) onlyOneKey() bool {
-	return p.changed.IsZero() || time.Since(p.changed) > aloneFor
+	alone := p.changed.IsZero() || time.Since(p.changed) > aloneFor
+	return p.held[id] < fairShare*left || !p.Reserve && alone
 }
 
 // Running returns the number of taken slots.

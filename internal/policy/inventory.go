@@ -73,11 +73,6 @@ func (w *Inventory) models(pattern string) (string, bool) {
 	return pattern, w.AllowUnknown || slices.ContainsFunc(w.Models, matches) || slices.ContainsFunc(w.Targets, matches)
 }
 
-// named checks a pattern against a list of names.
-func (w *Inventory) named(pattern string, names []string) bool {
-	return w.AllowUnknown || slices.ContainsFunc(names, Pattern(pattern).Match)
-}
-
 // nearest suggests a similar name.
 func nearest(name string, lists ...[]string) string {
 	stem, star := strings.CutSuffix(name, "*")

@@ -2,7 +2,9 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,7 @@ func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 		}
 		return nil, []Problem{p}
 	}
-	p := newReader(name, source, world)
+	p := &reader{name: name, source: source, world: world}
 	if root == nil || document.IsNull(root) {
 		return p.set(nil)
 	}
@@ -52,10 +54,6 @@ type reader struct {
 	problems []Problem
 }
 
-func newReader(name string, source []byte, world Inventory) *reader {
-	return &reader{name: name, source: source, world: world}
-}
-
 // set reads the list; a nil list is empty.
 func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	var policies []Policy
@@ -69,7 +67,10 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 		}
 	}
 	if len(p.problems) > 0 {
-		return nil, inOrder(p.problems)
+		slices.SortStableFunc(p.problems, func(a, b Problem) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		return nil, p.problems
 	}
 	var zones map[string]*time.Location
 	if p.language != nil {

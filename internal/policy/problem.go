@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"fairlead/internal/document"
@@ -90,12 +88,4 @@ func (p Problem) fix() string {
 	default:
 		return "correct it"
 	}
-}
-
-// inOrder sorts problems by their location.
-func inOrder(problems []Problem) []Problem {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return problems
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -54,7 +55,7 @@ func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 
 // checkName reports an unknown name.
 func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string) string {
-	if p.world.named(name, names) {
+	if p.world.AllowUnknown || slices.ContainsFunc(names, Pattern(name).Match) {
 		return name
 	}
 	message := fmt.Sprintf("unknown %s %s", what, document.Quote(name))

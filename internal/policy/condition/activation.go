@@ -37,18 +37,14 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return a.value(slot), true
+	if a.values[slot] == nil {
+		a.values[slot] = a.names.list[slot].get(a.scope)
+	}
+	return a.values[slot], true
 }
 
 // Parent returns nil, for no outer scope.
 func (a *activation) Parent() cel.Activation { return nil }
-
-func (a *activation) value(slot int) ref.Val {
-	if a.values[slot] == nil {
-		a.values[slot] = a.names.list[slot].get(a.scope)
-	}
-	return a.values[slot]
-}
 
 // names is the table of variables with their indexes.
 type names struct {

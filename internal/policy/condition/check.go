@@ -72,7 +72,10 @@ func (c *compiler) compile() ([]conjunct, error) {
 	}
 	checked, issues := c.env.Check(parsed)
 	if len(issues.Errors()) > 0 {
-		c.reportTypes(issues.Errors())
+		for _, e := range issues.Errors() {
+			message, width := plainType(e.Message)
+			c.report(WrongType, c.offsetOf(e.Location), width, message, "")
+		}
 		return nil, nil
 	}
 	if !checked.OutputType().IsExactType(cel.BoolType) {

@@ -27,8 +27,6 @@ type label struct {
 	value ref.Val
 }
 
-func newLabels(m map[string]string) *labels { return &labels{texts: m} }
-
 // Find returns the value of the key, or "".
 func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 	k, ok := key.(types.String)

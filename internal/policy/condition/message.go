@@ -66,15 +66,6 @@ func plainSyntax(message string) (text, hint string, width int) {
 	return "unexpected " + document.Quote(word), "", width
 }
 
-// reportTypes reports type errors in plain words.
-func (c *compiler) reportTypes(errors []*common.Error) {
-	for _, e := range errors {
-		message, width := plainType(e.Message)
-		offset := c.offsetOf(e.Location)
-		c.report(WrongType, offset, width, message, "")
-	}
-}
-
 var overload = regexp.MustCompile(`^found no matching overload for '(.*)' applied to '(.*)'$`)
 
 func plainType(message string) (text string, width int) {

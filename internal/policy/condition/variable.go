@@ -78,15 +78,13 @@ func timestamp(get func(*Facts) time.Time) kind {
 }
 
 func stringMap(get func(*Facts) map[string]string) kind {
-	return kind{textsType(), func(s scope) ref.Val { return newLabels(get(s.facts)) }}
+	return kind{cel.MapType(cel.StringType, cel.StringType), func(s scope) ref.Val { return &labels{texts: get(s.facts)} }}
 }
 
 // byZone is the local time in a given zone.
 func byZone(typ *cel.Type, of func(time.Time) ref.Val) kind {
 	return kind{cel.MapType(cel.StringType, typ), func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: of} }}
 }
-
-func textsType() *cel.Type { return cel.MapType(cel.StringType, cel.StringType) }
 
 // hidden reports variables that implement functions. Their names start with @, so conditions cannot use them
 // directly.
