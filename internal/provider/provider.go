@@ -1,5 +1,5 @@
-// Package provider says what we need of a provider: what it offers, how a call to it is built and how its answer is
-// read. Nothing here or below performs I/O; the gateway makes the call in between.
+// Package provider defines providers: their targets, how a call is built, and how a response is decoded. This package and
+// those below it perform no I/O; the gateway sends the call.
 package provider
 
 import (
@@ -18,22 +18,22 @@ import (
 // Target is a model at a provider, with a price.
 type Target struct {
 	Provider   string
-	Vendor     string // whose API the provider is, such as openai
+	Vendor     string // vendor of the API, such as openai
 	Model      *catalog.Model
-	Upstream   string         // the name the provider knows the model by
+	Upstream   string         // the provider's name of the model
 	Price      *catalog.Price // nil when unknown
-	FirstToken time.Duration  // how long the first token may take while another target remains
-	Waits      Waits          // for it alone
-	Listed     bool           // from the provider's own list of models, not from the catalog or the configuration
+	FirstToken time.Duration  // timeout of the first token while another target remains
+	Waits      Waits          // timeouts of this target
+	Listed     bool           // from the provider's model list, not from the catalog or the configuration
 	Simulated  bool
 	Collects   bool     // the provider may store or train on requests
-	Tags       []string // what policies may select it by
-	// Lacks is what the provider's API cannot carry, whatever the model: a fact, where abilities of models are a table.
+	Tags       []string // tags that policies select by
+	// Lacks holds abilities that the provider's API cannot express, for any model.
 	Lacks       llm.Abilities
-	InlineMedia bool // pictures and files travel by their bytes only, not by URL
-	EmbedBatch  int  // most inputs that one embeddings call takes; 0 for no bound
-	Completes   bool // its chat models answer bare prompts too (legacy completions)
-	// ZeroRetention marks providers that the operator declares to store nothing.
+	InlineMedia bool // accepts images and files only as bytes, not by URL
+	EmbedBatch  int  // maximum inputs of one embeddings call; 0 for no limit
+	Completes   bool // chat models also serve legacy completions
+	// ZeroRetention marks providers that, as declared by the operator, store nothing.
 	ZeroRetention bool
 }
 
@@ -41,25 +41,25 @@ type Target struct {
 type Waits struct {
 	Connect time.Duration // until the connection is ready
 	Headers time.Duration // until the status of a stream
-	Idle    time.Duration // longest silence within an answer
-	Total   time.Duration // deadline of requests that the target is the first choice for
+	Idle    time.Duration // longest silence within a response
+	Total   time.Duration // deadline of requests whose first choice is this target
 }
 
-// ID names the target as people write it: provider/model.
+// ID returns provider/model.
 func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
 
-// NamedOnly reports whether the target serves only requests that name its model: nothing but its name is known.
+// NamedOnly reports whether the target serves only requests that name its model, because only its name is known.
 func (t *Target) NamedOnly() bool { return t.Listed && t.Price == nil }
 
-// Serves reports whether the target does op.
+// Serves reports whether the target supports op.
 func (t *Target) Serves(op llm.Op) bool {
 	return t.Model.Op == op || op == llm.Complete && t.Completes && t.Model.Op == llm.Chat
 }
 
-// Provider is one configured upstream. A nil Exchange means that it does not offer the operation.
+// Provider is one configured upstream. A nil Exchange means that the operation is not supported.
 type Provider struct {
 	Name        string
-	Title       string // as people call it, such as "Mistral AI"
+	Title       string // display name, such as "Mistral AI"
 	BaseURL     string
 	Simulated   bool
 	Credentials []Credential
@@ -70,18 +70,18 @@ type Provider struct {
 	Targets     []*Target
 	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
 	Authorize   func(h http.Header, secret string)
-	// Login exchanges a credential for the short-lived token that is presented in its place. It is called before every
-	// call, so it keeps what it got; it is safe for concurrent use. nil when the secret itself is presented.
+	// Login exchanges a credential for the short-lived token that is sent instead. It is called before every call, so it
+	// caches tokens; it is safe for concurrent use. nil if the secret itself is sent.
 	Login func(ctx context.Context, secret string) (string, error)
-	// Parts returns the parts of a credential that are secret by themselves, such as an access key and its session token.
-	// nil when a credential has no parts.
+	// Parts returns the parts of a credential that are secret themselves, such as an access key and its session token. nil
+	// if a credential has no parts.
 	Parts      func(secret string) []string
 	Transport  http.RoundTripper // nil for the network
-	Concurrent int               // most requests at a time; 0 for no cap
+	Concurrent int               // maximum concurrent requests; 0 for no limit
 }
 
-// Secrets returns a credential and its parts: the texts that must not appear in anything the gateway returns or stores. It
-// returns nil when the credential has no parts and is presented as it is.
+// Secrets returns a credential and its parts, which must not appear in anything the gateway returns or stores. It returns
+// nil when the credential has no parts.
 func (p *Provider) Secrets(secret string) []string {
 	if p.Parts == nil {
 		return nil
@@ -89,7 +89,7 @@ func (p *Provider) Secrets(secret string) []string {
 	return append([]string{secret}, p.Parts(secret)...)
 }
 
-// Exchange returns how the provider does op, or nil.
+// Exchange returns the provider's implementation of op, or nil.
 func (p *Provider) Exchange(op llm.Op) Exchange {
 	switch op {
 	case llm.Embed:
@@ -112,14 +112,14 @@ func (p *Provider) Target(model string) (*Target, bool) {
 	return p.Targets[i], true
 }
 
-// Credential is one secret of a provider. Its ID appears in logs and pages, its Secret nowhere.
+// Credential is one secret of a provider. The ID appears in logs and on pages; the Secret never does.
 type Credential struct {
 	ID     string // such as "openai#1"
 	Secret string
-	Source string // where it came from: "env OPENAI_API_KEY", "file", "dashboard"
+	Source string // origin: "env OPENAI_API_KEY", "file", "dashboard"
 }
 
-// Hint is what may be shown of the secret: the last four characters of a long one. A cloud identity has no secret to show.
+// Hint returns the displayable part of the secret: the last four characters of a long one. A cloud identity has none.
 func (c Credential) Hint() string {
 	if c.Secret == Identity {
 		return ""
@@ -133,32 +133,32 @@ func (c Credential) Hint() string {
 // Call is the input of one attempt.
 type Call struct {
 	Target  *Target
-	Secret  string   // presented to the provider
+	Secret  string   // sent to the provider
 	Secrets []string // masked in responses in addition to Secret
 	Request *llm.Request
-	// Client is the format that the request came in, for an adapter that speaks another one.
+	// Client is the format of the request, for an adapter of another format.
 	Client Client
-	// Joins says that Client.EncodeResponse is to write the answer even where the provider speaks the caller's format: it goes on with
-	// one that broke.
+	// Joins means that Client.EncodeResponse encodes the response even if the provider uses the client's format, because the
+	// response continues an interrupted one.
 	Joins bool
-	// Prefilled says that the last message is the beginning of the answer, which the model is to go on with.
+	// Prefilled means that the last message is the beginning of the response, which the model continues.
 	Prefilled bool
-	// MaxOutput bounds the answer of a request that has no bound of its own; 0 for none.
+	// MaxOutput limits the output of a request without a limit; 0 for none.
 	MaxOutput int64
-	// Counter counts an answer whose provider tells no usage, for callers who are told it. It may be nil.
+	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
-	Warnings []string // what the adapter had to change so that the target takes the request; the adapter adds to it
+	Warnings []string // changes to the request for this target, added by the adapter
 }
 
-// Warn records a change to the request as a sentence for the client.
+// Warn records a change to the request as a message for the client.
 func (c *Call) Warn(format string, args ...any) {
 	if len(c.Warnings) < MaxWarnings {
 		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 	}
 }
 
-// WarnBound tells the caller that MaxOutput bounds its answer, unless the model would not write more anyway. The name is
-// that of the member in the provider's format.
+// WarnBound warns that MaxOutput limits the output, unless the model's own limit is lower. name is the member in the
+// provider's format.
 func (c *Call) WarnBound(name string) {
 	if most := c.Target.Model.MaxOutput; most == 0 || c.MaxOutput < most {
 		c.Warn("%s set to %d: a budget or a policy allows no more", name, c.MaxOutput)
@@ -172,7 +172,7 @@ func (c *Call) CustomTool() func(name string) bool {
 		names := map[string]bool{}
 		conv, err := c.Client.Conversation(context.Background(), c.Request)
 		if err != nil {
-			return nil // it was read before, to build the call
+			return nil // unreachable: it was converted to build the call
 		}
 		for _, t := range conv.Tools {
 			if t.Custom {
@@ -184,22 +184,22 @@ func (c *Call) CustomTool() func(name string) bool {
 	return func(name string) bool { return custom()[name] }
 }
 
-// Client is what an adapter needs of the caller's format when its own is another.
+// Client is the part of the client's format that an adapter of another format needs.
 type Client interface {
-	// Conversation reads a chat request into our own words.
+	// Conversation converts a chat request.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
-	// the client is told. An error among the deltas is passed on and ends the events.
+	// EncodeResponse encodes a response in the client's format: many events for a stream, one otherwise. model is the name
+	// that the client sees. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
-// Exchange builds the call for one operation and reads its answer. It never makes the call.
+// Exchange builds the call for one operation and decodes its response. It never sends the call.
 type Exchange interface {
-	// NewRequest builds the HTTP request. It sets its own headers only: nothing of the client's travels on.
+	// NewRequest builds the HTTP request with its own headers only: the client's headers are not forwarded.
 	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
-	// Events reads a 2xx answer, whole or streamed, in order. An answer that ends before its finish is an error
-	// (llm.UpstreamCut), never a clean end.
+	// Events decodes a 2xx response, whole or streamed, in order. A response that ends before its finish is an error
+	// (llm.StreamInterrupted), never a normal end.
 	Events(c *Call, resp *http.Response) llm.Stream
-	// Failure classifies an answer that is not 2xx. It may read a bounded part of the body.
+	// Failure classifies a response that is not 2xx. It may read a limited part of the body.
 	Failure(c *Call, resp *http.Response) *llm.Error
 }

@@ -19,7 +19,7 @@ import (
 // endingContext ends after it was checked a number of times.
 type endingContext struct {
 	context.Context
-	checks int // before the end
+	checks int // remaining checks before the end
 	after  int // checks since the end
 }
 
@@ -32,7 +32,7 @@ func (c *endingContext) Err() error {
 	return context.Canceled
 }
 
-// maxChecksAfter is how many loops inside each other may notice the end of the context.
+// maxChecksAfter is the number of nested loops that may notice the end of the context.
 const maxChecksAfter = 12
 
 // largeRequests are requests of several megabytes for every endpoint, as many short messages and as one message of many
@@ -68,8 +68,8 @@ func largeRequests(n int) map[string]struct {
 	}
 }
 
-// TestDecodingStopsWhenTheContextEnds ends the context at many points of decoding. After the end only the loops that are
-// under way may check it once more each: any further check would be further work.
+// TestDecodingStopsWhenTheContextEnds ends the context at many points of decoding. After the end, each active loop may check
+// it once more: any further check would be further work.
 func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -83,7 +83,7 @@ func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestConversationStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the step that translation begins with.
+// TestConversationStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the first step of a translation.
 func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -104,7 +104,7 @@ func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestRenderingStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the step that translation ends with.
+// TestRenderingStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the last step of a translation.
 func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{Choices: 1}
@@ -135,8 +135,8 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the context
-// lasts. The step must check it at least once every two intervals of bytes.
+// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the context lasts.
+// The step must check it at least once every two intervals of bytes.
 func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 	t.Helper()
 	total := &endingContext{Context: t.Context(), checks: 1 << 30}
@@ -154,7 +154,7 @@ func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 			t.Fatalf("the context ended after %d of %d checks; got %v", n, checks, err)
 		}
 		if ctx.after > maxChecksAfter {
-			t.Errorf("the context ended after %d of %d checks, and was checked %d times more", n, checks, ctx.after)
+			t.Errorf("the context ended after %d of %d checks, and was checked %d more times", n, checks, ctx.after)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package anthropic is Anthropic and everybody else who speaks its Messages format: where they are, how they are called
-// and what their models do unlike each other. The format itself has a package of its own.
+// Package anthropic is the vendor Anthropic and other vendors of its Messages format: their addresses, calls and the
+// differences between models. The format is in the messages packages.
 package anthropic
 
 import (
@@ -17,20 +17,20 @@ const (
 	name    = "anthropic"
 	title   = "Anthropic"
 	address = "https://api.anthropic.com/v1"
-	version = "2023-06-01" // of the API; newer abilities come with headers of their own
+	version = "2023-06-01" // API version; newer features use headers of their own
 )
 
 // Lacks holds the abilities that the format cannot express.
 const Lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
 
-// Vendor is Anthropic at its own address.
+// Vendor returns Anthropic at its own address.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: messages.Name,
 	BaseURL: address, URLEnv: "ANTHROPIC_BASE_URL", Env: []string{"ANTHROPIC_API_KEY"},
 	New: func(s provider.Settings) *provider.Provider { return newProvider(name, title, address, s) },
 }
 
-// Plain is another vendor that uses the format at its own address.
+// Plain returns another vendor of the format.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: messages.Name,
@@ -50,7 +50,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
 
-// versioned is the address with the API's version. The vendor's own tools are configured without it, ours with it.
+// versioned returns the address with the API version. The vendor's own tools are configured without it.
 func versioned(base string) string {
 	base = strings.TrimRight(base, "/")
 	if endsInVersion.MatchString(base) {

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// conversation is how a provider of the format answers conversations.
+// conversation implements provider.Exchange for chat.
 type conversation struct {
 	settings provider.Settings
 	url      string
@@ -59,17 +59,17 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 		h.Set("Anthropic-Beta", c.Request.Beta)
 	}
 	for name := range h {
-		if r.Header.Get(name) == "" { // the operator's own header wins
+		if r.Header.Get(name) == "" { // the operator's header takes precedence
 			r.Header[name] = h[name]
 		}
 	}
 	return r, nil
 }
 
-// feature is how names of beta features look; anything else stays here.
+// feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
-// body is the caller's own where it speaks the format, else what it says.
+// body returns the client's body if it uses the format, otherwise the encoded conversation.
 func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error) {
 	m := find(c.Target)
 	if c.Request.Format == messages.Name {
@@ -92,8 +92,8 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 	return body, err
 }
 
-// signer is the name under which signatures on thinking are kept. Those of a model that reads only its own carry the
-// model's name too.
+// signer returns the name under which thinking signatures are stored. Models that accept only their own signatures have
+// their own name.
 func (m model) signer(t *provider.Target) string {
 	if m.ownSeals {
 		return t.ID()
@@ -116,7 +116,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))
 }
 
-// special names the tools whose calls are not what they seem. Few requests have any, so only those that may are read again.
+// special returns the tools whose calls are converted. Only requests that may have such tools are converted again.
 func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	mayHave := c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || bytes.Contains(c.Request.Body, []byte(`"custom"`))
 	if !mayHave {
@@ -124,7 +124,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	}
 	conv, err := c.Client.Conversation(context.Background(), c.Request)
 	if err != nil {
-		return "", nil // it was read before the call was made
+		return "", nil // unreachable: it was converted before the call
 	}
 	for _, tool := range conv.Tools {
 		if tool.Custom {
@@ -134,7 +134,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	return messagesconv.SchemaTool(conv, m.Traits), custom
 }
 
-// Failure classifies an answer that is not 2xx.
+// Failure implements provider.Exchange.
 func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	now := e.settings.Clock()()
 	failure := fault.Failure(resp.StatusCode, resp.Header, provider.FailureBody(c, resp), now)
@@ -144,10 +144,10 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return failure
 }
 
-// longestWait bounds what a header may ask for.
+// longestWait limits the wait from a header.
 const longestWait = 5 * time.Minute
 
-// untilReset is how long until the limits that are used up start again; 0 when the headers do not say.
+// untilReset returns the time until the exhausted limits reset; 0 without headers.
 func untilReset(h http.Header, now time.Time) (wait time.Duration) {
 	for _, what := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
 		if h.Get("Anthropic-Ratelimit-"+what+"-Remaining") != "0" {

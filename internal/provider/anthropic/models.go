@@ -7,25 +7,25 @@ import (
 	"fairlead/internal/wire/messagesconv"
 )
 
-// model is a row of what a model, and its dated versions, do unlike others.
+// model describes how a model and its dated versions differ from others.
 type model struct {
 	name string
 	messagesconv.Traits
-	ownSeals bool // reads no thinking but its own, not even that of its sisters
-	guessed  bool // the table does not have it
+	ownSeals bool // accepts only its own thinking, not that of related models
+	guessed  bool // not in the table
 }
 
-// The efforts that models know.
+// Supported efforts.
 var (
 	toHigh  = []string{"low", "medium", "high"}
 	withMax = []string{"low", "medium", "high", "max"}
 	all     = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
-// disabled is the thinking type that turns thinking off for most models.
+// disabled is the thinking type that disables thinking for most models.
 const disabled = "disabled"
 
-// models are those that we know. The longest name that fits counts.
+// models are the known models. The longest matching name is used.
 var models = []model{
 	{name: "claude-3"},
 	{name: "claude-3-7-sonnet", Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}},
@@ -50,7 +50,7 @@ var models = []model{
 	{name: "claude-sonnet-5-5", Traits: unforced("between_tools"), ownSeals: true},
 }
 
-// thinker is a model that thinks unless it is told not to by this word.
+// thinker is a model that thinks unless the given type disables it.
 func thinker(off string) messagesconv.Traits {
 	return messagesconv.Traits{
 		Thinking: messagesconv.AdaptiveThinking, Efforts: all, ThinksByDefault: true, Off: off, Schemas: true, FixedSampling: true,
@@ -64,14 +64,13 @@ func unforced(off string) messagesconv.Traits {
 	return t
 }
 
-// Models that the table does not have: a new one of the family is like the last ones, and one of another family is asked
-// in the oldest way.
+// Unknown models: one of the family is treated like the latest, and one of another family like the oldest.
 var (
 	newest  = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: toHigh, Schemas: true, FixedSampling: true}}
 	foreign = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}}
 )
 
-// find returns the facts about a target's model, by canonical or upstream name.
+// find returns the row of a target's model, by canonical or upstream name.
 func find(t *provider.Target) model {
 	found := foreign
 	for _, name := range []string{t.Upstream, t.Model.Name} {

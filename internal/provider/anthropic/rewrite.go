@@ -11,8 +11,7 @@ import (
 	"fairlead/internal/wire/messagesconv"
 )
 
-// adaptation is what must change in a request of the same format so that the model takes it: its caller may have written
-// it for another one.
+// adaptation describes changes to a request of the same format, which the client may have written for another model.
 type adaptation struct {
 	model
 	call *provider.Call
@@ -25,13 +24,13 @@ func (m model) rewrite(c *provider.Call) []byte {
 	}}
 	a.length()
 	a.sampling()
-	if !m.guessed { // else the caller may know better
+	if !m.guessed { // otherwise the client's value is kept
 		a.thinking()
 		a.effort()
 	}
 	body, lost := messages.Rewrite(c.Request, a.edit)
 	if lost && a.budgeted() {
-		c.Warn("thinking was switched off: some of the thinking in the history was signed by another provider")
+		c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
 		a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
 		body, _ = messages.Rewrite(c.Request, a.edit)
 	}
@@ -48,15 +47,15 @@ func (a *adaptation) value(name string) rawjson.Value {
 	return rawjson.Parse(a.call.Request.Body[f.Value:f.End])
 }
 
-// length keeps the answer inside what the model writes.
+// length limits the output to the model's maximum.
 func (a *adaptation) length() {
 	if most := a.call.Target.Model.MaxOutput; most > 0 && a.call.Request.MaxOutput > most {
-		a.call.Warn("max_tokens was set to %d: the model writes no more", most)
+		a.call.Warn("max_tokens was set to %d, the maximum of the model", most)
 		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
 	}
 }
 
-// sampling leaves out what a model with fixed sampling refuses: everything but the usual values.
+// sampling drops values other than the default for a model with fixed sampling.
 func (a *adaptation) sampling() {
 	if !a.FixedSampling || a.guessed && !a.call.Target.Model.FixedSampling {
 		return
@@ -64,28 +63,28 @@ func (a *adaptation) sampling() {
 	for _, name := range a.call.Request.Sampling {
 		if v := a.value(name); name == "top_k" || v.Float() < 0.99 || v.Float() > 1 || name == "temperature" && v.Float() != 1 {
 			a.edit.Drop = append(a.edit.Drop, name)
-			a.call.Warn("%s was left out: the model takes no sampling settings", name)
+			a.call.Warn("%s was dropped: the model does not support sampling settings", name)
 		}
 	}
 }
 
-// thinking asks for thinking in the model's own way.
+// thinking requests thinking in the way that the model supports.
 func (a *adaptation) thinking() {
 	kind := a.value("thinking").Get("type").String()
 	always := a.ThinksByDefault && a.Off == ""
 	switch {
 	case kind == "":
 	case kind == disabled && always:
-		a.call.Warn("thinking was not switched off: the model always thinks")
+		a.call.Warn("thinking was not disabled: the model always thinks")
 		a.edit.Drop = append(a.edit.Drop, "thinking")
 	case kind == disabled && a.ThinksByDefault && a.Off != disabled:
 		a.edit.Set["thinking"] = []byte(`{"type":"` + a.Off + `"}`)
 	case kind == disabled:
 	case a.Thinking == messagesconv.NoThinking:
-		a.call.Warn("the model does not think: what was asked about thinking was left out")
+		a.call.Warn("thinking settings were dropped: the model does not think")
 		a.edit.Drop = append(a.edit.Drop, "thinking")
 	case kind == "enabled" && a.Thinking == messagesconv.AdaptiveThinking:
-		a.call.Warn("the budget of thinking was left out: the model decides how much it thinks")
+		a.call.Warn("the thinking budget was dropped: the model decides how much it thinks")
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
 	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
 		a.budget()
@@ -97,22 +96,22 @@ func (a *adaptation) budget() {
 	const least = 1024
 	most := a.call.Request.MaxOutput * 4 / 5
 	if most < least {
-		a.call.Warn("thinking was left out: it needs more than %d tokens of output", least)
+		a.call.Warn("thinking was dropped: it needs more than %d output tokens", least)
 		a.edit.Drop = append(a.edit.Drop, "thinking")
 		return
 	}
 	budget := min(most, 12<<10)
-	a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model must be told how much", budget)
+	a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model requires a budget", budget)
 	a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
 }
 
-// budgeted reports whether the model is asked for a budget of thinking: then every turn with a call needs its own.
+// budgeted reports whether a thinking budget is requested: then every turn with a call needs its thinking.
 func (a *adaptation) budgeted() bool {
 	kind := a.value("thinking").Get("type").String()
 	return a.Thinking == messagesconv.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
 }
 
-// effort leaves out an effort that the model does not know.
+// effort drops an effort that the model does not support.
 func (a *adaptation) effort() {
 	config := a.value("output_config")
 	effort := config.Get("effort").String()

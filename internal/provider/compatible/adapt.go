@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// chatEdit says what must change in a conversation so that the vendor and its model take it, and warns of what is lost.
+// chatEdit returns the changes that the vendor and its model need, and warns about dropped members.
 func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -27,8 +27,8 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	return a.edit
 }
 
-// shape leaves out the fields that the vendor or the model does not accept. Tools and formats of the response get here only
-// from a caller who asked for best effort.
+// shape drops fields that the vendor or the model does not accept. Tools and response formats get here only from a client
+// that set best_effort.
 func (a *adaptation) shape() {
 	lost := a.call.Request.Needs & a.call.Target.Lacks
 	if model := a.call.Target.Model; !model.Assumed {
@@ -46,9 +46,9 @@ func (a *adaptation) shape() {
 			if lost&part.of != 0 && a.value(name) != nil {
 				a.edit.Drop = append(a.edit.Drop, name)
 				if a.call.Request.Needs&part.of == 0 {
-					continue // it asked for nothing
+					continue // no effect
 				}
-				a.warn("%s was left out: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
+				a.warn("%s was dropped: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
 			}
 		}
 	}
@@ -58,13 +58,13 @@ func (a *adaptation) shape() {
 func (r *Row) embedEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	if r.Asks.NoBase64 {
-		a.edit.Drop = append(a.edit.Drop, "encoding_format") // without it every vendor sends numbers
+		a.edit.Drop = append(a.edit.Drop, "encoding_format") // numbers are the default of every vendor
 	}
 	a.members()
 	return a.edit
 }
 
-// promptEdit is chatEdit for bare prompts. Whatever the model, their limit is called max_tokens.
+// promptEdit is chatEdit for legacy completions. Their limit is always max_tokens.
 func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -91,7 +91,7 @@ type adaptation struct {
 
 func (a *adaptation) warn(format string, args ...any) { a.call.Warn(format, args...) }
 
-// streamUsage asks a stream for its usage, where the vendor lets us.
+// streamUsage requests usage in a stream, if the vendor supports it.
 func (a *adaptation) streamUsage() {
 	a.edit.IncludeUsage = a.call.Request.Stream && !a.row.Asks.NoStreamOptions
 	if a.row.Asks.NoStreamOptions {
@@ -104,8 +104,8 @@ const (
 	maxCompletionTokens = "max_completion_tokens"
 )
 
-// outputLimit gives the limit the name that is known. A caller may have sent both names, one of them null, or none
-// where a budget needs one.
+// outputLimit renames the limit to the supported name. A client may have sent both names, one of them null, or none although
+// a budget needs one.
 func (a *adaptation) outputLimit() {
 	if a.call.MaxOutput > 0 {
 		a.setOutputLimit()
@@ -134,7 +134,7 @@ func (a *adaptation) outputLimit() {
 	}
 }
 
-// setOutputLimit bounds the answer of a caller who set no bound.
+// setOutputLimit limits the output of a request without a limit.
 func (a *adaptation) setOutputLimit() {
 	name, other := maxTokens, maxCompletionTokens
 	if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
@@ -149,8 +149,8 @@ func (a *adaptation) setLimit(name string) {
 	a.call.WarnBound(name)
 }
 
-// sampling leaves out what a model with fixed sampling refuses. With reasoning turned off such a model takes it, and one
-// that cannot turn it off refuses that itself.
+// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled such a model accepts them, and a
+// model that cannot disable it rejects that itself.
 func (a *adaptation) sampling() {
 	model := a.call.Target.Model
 	if !model.FixedSampling || bytes.Equal(a.value("reasoning_effort"), []byte(`"none"`)) {
@@ -158,13 +158,13 @@ func (a *adaptation) sampling() {
 	}
 	for _, name := range a.call.Request.Sampling {
 		a.edit.Drop = append(a.edit.Drop, name)
-		a.warn("%s was left out: %s takes no sampling settings.", name, model.Name)
+		a.warn("%s was dropped: %s does not support sampling settings.", name, model.Name)
 	}
 }
 
-// members leaves out what the vendor refuses and renames what it knows by another name.
+// members drops members that the vendor rejects and renames others.
 func (a *adaptation) members() {
-	asks, dropped := a.row.Asks, a.edit.Drop // every name comes once, so what is dropped below need not be looked for
+	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so the dropped ones need no lookup below
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(dropped, f.Name) || ours(f.Name) {
 			continue
@@ -173,7 +173,7 @@ func (a *adaptation) members() {
 		if refused {
 			a.edit.Drop = append(a.edit.Drop, f.Name)
 			if !isNull(a.call.Request.Body[f.Value:f.End]) {
-				a.warn("%s was left out: %s does not take it.", plain(f.Name), a.row.Title)
+				a.warn("%s was dropped: %s does not support it.", plain(f.Name), a.row.Title)
 			}
 			continue
 		}
@@ -183,7 +183,7 @@ func (a *adaptation) members() {
 	}
 }
 
-// values writes the values that the vendor knows otherwise.
+// values replaces values that the vendor names differently.
 func (a *adaptation) values() {
 	for _, f := range a.call.Request.Fields {
 		if a.row.Asks.Values[f.Name] == nil && a.row.Asks.Weaker[f.Name] == nil || slices.Contains(a.edit.Drop, f.Name) {
@@ -195,12 +195,12 @@ func (a *adaptation) values() {
 		}
 		if weaker, ok := a.row.Asks.Weaker[f.Name][string(value)]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
-			a.warn("%s was sent as %s: %s does not know %s.", f.Name, weaker, a.row.Title, value)
+			a.warn("%s was sent as %s: %s does not support %s.", f.Name, weaker, a.row.Title, value)
 		}
 	}
 }
 
-// value returns the bytes of a top-level member, or nil when the caller did not send it.
+// value returns the bytes of a top-level member, or nil when absent.
 func (a *adaptation) value(name string) []byte {
 	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
 	if i < 0 {
@@ -212,10 +212,10 @@ func (a *adaptation) value(name string) []byte {
 
 func isNull(value []byte) bool { return string(value) == "null" }
 
-// ours reports the members that are meant for us and never travel.
+// ours reports whether a member is the gateway's own and is never forwarded.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// plain shows a member's name in a sentence: as it is when it is a word or several, else quoted and cut.
+// plain formats a member's name for a message: unchanged if it is a word or several, otherwise quoted and shortened.
 func plain(name string) string {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != ' '

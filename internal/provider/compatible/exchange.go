@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/embeddings"
 )
 
-// conversation is how a vendor answers conversations.
+// conversation implements provider.Exchange for chat.
 type conversation struct{ *caller }
 
 var _ provider.Exchange = conversation{}
@@ -47,7 +47,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))))
 }
 
-// counter counts the answer where its provider does not. What goes on with another answer is counted where the two are joined.
+// counter estimates usage that the provider does not report. A continuation is counted where it is joined.
 func counter(c *provider.Call) llm.Counter {
 	if c.Joins {
 		return nil
@@ -55,7 +55,7 @@ func counter(c *provider.Call) llm.Counter {
 	return c.Counter
 }
 
-// embedding is how a vendor embeds texts.
+// embedding implements provider.Exchange for embeddings.
 type embedding struct{ *caller }
 
 var _ provider.Exchange = embedding{}
@@ -74,7 +74,7 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	}))
 }
 
-// prompting is how a vendor answers bare prompts.
+// prompting implements provider.Exchange for legacy completions.
 type prompting struct{ *caller }
 
 var _ provider.Exchange = prompting{}
@@ -96,7 +96,7 @@ func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})
 }
 
-// moderation is how a vendor judges texts.
+// moderation implements provider.Exchange for moderations.
 type moderation struct{ *caller }
 
 var _ provider.Exchange = moderation{}

@@ -14,10 +14,10 @@ const (
 	modelsPath   = "/models"
 )
 
-// keep are members about the caller's account at OpenAI, which other vendors refuse.
+// keep are members about the client's account at OpenAI, which other vendors reject.
 var keep = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
-// first are the vendors of models, with their own models.
+// first are the vendors that serve their own models.
 var first = []Row{
 	{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
@@ -31,7 +31,7 @@ var first = []Row{
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, ModeratePath: moderatePath,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut, Prefill: MarkedPrefill,
 		Asks: Asks{
-			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // usage comes in the last chunk anyway
+			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // usage is always in the last chunk
 			NineCharCallIDs: true,
 			Accepts: []string{
 				"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stream", "stop", "seed", "random_seed",
@@ -108,7 +108,7 @@ var first = []Row{
 		Answer: Answer{ReasoningOnTop: true},
 	},
 	{
-		// The address of its own API is not published; the operator names it.
+		// The address of its API is not published; the operator configures it.
 		Name: "meta", Title: "Meta", Env: []string{"LLAMA_API_KEY"}, URLEnv: "LLAMA_BASE_URL",
 		ChatPath: chatPath, ModelsPath: modelsPath,
 	},

@@ -91,7 +91,7 @@ var hosts = []Row{
 		ChatPath: chatPath, EmbedPath: embedPath, Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
-		// Its usual variable, GITHUB_TOKEN, is set for other reasons on too many machines to mean that models are wanted.
+		// Its usual variable, GITHUB_TOKEN, is set for other purposes on many machines, so it does not enable the provider.
 		Name: "github_models", Title: "GitHub Models", BaseURL: "https://models.github.ai/inference", Env: []string{"GITHUB_MODELS_TOKEN"},
 		ChatPath: chatPath, EmbedPath: embedPath,
 	},
@@ -110,10 +110,10 @@ var hosts = []Row{
 	},
 }
 
-// local are servers on this machine or in this network, at their usual ports.
+// local are servers on this machine or in this network, at their default ports.
 var local = []Row{
 	{
-		// max_completion_tokens would be ignored, and the answer would have no limit.
+		// max_completion_tokens would be ignored, and the output would have no limit.
 		Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Env: []string{"OLLAMA_API_KEY"}, Local: true,
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true, Drop: []string{"logit_bias", "n", "tool_choice"}},

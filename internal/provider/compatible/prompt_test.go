@@ -12,19 +12,19 @@ import (
 
 var prompts = Row{Name: "v", Title: "Vee", BaseURL: "https://v.test", ChatPath: "/chat", CompletePath: "/complete", ModeratePath: "/moderate"}
 
-func TestPromptsKeepTheNameOfTheirLimit(t *testing.T) {
+func TestPromptsKeepMaxTokens(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "m", Op: llm.Complete, CompletionTokens: true}
 	r, members, warnings := send(t, prompts, provider.Settings{}, model, `{"model":"m","prompt":"x","max_tokens":5,"stream":true,"models":["y"]}`)
 	if string(members["max_tokens"]) != "5" || members["max_completion_tokens"] != nil || members["models"] != nil || len(warnings) > 0 {
-		t.Errorf("sent %s, said %v", members, warnings)
+		t.Errorf("sent %s, warned %v", members, warnings)
 	}
 	if r.URL.String() != "https://v.test/complete" || r.Header.Get("Accept") != provider.AcceptEvents || string(members["stream_options"]) != `{"include_usage":true}` {
 		t.Errorf("%s %v %s", r.URL, r.Header, members["stream_options"])
 	}
 }
 
-func TestPromptsAreBoundedByWhatTheBudgetBears(t *testing.T) {
+func TestPromptsAreLimitedByTheBudget(t *testing.T) {
 	t.Parallel()
 	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat, CompletionTokens: true}, Upstream: "up"}
 	call := &provider.Call{Target: target, Request: request(t, llm.Complete, `{"model":"m","prompt":"x","max_tokens":null}`), MaxOutput: 300}
@@ -37,16 +37,16 @@ func TestPromptsAreBoundedByWhatTheBudgetBears(t *testing.T) {
 	}
 }
 
-func TestFixedSamplingIsLeftOutOfPromptsToo(t *testing.T) {
+func TestFixedSamplingIsDroppedFromPrompts(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "m", Op: llm.Complete, FixedSampling: true}
 	_, members, warnings := send(t, prompts, provider.Settings{}, model, `{"model":"m","prompt":"x","temperature":0,"logprobs":1}`)
 	if members["temperature"] != nil || members["logprobs"] != nil || len(warnings) != 2 {
-		t.Errorf("sent %s, said %v", members, warnings)
+		t.Errorf("sent %s, warned %v", members, warnings)
 	}
 }
 
-func TestAModelThatWasNotNamedIsSent(t *testing.T) {
+func TestMissingModelIsSent(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"input":"x"}`, `{"model":null,"input":"x"}`, `{"input":"x","model":"m"}`} {
 		r, members, _ := send(t, prompts, provider.Settings{}, &catalog.Model{Name: "m", Op: llm.Moderate}, body)
@@ -56,7 +56,7 @@ func TestAModelThatWasNotNamedIsSent(t *testing.T) {
 	}
 }
 
-func TestWhoTakesBarePrompts(t *testing.T) {
+func TestLegacyCompletionTargets(t *testing.T) {
 	t.Parallel()
 	settings := provider.Settings{Targets: []*provider.Target{
 		{Model: &catalog.Model{Name: "chatty", Op: llm.Chat}},
@@ -69,17 +69,17 @@ func TestWhoTakesBarePrompts(t *testing.T) {
 		row  Row
 		want []bool
 	}{
-		"all its chat models":     {prompts, []bool{true, false, true}},
-		"models of their own":     {apart, []bool{false, false, true}},
-		"nobody, without the API": {none, []bool{false, false, true}},
+		"all its chat models":   {prompts, []bool{true, false, true}},
+		"separate models":       {apart, []bool{false, false, true}},
+		"none, without the API": {none, []bool{false, false, true}},
 	} {
 		p := New(tc.row, settings)
 		if (p.Exchange(llm.Complete) != nil) != (tc.row.CompletePath != "") {
-			t.Errorf("%s: the operation is offered where there is a path", name)
+			t.Errorf("%s: the operation is offered exactly if there is a path", name)
 		}
 		for i, target := range p.Targets {
 			if target.Serves(llm.Complete) != tc.want[i] {
-				t.Errorf("%s: %s serves bare prompts: %v", name, target.Model.Name, !tc.want[i])
+				t.Errorf("%s: %s serves legacy completions: %v", name, target.Model.Name, !tc.want[i])
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestWhoTakesBarePrompts(t *testing.T) {
 	}
 }
 
-func TestVendorsThatTakePromptsAndJudge(t *testing.T) {
+func TestVendorsOfCompletionsAndModerations(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][2]bool{
 		"openai": {true, true}, "mistral": {false, true}, "together": {true, false}, "fireworks": {true, false}, "deepinfra": {true, false},

@@ -11,8 +11,7 @@ import (
 	"fairlead/internal/wire/fault"
 )
 
-// New makes the provider that a row and its settings describe. Targets of models that can do what the vendor cannot are
-// replaced by narrower ones.
+// New creates the provider that a row and its settings describe. Targets have only abilities that the vendor supports.
 func New(row Row, s provider.Settings) *provider.Provider {
 	base := strings.TrimRight(cmp.Or(s.BaseURL, row.BaseURL), "/")
 	row.Title = cmp.Or(row.Title, s.Name, row.Name)
@@ -43,7 +42,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	return p
 }
 
-// lacks is what the vendor serves no model with.
+// lacks returns the abilities that the vendor supports for no model.
 func (r Row) lacks() llm.Abilities {
 	if r.Prefill == NoPrefill {
 		return r.Lacks | llm.Prefill
@@ -51,10 +50,10 @@ func (r Row) lacks() llm.Abilities {
 	return r.Lacks
 }
 
-// authHeader is the header that presents the secret.
+// authHeader returns the header that carries the secret.
 func (r Row) authHeader() string { return cmp.Or(r.Auth, "Authorization") }
 
-// authorize presents the secret; a local server without one gets none.
+// authorize sets the secret; a local server without one gets none.
 func (r Row) authorize(h http.Header, secret string) {
 	switch {
 	case secret == "":
@@ -65,7 +64,7 @@ func (r Row) authorize(h http.Header, secret string) {
 	}
 }
 
-// caller is what the operations of a vendor share.
+// caller is the part that the operations of a vendor share.
 type caller struct {
 	row      Row
 	settings provider.Settings
@@ -82,13 +81,13 @@ func (c *caller) newRequest(ctx context.Context, secret string, body []byte, acc
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get(c.row.authHeader()) == "" { // the operator's own header wins
+	if r.Header.Get(c.row.authHeader()) == "" { // the operator's header takes precedence
 		c.row.authorize(r.Header, secret)
 	}
 	return r, nil
 }
 
-// Failure classifies an answer that is not 2xx.
+// Failure implements provider.Exchange.
 func (c *caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, provider.FailureBody(call, resp), c.settings.Clock()())
 }

@@ -19,7 +19,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// golden are the models that the golden files of each vendor use, the first of a kind for requests that name none.
+// golden are the models of each vendor's golden files, the first of a kind for requests without a model.
 var golden = map[string][]string{
 	"openai":     {"gpt-4.1", "gpt-5", "text-embedding-3-small", "omni-moderation-latest"},
 	"mistral":    {"mistral-large-2512", "magistral-medium-2509", "mistral-embed", "mistral-moderation-latest"},
@@ -42,7 +42,7 @@ func TestVendorsPassTheSuite(t *testing.T) {
 			t.Parallel()
 			v, ok := Find(name)
 			if !ok {
-				t.Fatal("there is no such row")
+				t.Fatal("unknown row")
 			}
 			providertest.Run(t, "testdata/"+name, func(baseURL string) *provider.Provider {
 				return New(v, provider.Settings{BaseURL: baseURL, UserAgent: "fairlead/test", Now: noon, Targets: targets(t, models, name, wanted)})
@@ -67,7 +67,7 @@ func targets(t *testing.T, models *catalog.Catalog, vendor string, wanted []stri
 	return all
 }
 
-// An imaginary vendor with quirks of its own needs one row and nothing else.
+// An imaginary vendor with deviations needs only one row.
 func TestNewVendorIsOneRow(t *testing.T) {
 	t.Parallel()
 	row := Row{
@@ -114,22 +114,22 @@ func send(t *testing.T, v Row, s provider.Settings, m *catalog.Model, body strin
 
 var row = Row{Name: "v", Title: "Vee", BaseURL: "https://v.test", ChatPath: "/chat", EmbedPath: "/embed"}
 
-func TestOutputLimitHasTheNameThatIsKnown(t *testing.T) {
+func TestOutputLimitHasTheSupportedName(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		maxTokensOnly, completionTokens bool
 		members                         string
 		want                            map[string]string
 	}{
-		"as sent":                          {false, false, `"max_tokens":5`, map[string]string{"max_tokens": "5"}},
-		"new name for a new model":         {false, true, `"max_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
-		"new name stays":                   {false, true, `"max_completion_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
-		"both names for a new model":       {false, true, `"max_tokens":5,"max_completion_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
-		"the other one is null":            {false, true, `"max_tokens":5,"max_completion_tokens":null`, map[string]string{"max_completion_tokens": "5"}},
-		"the old one is null":              {false, true, `"max_completion_tokens":5,"max_tokens":null`, map[string]string{"max_completion_tokens": "5"}},
-		"old name for an old vendor":       {true, false, `"max_completion_tokens":5`, map[string]string{"max_tokens": "5"}},
-		"both names for an old vendor":     {true, false, `"max_completion_tokens":5,"max_tokens":5`, map[string]string{"max_tokens": "5"}},
-		"the vendor goes before the model": {true, true, `"max_completion_tokens":5`, map[string]string{"max_tokens": "5"}},
+		"unchanged":                                  {false, false, `"max_tokens":5`, map[string]string{"max_tokens": "5"}},
+		"new name for a new model":                   {false, true, `"max_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
+		"new name stays":                             {false, true, `"max_completion_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
+		"both names for a new model":                 {false, true, `"max_tokens":5,"max_completion_tokens":5`, map[string]string{"max_completion_tokens": "5"}},
+		"the other one is null":                      {false, true, `"max_tokens":5,"max_completion_tokens":null`, map[string]string{"max_completion_tokens": "5"}},
+		"the old one is null":                        {false, true, `"max_completion_tokens":5,"max_tokens":null`, map[string]string{"max_completion_tokens": "5"}},
+		"old name for an old vendor":                 {true, false, `"max_completion_tokens":5`, map[string]string{"max_tokens": "5"}},
+		"both names for an old vendor":               {true, false, `"max_completion_tokens":5,"max_tokens":5`, map[string]string{"max_tokens": "5"}},
+		"the vendor takes precedence over the model": {true, true, `"max_completion_tokens":5`, map[string]string{"max_tokens": "5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +147,7 @@ func TestOutputLimitHasTheNameThatIsKnown(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(warnings) > 0 {
-				t.Errorf("nothing is lost, yet %v", warnings)
+				t.Errorf("nothing was dropped, but warned %v", warnings)
 			}
 		})
 	}
@@ -159,9 +159,9 @@ func TestFixedSamplingDropsAndWarns(t *testing.T) {
 	model := &catalog.Model{Name: "thinker", Op: llm.Chat, FixedSampling: true}
 	_, members, warnings := send(t, row, provider.Settings{}, model, sampling+`}`)
 	want := []string{
-		"temperature was left out: thinker takes no sampling settings.",
-		"top_p was left out: thinker takes no sampling settings.",
-		"logprobs was left out: thinker takes no sampling settings.",
+		"temperature was dropped: thinker does not support sampling settings.",
+		"top_p was dropped: thinker does not support sampling settings.",
+		"logprobs was dropped: thinker does not support sampling settings.",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Error(diff)
@@ -171,11 +171,11 @@ func TestFixedSamplingDropsAndWarns(t *testing.T) {
 	}
 	_, members, warnings = send(t, row, provider.Settings{}, model, sampling+`,"reasoning_effort":"none"}`)
 	if members["temperature"] == nil || len(warnings) > 0 {
-		t.Errorf("without reasoning the settings are taken, yet %v was sent and %v said", members, warnings)
+		t.Errorf("without reasoning the settings are supported, but %v was sent with %v", members, warnings)
 	}
 }
 
-func TestWeakerValuesAreTold(t *testing.T) {
+func TestWeakerValuesAreReported(t *testing.T) {
 	t.Parallel()
 	v := row
 	v.Asks.Weaker = map[string]map[string]string{"tool_choice": {`"required"`: `"auto"`}}
@@ -183,12 +183,12 @@ func TestWeakerValuesAreTold(t *testing.T) {
 	if string(members["tool_choice"]) != `"auto"` {
 		t.Errorf("sent %s", members["tool_choice"])
 	}
-	if diff := cmp.Diff([]string{`tool_choice was sent as "auto": Vee does not know "required".`}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{`tool_choice was sent as "auto": Vee does not support "required".`}, warnings); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestUnknownMembersOfAStrictVendor(t *testing.T) {
+func TestUnknownMembersAreDroppedForAStrictVendor(t *testing.T) {
 	t.Parallel()
 	v := row
 	v.Asks.Accepts = []string{"model", "messages"}
@@ -200,12 +200,12 @@ func TestUnknownMembersOfAStrictVendor(t *testing.T) {
 	if len(members) != 2 {
 		t.Errorf("sent %v", members)
 	}
-	if len(warnings) != provider.MaxWarnings || warnings[0] != `"evil\r\nname" was left out: Vee does not take it.` {
-		t.Errorf("said %q", warnings)
+	if len(warnings) != provider.MaxWarnings || warnings[0] != `"evil\r\nname" was dropped: Vee does not support it.` {
+		t.Errorf("warned %q", warnings)
 	}
 }
 
-func TestHeadersAreOursAndTheOperators(t *testing.T) {
+func TestHeadersAreOurOwnAndTheOperators(t *testing.T) {
 	t.Parallel()
 	s := provider.Settings{Headers: map[string]string{"X-Team": "blue"}, UserAgent: "fairlead/1"}
 	r, _, _ := send(t, row, s, &catalog.Model{Name: "m", Op: llm.Chat}, `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`)
@@ -244,7 +244,7 @@ func TestTargetsAreNarrowedToTheVendor(t *testing.T) {
 	}
 }
 
-func TestOperationsThatAreNotOfferedAreNil(t *testing.T) {
+func TestUnsupportedOperationsAreNil(t *testing.T) {
 	t.Parallel()
 	v := row
 	v.EmbedPath = ""
@@ -257,7 +257,7 @@ func TestOperationsThatAreNotOfferedAreNil(t *testing.T) {
 	}
 }
 
-func TestTokenIDsAreRefusedWhereTextIsNeeded(t *testing.T) {
+func TestTokenIDsAreRejectedByTextModels(t *testing.T) {
 	t.Parallel()
 	v := row
 	v.Asks.NoTokenIDs = true
@@ -268,7 +268,7 @@ func TestTokenIDsAreRefusedWhereTextIsNeeded(t *testing.T) {
 	}
 }
 
-// reads notes how much each read of a body asks for.
+// reads records the size of each read of a body.
 type reads struct {
 	io.Reader
 	asked []int
@@ -279,7 +279,7 @@ func (r *reads) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-func TestLengthOfAWholeAnswerSavesCopies(t *testing.T) {
+func TestContentLengthSavesCopies(t *testing.T) {
 	t.Parallel()
 	for op, tc := range map[llm.Op]struct{ request, answer string }{
 		llm.Chat:  {`{"model":"m","messages":[{"role":"user","content":"x"}]}`, `{"choices":[{"message":{"content":"` + strings.Repeat("x", 100_000) + `"}}]}`},
@@ -294,12 +294,12 @@ func TestLengthOfAWholeAnswerSavesCopies(t *testing.T) {
 			}
 		}
 		if len(body.asked) > 2 || body.asked[0] <= len(tc.answer) {
-			t.Errorf("%s: %d bytes were read in pieces of %v", op, len(tc.answer), body.asked)
+			t.Errorf("%s: %d bytes were read in chunks of %v", op, len(tc.answer), body.asked)
 		}
 	}
 }
 
-func TestContentTypeOfNonsenseIsTold(t *testing.T) {
+func TestUnexpectedContentTypeIsReported(t *testing.T) {
 	t.Parallel()
 	for op, body := range map[llm.Op]string{llm.Chat: `{"model":"m","messages":[{"role":"user","content":"x"}]}`, llm.Embed: `{"model":"m","input":"x"}`} {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: io.NopCloser(strings.NewReader("<html>"))}
@@ -312,7 +312,7 @@ func TestContentTypeOfNonsenseIsTold(t *testing.T) {
 	}
 }
 
-func TestWarningsOfAStreamAreBounded(t *testing.T) {
+func TestWarningsOfAStreamAreLimited(t *testing.T) {
 	t.Parallel()
 	const chunk = `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":{"prompt_tokens":-1}}` + "\n\n"
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(strings.Repeat(chunk, 500)))}
@@ -328,7 +328,7 @@ func TestWarningsOfAStreamAreBounded(t *testing.T) {
 	}
 }
 
-func TestAddressThatIsNoAddressIsAnError(t *testing.T) {
+func TestInvalidAddressIsAnError(t *testing.T) {
 	t.Parallel()
 	call := &provider.Call{Target: &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat}}, Request: request(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"x"}]}`)}
 	if _, err := New(row, provider.Settings{BaseURL: "http://\x7f"}).Chat.NewRequest(t.Context(), call); err == nil {
@@ -336,7 +336,7 @@ func TestAddressThatIsNoAddressIsAnError(t *testing.T) {
 	}
 }
 
-func TestBestEffortLeavesOutWhatTheVendorCannotTake(t *testing.T) {
+func TestBestEffortDropsUnsupportedMembers(t *testing.T) {
 	t.Parallel()
 	row, _ := Find("deepseek")
 	m := &catalog.Model{Name: "m", Op: llm.Chat}
@@ -353,17 +353,17 @@ func TestBestEffortLeavesOutWhatTheVendorCannotTake(t *testing.T) {
 		t.Errorf("sent %s (%v)", body, err)
 	}
 	if len(call.Warnings) != 1 || !strings.Contains(call.Warnings[0], "response_format") {
-		t.Errorf("warned of %q", call.Warnings)
+		t.Errorf("warned about %q", call.Warnings)
 	}
 }
 
-func TestTargetsKnowHowManyInputsACallTakes(t *testing.T) {
+func TestTargetsHaveTheVendorsBatchSize(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"cohere": 96, "voyage": 1000, "alibaba": 10, "openai": 0} {
 		row, _ := Find(name)
 		p := New(row, provider.Settings{Targets: []*provider.Target{{Model: &catalog.Model{Name: "e", Op: llm.Embed}}}})
 		if got := p.Targets[0].EmbedBatch; got != want {
-			t.Errorf("%s takes %d inputs at a time, want %d", name, got, want)
+			t.Errorf("%s accepts %d inputs per call, want %d", name, got, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package compatible is every vendor that speaks the chat format, OpenAI included: one row of data each. What a vendor
-// does differently is said in its row, and what a model does differently in the catalog; there is no vendor's own code.
+// Package compatible contains every vendor of the chat format, OpenAI included, as one row of data each. A row holds the
+// vendor's deviations, and the catalog those of a model; no vendor has code of its own.
 package compatible
 
 import (
@@ -12,66 +12,66 @@ import (
 	"fairlead/internal/wire/chatconv"
 )
 
-// Row is one row: who it is, where it is, and what it does unlike the others.
+// Row describes one vendor: its name, its address, and its deviations.
 type Row struct {
 	Name    string // as in the catalog's offers
-	Title   string // as people call it
-	BaseURL string // {NAME} stands for the value of an environment variable; empty when it must be configured
+	Title   string // display name
+	BaseURL string // {NAME} is replaced by an environment variable; empty when it must be configured
 	Env     []string
-	URLEnv  string // the variable that replaces BaseURL, where the vendor's own tools know one
+	URLEnv  string // variable that replaces BaseURL, as in the vendor's own tools
 
-	ChatPath     string // relative to BaseURL; empty when it offers no chat
+	ChatPath     string // relative to BaseURL; empty without chat
 	EmbedPath    string
-	CompletePath string // of bare prompts (legacy completions)
+	CompletePath string // path of legacy completions
 	ModeratePath string
 	ModelsPath   string
 	Auth         string // header that carries the bare key; empty for Authorization: Bearer
-	// PromptsApart says that bare prompts are for models of their own: its chat models refuse them.
+	// PromptsApart means that legacy completions have models of their own: chat models reject them.
 	PromptsApart bool
 
-	Local    bool // runs on this machine: found by looking, needs no key, costs nothing per token
-	Collects bool // may keep or train on what it is sent
+	Local    bool // runs on this machine: detected by probing, needs no key, costs nothing per token
+	Collects bool // may store or train on requests
 
-	EmbedBatch int // most inputs that one embeddings call takes; 0 for no bound that clients meet
+	EmbedBatch int // maximum inputs of one embeddings call; 0 for no practical limit
 
-	Lacks   llm.Abilities // what it serves no model with
+	Lacks   llm.Abilities // abilities that it supports for no model
 	Asks    Asks
-	Prefill Prefill          // how a model that can go on with its own message is told to
-	Takes   chatconv.Accepts // beyond what all vendors take; it matters to callers who speak another format
+	Prefill Prefill          // how a prefill is marked
+	Takes   chatconv.Accepts // supported extensions, for clients of other formats
 	Answer  Answer
 }
 
-// Prefill is how a vendor is told that the last message is the beginning of the answer.
+// Prefill is how a vendor marks that the last message is the beginning of the response.
 type Prefill string
 
-// The ways of a prefill.
+// Values of Prefill.
 const (
-	NoPrefill     Prefill = ""       // it takes the message for a finished one, or refuses it
-	PlainPrefill  Prefill = "plain"  // by the message being the assistant's
+	NoPrefill     Prefill = ""       // unsupported: the message counts as complete, or is rejected
+	PlainPrefill  Prefill = "plain"  // an assistant message is last
 	MarkedPrefill Prefill = "marked" // by `prefix: true` in the message
 )
 
-// Asks is what must change in a request before the vendor takes it. Names are those of top-level members.
+// Asks describes changes to a request that the vendor needs. Names are those of top-level members.
 type Asks struct {
-	MaxTokensOnly   bool                         // knows max_tokens, not max_completion_tokens
-	NoStreamOptions bool                         // refuses stream_options
-	NoBase64        bool                         // gives vectors as numbers only, and may not know encoding_format
+	MaxTokensOnly   bool                         // supports max_tokens, not max_completion_tokens
+	NoStreamOptions bool                         // rejects stream_options
+	NoBase64        bool                         // returns vectors as numbers only, and may not know encoding_format
 	NoTokenIDs      bool                         // embeds text, not token ids
-	NineCharCallIDs bool                         // takes no tool-call ids but those of nine letters and digits
-	Accepts         []string                     // refuses every member but these, as the caller names them; nil accepts all
-	Drop            []string                     // refuses these
-	Rename          map[string]string            // knows these by another name
-	Values          map[string]map[string]string // knows these values, as JSON, by another name
-	Weaker          map[string]map[string]string // knows only something weaker than these values: the caller is warned
+	NineCharCallIDs bool                         // accepts only tool-call ids of nine letters and digits
+	Accepts         []string                     // rejects all other members, by the client's names; nil accepts all
+	Drop            []string                     // rejected members
+	Rename          map[string]string            // renamed members
+	Values          map[string]map[string]string // renamed values, as JSON
+	Weaker          map[string]map[string]string // values that are replaced by a weaker one, with a warning
 }
 
-// Answer is what differs in what the vendor sends back.
+// Answer describes deviations in the vendor's responses.
 type Answer struct {
-	UsageAt        string // where a stream's usage is, when not in usage: a path such as x_groq.usage
-	ReasoningOnTop bool   // counts reasoning tokens beside completion_tokens, not inside
+	UsageAt        string // path of a stream's usage, such as x_groq.usage; empty for usage
+	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
 }
 
-// Rows lists the rows by name.
+// Rows returns the rows by name.
 func Rows() []Row {
 	rows := slices.Concat(first, hosts, local)
 	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -88,7 +88,7 @@ func Find(name string) (Row, bool) {
 	return Row{}, false
 }
 
-// Vendor is the row as the rest of the program knows vendors.
+// Vendor returns the row as a provider.Vendor.
 func (r Row) Vendor() provider.Vendor {
 	return provider.Vendor{
 		Name: r.Name, Title: r.Title, Format: chat.Name, BaseURL: r.BaseURL, URLEnv: r.URLEnv, Env: r.Env, Local: r.Local,
@@ -96,7 +96,7 @@ func (r Row) Vendor() provider.Vendor {
 	}
 }
 
-// Plain is a vendor at an address of its own that speaks the format without quirks that we know of.
+// Plain returns a vendor of the format at its own address, without deviations.
 func Plain(name, title string) provider.Vendor {
 	return Row{
 		Name: name, Title: title,

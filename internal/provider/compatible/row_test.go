@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/catalog"
 )
 
-func TestRowsAreSound(t *testing.T) {
+func TestRowsAreValid(t *testing.T) {
 	t.Parallel()
 	names, variables := map[string]bool{}, map[string]string{}
 	for _, v := range Rows() {
@@ -25,14 +25,14 @@ func TestRowsAreSound(t *testing.T) {
 		for _, path := range []string{v.ChatPath, v.EmbedPath, v.CompletePath, v.ModeratePath, v.ModelsPath} {
 			check(path == "" || strings.HasPrefix(path, "/"), "paths begin with a slash")
 		}
-		check(!v.PromptsApart || v.CompletePath != "", "keeps prompts apart only where it takes them")
+		check(!v.PromptsApart || v.CompletePath != "", "separates legacy completions only if it supports them")
 		check(len(v.Env) > 0, "has a variable for its key")
 		for _, name := range v.Env {
 			check(variables[name] == "", "shares the variable "+name+" with "+variables[name])
 			variables[name] = v.Name
 		}
 		if v.BaseURL == "" {
-			check(v.URLEnv != "", "an address that is not known has a variable")
+			check(v.URLEnv != "", "an unknown address has a variable")
 			continue
 		}
 		address, ok := v.Vendor().Address(func(name string) string {
@@ -53,7 +53,7 @@ func TestEveryVendorWithOffersHasARow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // they speak other formats, or address models in another way
+	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // they use other formats, or address models in another way
 	for _, name := range c.Providers() {
 		if _, ok := Find(name); !ok && !slices.Contains(another, name) {
 			t.Errorf("%s has offers and no row", name)
@@ -72,7 +72,7 @@ func TestVendorsAreSortedCopies(t *testing.T) {
 	}
 	rows[0].Name = "changed"
 	if Rows()[0].Name == "changed" {
-		t.Error("the rows can be changed from outside")
+		t.Error("callers can change the rows")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/chatconv"
 )
 
-// translated is the call of a caller who speaks another format, as if it had come in the chat format.
+// translated returns the call of a client of another format as a chat call.
 func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
 	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
@@ -23,17 +23,17 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	})
 	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)
 	if err != nil {
-		return nil, fmt.Errorf("write the %s request as chat: %w", c.Request.Format, err)
+		return nil, fmt.Errorf("encode the %s request as chat: %w", c.Request.Format, err)
 	}
 	own := *c
 	own.Request = req
 	for _, what := range leftOut {
-		own.Warn("%s was left out: %s cannot be told of it.", plain(what), r.Title)
+		own.Warn("%s was dropped: %s does not support it.", plain(what), r.Title)
 	}
 	return &own, nil
 }
 
-// sealedBy says whose the seals are that come without a name.
+// sealedBy returns the owner of signatures without a name.
 func signedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {

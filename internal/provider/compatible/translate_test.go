@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// another is a caller's format that is not chat. Its answers are the pieces themselves.
+// another is a client format other than chat. Its responses are the deltas.
 type another struct {
 	conv *llm.Conversation
 	err  error
@@ -50,7 +50,7 @@ func foreignCall(client another, model *catalog.Model, stream bool) *provider.Ca
 	}
 }
 
-func TestCallersOfOtherFormatsAreTranslated(t *testing.T) {
+func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 	t.Parallel()
 	v := row
 	v.Asks.NineCharCallIDs = true
@@ -75,13 +75,13 @@ func TestCallersOfOtherFormatsAreTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := chat.NineCharID("toolu_1")
-	// The provider's own seal comes back to it without a name; that of another one does not.
+	// The provider's own signature is returned to it without a name; another provider's is not.
 	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +
 		`{"role":"tool","tool_call_id":"` + id + `","content":"1"}],"stream":true,"max_completion_tokens":9,"stream_options":{"include_usage":true}}`
 	if diff := cmp.Diff(want, string(body)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{`"odd\r\n" was left out: Vee cannot be told of it.`, "temperature was left out: thinker takes no sampling settings."}, call.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{`"odd\r\n" was dropped: Vee does not support it.`, "temperature was dropped: thinker does not support sampling settings."}, call.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	if call.Request.Format != "other" {
@@ -89,20 +89,20 @@ func TestCallersOfOtherFormatsAreTranslated(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfTheCallersFormatPass(t *testing.T) {
+func TestTranslationErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	refused := llm.Errorf(llm.InvalidRequest, "no")
 	call := foreignCall(another{err: refused}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != refused {
 		t.Errorf("got %v", err)
 	}
-	call.Client = another{conv: &llm.Conversation{}} // nothing is said, so there is nothing to send
+	call.Client = another{conv: &llm.Conversation{}} // an empty message, so there is nothing to send
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
+func TestResponsesUseTheClientsFormat(t *testing.T) {
 	t.Parallel()
 	const stream = `data: {"id":"c","model":"up-1","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},"finish_reason":null}]}` + "\n\n" +
 		`data: {"id":"c","choices":[{"index":0,"delta":{"thinking_blocks":[{"thinking":"t","signature":"x"}]},"finish_reason":"tool_calls"}]}` + "\n\n" +

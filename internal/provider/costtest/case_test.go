@@ -31,20 +31,20 @@ type costCase struct {
 	stream   bool
 	inputs   int
 	at       time.Time
-	ends     string // the kind of error that the answer ends with; empty when it is complete
+	ends     string // kind of the final error; empty when the response is complete
 	header   http.Header
 	price    *catalog.Price
 	answer   []byte
-	told     map[string]told
-	usage    *llm.Usage // nil when the answer says nothing that can be used
-	ours     bool       // the output is our own count, which the file leaves open
+	totals   map[string]totals
+	usage    *llm.Usage // nil when the response reports no valid usage
+	ours     bool       // the output is estimated, and not fixed by the file
 	card     string
 	rows     []catalog.Row
 	total    money.Amount
 }
 
-// told is a total of the provider's, as a sum of the figures that it states.
-type told struct {
+// totals is a total reported by the provider, as a sum of its counts.
+type totals struct {
 	terms []term
 	total int64
 }
@@ -62,7 +62,7 @@ func readCase(t *testing.T, file string) *costCase {
 	}
 	r := reader{t}
 	c := &costCase{
-		sentence: strings.TrimSpace(string(archive.Comment)), op: llm.Chat, inputs: 1, header: http.Header{}, told: map[string]told{},
+		sentence: strings.TrimSpace(string(archive.Comment)), op: llm.Chat, inputs: 1, header: http.Header{}, totals: map[string]totals{},
 		at: time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC), model: "m",
 	}
 	if !strings.HasSuffix(c.sentence, ".") || strings.Contains(c.sentence, "\n") {
@@ -77,8 +77,8 @@ func readCase(t *testing.T, file string) *costCase {
 			c.price = r.price(string(part.Data))
 		case "answer":
 			c.answer = part.Data
-		case "told":
-			r.told(c, string(part.Data))
+		case "totals":
+			r.totals(c, string(part.Data))
 		case "usage":
 			r.usage(c, string(part.Data))
 		case "bill":
@@ -94,7 +94,7 @@ func readCase(t *testing.T, file string) *costCase {
 	return c
 }
 
-// reader reads the parts of a file and fails the test where they are not well formed.
+// reader parses the parts of a file and fails the test for invalid ones.
 type reader struct{ *testing.T }
 
 // lines calls read with the first word of each line and what follows.
@@ -136,7 +136,7 @@ func (r reader) call(c *costCase, text string) {
 	})
 }
 
-// vendor is one of those that the program knows; "plain FORMAT" is one that nobody has described.
+// vendor returns a known vendor; "plain FORMAT" is an unknown vendor of a format.
 func (r reader) vendor(name string) provider.Vendor {
 	r.Helper()
 	switch name {
@@ -152,30 +152,30 @@ func (r reader) vendor(name string) provider.Vendor {
 	}
 	row, ok := compatible.Find(name)
 	if !ok {
-		r.Fatalf("nobody knows the vendor %q", name)
+		r.Fatalf("unknown vendor %q", name)
 	}
 	return row.Vendor()
 }
 
-// told reads lines such as "prompt input_tokens 10 + cache_read_input_tokens 5 = 15".
-func (r reader) told(c *costCase, text string) {
+// totals parses lines such as "prompt input_tokens 10 + cache_read_input_tokens 5 = 15".
+func (r reader) totals(c *costCase, text string) {
 	r.Helper()
 	r.lines(text, func(which, rest string) {
 		terms, total, found := strings.Cut(rest, " = ")
 		if !found || !slices.Contains([]string{"prompt", "output", "total"}, which) {
-			r.Fatalf("%s %s is no sum of the prompt, the output or the total", which, rest)
+			r.Fatalf("%s %s is not a sum of the prompt, the output or the total", which, rest)
 		}
-		sum := told{total: r.number(total)}
+		sum := totals{total: r.number(total)}
 		for one := range strings.SplitSeq(terms, " + ") {
 			name, tokens, _ := strings.Cut(one, " ")
 			sum.terms = append(sum.terms, term{name, tokens, r.number(tokens)})
 		}
-		c.told[which] = sum
+		c.totals[which] = sum
 	})
 }
 
-// usage reads pairs such as "input 10 output 5 tier flex"; "none" is what our own count must replace as a whole, and
-// "output ours" what it must replace of the output.
+// usage parses pairs such as "input 10 output 5 tier flex"; "none" means that all usage is estimated, and "output ours" that
+// the output is.
 func (r reader) usage(c *costCase, text string) {
 	r.Helper()
 	words := strings.Fields(text)
@@ -211,11 +211,11 @@ func (r reader) usage(c *costCase, text string) {
 	}
 }
 
-// ours stands in a file for our own count.
+// ours stands in a file for an estimated count.
 const ours = "ours"
 
-// bill reads lines such as "input 1200 × 3.00/M = 3600000", and checks the arithmetic. What is not a whole number of
-// nano-dollars is written with ≈ in place of =.
+// bill parses lines such as "input 1200 × 3.00/M = 3600000", and checks the arithmetic. Amounts that are not whole
+// nano-dollars are written with ≈ instead of =.
 func (r reader) bill(c *costCase, text string) {
 	r.Helper()
 	r.lines(text, func(class, rest string) {

@@ -26,7 +26,7 @@ import (
 	"fairlead/internal/wire/messages"
 )
 
-func TestEveryAnswerCostsWhatItsProviderCharges(t *testing.T) {
+func TestEveryResponseCostsWhatItsProviderCharges(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.txt")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestEveryAnswerCostsWhatItsProviderCharges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := readCase(t, file)
-			c.checkTold(t)
+			c.checkTotals(t)
 			for _, client := range c.clients() {
 				t.Run("for a client of "+client.Name(), func(t *testing.T) {
 					t.Parallel()
@@ -52,7 +52,7 @@ func TestEveryAnswerCostsWhatItsProviderCharges(t *testing.T) {
 	}
 }
 
-// clients are the formats a caller may speak: whichever it is, the bill is the same.
+// clients are the formats of clients: the bill is the same for each.
 func (c *costCase) clients() []wire.Format {
 	if c.op == llm.Embed {
 		return []wire.Format{chat.Format{}}
@@ -64,7 +64,7 @@ func (c *costCase) run(t *testing.T, client wire.Format) {
 	t.Helper()
 	used, err := c.read(t, client)
 	if got := kindOf(err); got != c.ends {
-		t.Fatalf("%s\nthe answer ends with %q (%v), want %q", c.sentence, got, err, c.ends)
+		t.Fatalf("%s\nthe response ends with %q (%v), want %q", c.sentence, got, err, c.ends)
 	}
 	want := *c // cases are shared by clients
 	if c.ours && used != nil {
@@ -79,12 +79,12 @@ func (c *costCase) run(t *testing.T, client wire.Format) {
 	}
 }
 
-// countOurs puts our own count of the output where the file leaves it open. How we count is not the matter here, only
-// that there is a count and that it is paid for.
+// countOurs fills in the estimated output if the file does not fix it. The test only requires that there is an estimate and
+// that it is charged.
 func (c *costCase) countOurs(t *testing.T, tokens int64) {
 	t.Helper()
 	if most := int64(len(c.answer)); tokens <= 0 || tokens > most {
-		t.Errorf("%s\nwe count %d tokens of output in %d bytes", c.sentence, tokens, most)
+		t.Errorf("%s\nestimated %d output tokens for %d bytes", c.sentence, tokens, most)
 	}
 	usage := *c.usage
 	usage.Output = tokens
@@ -98,7 +98,7 @@ func (c *costCase) countOurs(t *testing.T, tokens int64) {
 	}
 }
 
-// read is the usage that the provider's own exchange finds in the answer: the last that it tells, as the gateway takes it.
+// read returns the usage that the provider's exchange finds in the response: the last one, as in the gateway.
 func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	t.Helper()
 	model := &catalog.Model{Name: c.model, Op: c.op, Abilities: catalog.Common, Context: 1_000_000, MaxOutput: 200_000}
@@ -130,7 +130,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	return used, nil
 }
 
-// request is the shortest that asks for such an answer.
+// request is the shortest request for such a response.
 func (c *costCase) request(client wire.Format) []byte {
 	body := `{"model":"m","input":["one"` + strings.Repeat(`,"more"`, c.inputs-1) + `]}`
 	if c.op == llm.Embed {
@@ -156,17 +156,17 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// checkTold makes sure that the provider's totals are copied from the answer and added up rightly. An answer that states
-// a total must have it checked.
-func (c *costCase) checkTold(t *testing.T) {
+// checkTotals checks that the provider's totals are copied from the response and add up. A total in a response must be
+// checked.
+func (c *costCase) checkTotals(t *testing.T) {
 	t.Helper()
-	for which, sum := range c.told {
+	for which, sum := range c.totals {
 		var added int64
 		for _, term := range sum.terms {
 			added += term.tokens
 			stated := regexp.MustCompile(`"?` + regexp.QuoteMeta(term.name) + `"?\s*:\s*"?` + term.text + `\b`)
 			if !stated.Match(c.answer) && !stated.MatchString(headerText(c.header)) {
-				t.Errorf("the answer does not state %s %s", term.name, term.text)
+				t.Errorf("the response does not contain %s %s", term.name, term.text)
 			}
 		}
 		if added != sum.total {
@@ -176,12 +176,12 @@ func (c *costCase) checkTold(t *testing.T) {
 	if c.usage == nil {
 		return
 	}
-	if _, ok := c.told["prompt"]; !ok {
-		t.Error("told says nothing of the prompt")
+	if _, ok := c.totals["prompt"]; !ok {
+		t.Error("the file has no prompt total")
 	}
 	stated := regexp.MustCompile(`"(total_tokens|totalTokens|totalTokenCount)"`).Match(c.answer)
-	if _, ok := c.told["total"]; stated && !ok {
-		t.Error("the answer states a total, told does not")
+	if _, ok := c.totals["total"]; stated && !ok {
+		t.Error("the response contains a total, the file does not")
 	}
 }
 
@@ -193,12 +193,12 @@ func headerText(h http.Header) string {
 	return out.String()
 }
 
-// checkSums compares our classes with what the provider says it read, wrote and used in all.
+// checkSums compares the usage classes with the provider's totals.
 func (c *costCase) checkSums(t *testing.T, u llm.Usage) {
 	t.Helper()
 	for which, got := range map[string]int64{"prompt": u.Prompt(), "output": u.Output, "total": u.Total()} {
-		if want, ok := c.told[which]; ok && want.total != got {
-			t.Errorf("%s\nour classes make a %s of %d tokens, the provider says %d", c.sentence, which, got, want.total)
+		if want, ok := c.totals[which]; ok && want.total != got {
+			t.Errorf("%s\nthe classes make a %s of %d tokens, the provider reports %d", c.sentence, which, got, want.total)
 		}
 	}
 	if u.Reasoning > u.Output || u.AudioOutput > u.Output || u.AudioInput > u.Input || u.CacheWriteLong > u.CacheWrite {
@@ -238,7 +238,7 @@ func (c *costCase) checkBill(t *testing.T, u llm.Usage) {
 	}
 }
 
-// product is tokens × rate in whole nano-dollars, worked out with numbers of any size, and whether it had to be rounded.
+// product returns tokens × rate in whole nano-dollars, computed without overflow, and whether it was rounded.
 func product(tokens int64, rate money.Rate) (amount money.Amount, rounded bool) {
 	million := big.NewInt(1_000_000)
 	whole, rest := new(big.Int).QuoRem(new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(rate))), million, new(big.Int))

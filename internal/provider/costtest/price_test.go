@@ -47,7 +47,7 @@ func (r reader) card(p *catalog.Price, text string) {
 	r.Helper()
 	words := strings.Fields(text)
 	if len(words)%2 != 0 {
-		r.Fatalf("%q are no pairs of name and rate", text)
+		r.Fatalf("%q are not pairs of name and rate", text)
 	}
 	for pair := range slices.Chunk(words, 2) {
 		rate := r.rate(pair[1])
@@ -92,7 +92,7 @@ func (r reader) thousandths(text string) int64 {
 	return int64(f*1000 + 0.5)
 }
 
-// hours reads "off-peak 0.5" and "Mon-Fri 00:00-01:00 04:00-06:00; Sat-Sun 00:00-24:00".
+// hours parses "off-peak 0.5" and "Mon-Fri 00:00-01:00 04:00-06:00; Sat-Sun 00:00-24:00".
 func (r reader) hours(head, text string) catalog.Hours {
 	r.Helper()
 	name, factor, _ := strings.Cut(head, " ")
@@ -117,7 +117,7 @@ func (r reader) weekday(text string) time.Weekday {
 			return day
 		}
 	}
-	r.Fatalf("%q is no day of the week", text)
+	r.Fatalf("%q is not a day of the week", text)
 	return 0
 }
 
@@ -127,7 +127,7 @@ func (r reader) minute(text string) int {
 	return int(r.number(hour)*60 + r.number(minute))
 }
 
-// period reads "from 2026-06-01 until 2027-01-01 promotion" and its card. A period without a name is a former price.
+// period parses "from 2026-06-01 until 2027-01-01 promotion" and its card. A period without a name is a former price.
 func (r reader) period(head, text string) catalog.Period {
 	r.Helper()
 	var one catalog.Period
@@ -158,7 +158,7 @@ func (r reader) day(text string) time.Time {
 	return day
 }
 
-// eventStream makes Amazon's binary stream of a readable form: a line for each event, with its name and its payload.
+// eventStream encodes Amazon's binary stream from a readable form: one line per event, with its name and payload.
 func eventStream(t *testing.T, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -23,18 +23,18 @@ func (c caller) post(ctx context.Context, url, secret string, body []byte, accep
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get(keyHeader) == "" { // the operator's own header wins
+	if r.Header.Get(keyHeader) == "" { // the operator's header takes precedence
 		authorize(r.Header, secret)
 	}
 	return r, nil
 }
 
-// Failure classifies an answer that is not 2xx.
+// Failure implements provider.Exchange.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, provider.FailureBody(call, resp), c.settings.Clock()())
 }
 
-// conversation is how conversations are answered.
+// conversation implements provider.Exchange for chat.
 type conversation struct{ caller }
 
 var _ provider.Exchange = conversation{}
@@ -68,7 +68,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})))
 }
 
-// embedding is how texts are embedded.
+// embedding implements provider.Exchange for embeddings.
 type embedding struct{ caller }
 
 var _ provider.Exchange = embedding{}

@@ -1,5 +1,5 @@
-// Package gemini is Google's Gemini API, known as AI Studio: where it is, how it is paid for and what it answers. The wire
-// format has a package of its own, and Google Cloud's Vertex AI, which speaks it too, is another vendor.
+// Package gemini is the vendor Google Gemini (AI Studio): its address, authentication and models. The wire format is in
+// internal/wire/gemini. Vertex AI, which uses the same format, is another vendor.
 package gemini
 
 import (
@@ -13,16 +13,16 @@ import (
 	"fairlead/internal/wire/gemini"
 )
 
-// embedBatch is how many texts one call embeds at most.
+// embedBatch is the maximum number of texts in one call.
 const embedBatch = 100
 
 // address is Google's own.
 const address = "https://generativelanguage.googleapis.com/v1beta"
 
-// keyHeader carries the key.
+// keyHeader is the header of the API key.
 const keyHeader = "X-Goog-Api-Key"
 
-// Vendor is Google's own address.
+// Vendor returns Google at its own address.
 var Vendor = provider.Vendor{
 	Name: "gemini", Title: "Google Gemini", Format: gemini.Name,
 	BaseURL: address,
@@ -30,7 +30,7 @@ var Vendor = provider.Vendor{
 	New:     func(s provider.Settings) *provider.Provider { return New("gemini", "Google Gemini", s) },
 }
 
-// Plain is another vendor that uses the format at its own address.
+// Plain returns another vendor of the format.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: gemini.Name,
@@ -38,7 +38,7 @@ func Plain(name, title string) provider.Vendor {
 	}
 }
 
-// New makes the provider that settings describe.
+// New creates the provider that settings describe.
 func New(name, title string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
 	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
@@ -56,8 +56,8 @@ func authorize(h http.Header, secret string) {
 	}
 }
 
-// targets narrows models to what the API carries: no probabilities of tokens, no spoken answers, and with the small open
-// models neither tools nor JSON.
+// targets removes abilities that the API cannot express: log probabilities, audio output, and for small open models tools
+// and JSON.
 func targets(s provider.Settings) []*provider.Target {
 	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
 	for _, t := range list {
@@ -73,7 +73,7 @@ func targets(s provider.Settings) []*provider.Target {
 	return list
 }
 
-// modelURL is where a method of a model is. Names with a slash are whole resource names, such as tunedModels/mine.
+// modelURL returns the URL of a model's method. Names with a slash are complete resource names, such as tunedModels/mine.
 func (c caller) modelURL(upstream, method string) string {
 	if !strings.Contains(upstream, "/") {
 		upstream = "models/" + upstream

@@ -19,7 +19,7 @@ func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 const everything = llm.Tools | llm.ParallelTools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema |
 	llm.Logprobs | llm.ManyChoices | llm.Reasoning
 
-// offered are models of every age; the first of a kind serves requests that name none.
+// offered are models of every generation; the first of a kind serves requests without a model.
 func offered() []*provider.Target {
 	var list []*provider.Target
 	for _, name := range []string{"gemini-2.5-flash", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "gemma-3-27b-it"} {
@@ -46,7 +46,7 @@ func TestVendorIsFoundByItsVariables(t *testing.T) {
 	}
 	p := Vendor.New(provider.Settings{})
 	if p.Name != "gemini" || p.BaseURL != Vendor.BaseURL || p.Title != "Google Gemini" {
-		t.Errorf("made %q, %q at %q", p.Name, p.Title, p.BaseURL)
+		t.Errorf("created %q, %q at %q", p.Name, p.Title, p.BaseURL)
 	}
 }
 
@@ -58,9 +58,9 @@ func TestTargetsAreNarrowed(t *testing.T) {
 	small, _ := p.Target("gemma-3-27b-it")
 	switch {
 	case old.Model.Abilities.Has(llm.Logprobs) || old.Model.Abilities.Has(llm.AudioOut) || !old.Lacks.Has(llm.Logprobs|llm.AudioOut):
-		t.Error("the API carries no probabilities and no spoken answers")
+		t.Error("the API supports neither log probabilities nor audio output")
 	case !old.InlineMedia || newer.InlineMedia:
-		t.Error("only newer models fetch files by themselves")
+		t.Error("only newer models fetch files")
 	case small.Model.Abilities.Has(llm.Tools) || small.Model.Abilities.Has(llm.JSONMode) || !newer.Model.Abilities.Has(llm.Tools|llm.JSONSchema):
 		t.Error("small open models have neither tools nor JSON, others do")
 	}
@@ -96,11 +96,11 @@ func TestAddressesOfModels(t *testing.T) {
 		}
 	}
 	if p.Name != "mine" || p.Title != "Mine" {
-		t.Errorf("made %q, %q", p.Name, p.Title)
+		t.Errorf("created %q, %q", p.Name, p.Title)
 	}
 }
 
-func TestRequestsThatCannotBeSaidAreRefused(t *testing.T) {
+func TestUnsupportedRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	p := Vendor.New(provider.Settings{Targets: offered()})
 	old, _ := p.Target("gemini-2.0-flash")
@@ -110,7 +110,7 @@ func TestRequestsThatCannotBeSaidAreRefused(t *testing.T) {
 		target *provider.Target
 		body   string
 	}{
-		"a picture by URL at an old model": {llm.Chat, old, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]}]}`},
+		"an image by URL for an old model": {llm.Chat, old, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]}]}`},
 		"token ids":                        {llm.Embed, embed, `{"model":"m","input":[1,2,3]}`},
 	} {
 		_, err := p.Exchange(tc.op).NewRequest(t.Context(), newCall(t, tc.op, tc.target, tc.body))
@@ -120,7 +120,7 @@ func TestRequestsThatCannotBeSaidAreRefused(t *testing.T) {
 	}
 }
 
-func TestServiceTierOfTheAnswerIsTold(t *testing.T) {
+func TestServiceTierOfTheResponseIsReported(t *testing.T) {
 	t.Parallel()
 	p := Vendor.New(provider.Settings{Targets: offered()})
 	target, _ := p.Target("gemini-2.5-flash")

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// plainCall is an attempt at the simplest request that the provider takes.
+// plainCall returns an attempt with the simplest request that the provider supports.
 func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
 	t.Helper()
 	for _, name := range []string{"plain", "embed_float"} {
@@ -18,11 +18,12 @@ func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
 			return exchange, call
 		}
 	}
-	t.Fatal("the provider offers nothing")
+	t.Fatal("the provider supports no operation")
 	return nil, nil
 }
 
-// judgesStatuses holds for every provider: a failure is the provider's or the request's, never ours, and keeps its status.
+// judgesStatuses checks that a failure is classified as the provider's or the request's, never as the gateway's, and keeps
+// its status.
 func (s *suite) judgesStatuses(t *testing.T) {
 	t.Parallel()
 	exchange, call := s.plainCall(t)
@@ -40,7 +41,7 @@ func (s *suite) judgesStatuses(t *testing.T) {
 				t.Errorf("status %d with body %.20q is %q, want %q", status, body, failure.Kind, kind)
 			}
 			if failure.Message == "" {
-				t.Errorf("status %d with body %.20q has no sentence", status, body)
+				t.Errorf("status %d with body %.20q has no message", status, body)
 			}
 			if strings.Contains(string(line(explain(failure))), secret) {
 				t.Errorf("status %d repeats the secret", status)
@@ -49,7 +50,7 @@ func (s *suite) judgesStatuses(t *testing.T) {
 	}
 }
 
-// refusesNonsense holds for every provider: a 2xx that is no answer is an error, never a clean end.
+// refusesNonsense checks that an invalid 2xx response is an error, never a normal end.
 func (s *suite) refusesNonsense(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plain", "stream", "embed_float"} {

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// event is an llm.Event as people review it.
+// event is an llm.Event in a readable form.
 type event struct {
 	Data     json.RawMessage `json:"data"`
 	Content  bool            `json:"content,omitempty"`
@@ -21,7 +21,7 @@ type event struct {
 	NonASCII int             `json:"non_ascii,omitempty"`
 }
 
-// failure is an error as people review it.
+// failure is an error in a readable form.
 type failure struct {
 	Kind       llm.Kind       `json:"kind"`
 	Code       string         `json:"code"`
@@ -34,7 +34,7 @@ type failure struct {
 	Theirs     string         `json:"upstream_code,omitempty"`
 }
 
-// describe copies the event: its bytes are only good until the next one.
+// describe copies the event, whose bytes are valid only until the next one.
 func describe(ev llm.Event) event {
 	data := json.RawMessage(bytes.Clone(ev.Data))
 	if !json.Valid(data) {
@@ -51,7 +51,7 @@ func describe(ev llm.Event) event {
 	return described
 }
 
-// show writes events, the error behind them and the warnings, one event a line.
+// show formats events, one per line, followed by the error and the warnings.
 func show(events []event, err error, warnings []string) []byte {
 	var out bytes.Buffer
 	out.WriteString("{\"events\": [")
@@ -88,7 +88,7 @@ func explain(err error) any {
 	return shown
 }
 
-// line writes a value on one line with its characters as they are, so that numbers and text can be compared by eye.
+// line encodes a value on one line without HTML escapes, for review.
 func line(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -1,5 +1,5 @@
-// Package providertest is the suite that every provider passes. It feeds a provider golden requests and answers and
-// compares what it makes of them with files that people have reviewed; go test -update writes these files anew.
+// Package providertest is the test suite for every provider. It compares requests and decoded responses with reviewed golden
+// files; go test -update rewrites these files.
 package providertest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 //go:embed requests/*.request.json
 var shared embed.FS
@@ -37,14 +37,14 @@ const (
 	address = "https://provider.test/v1"
 )
 
-// Run checks one provider. dir holds its golden files:
+// Run tests one provider. dir holds its golden files:
 //
-//	NAME.request.json   what a client sends: added to the requests of the suite itself
-//	NAME.sent.http      what the provider is sent for it
-//	NAME.X.received.http  what the provider answers to the request NAME; X tells answers to the same request apart
-//	NAME.X.events.json  what we make of that answer
+//	NAME.request.json   request of a client, in addition to those of the suite
+//	NAME.sent.http      expected request to the provider
+//	NAME.X.received.http  response to the request NAME; X distinguishes responses to the same request
+//	NAME.X.events.json  expected events
 //
-// A request goes to the target that it names in "model", or to the first one that can serve it.
+// A request goes to the target named in "model", or to the first one that can serve it.
 func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Provider, options ...Option) {
 	t.Helper()
 	s := suite{dir: dir, provider: newProvider(address), requests: readRequests(t, dir)}
@@ -62,8 +62,8 @@ func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Pr
 		name := strings.TrimSuffix(filepath.Base(file), ".received.http")
 		t.Run("receives "+name, func(t *testing.T) { s.receives(t, name, file) })
 	}
-	t.Run("judges every status", s.judgesStatuses)
-	t.Run("refuses what is no answer", s.refusesNonsense)
+	t.Run("classifies every status", s.judgesStatuses)
+	t.Run("rejects invalid responses", s.refusesNonsense)
 }
 
 type suite struct {
@@ -73,11 +73,11 @@ type suite struct {
 	encode   func(h http.Header, body []byte) []byte
 }
 
-// Option changes how a provider is checked.
+// Option changes how a provider is tested.
 type Option func(*suite)
 
-// Encode is for providers whose answers are not text: the golden files hold a form of them that people can read, and
-// encode makes of it what the provider sends.
+// Encode is for providers with binary responses: the golden files hold a readable form, and encode converts it to the bytes
+// of the response.
 func Encode(encode func(h http.Header, body []byte) []byte) Option {
 	return func(s *suite) { s.encode = encode }
 }
@@ -105,12 +105,12 @@ func readRequests(t *testing.T, dir string) map[string][]byte {
 	return requests
 }
 
-// call prepares the attempt for a request; it reports false when the provider has no target for it.
+// call prepares the attempt for a request. It reports false when the provider has no target for it.
 func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Call, bool) {
 	t.Helper()
 	body, known := s.requests[name]
 	if !known {
-		t.Fatalf("there is no request %s", name)
+		t.Fatalf("unknown request %s", name)
 	}
 	op := llm.Chat
 	for prefix, other := range map[string]llm.Op{"embed": llm.Embed, "complete": llm.Complete, "moderate": llm.Moderate} {
@@ -142,7 +142,7 @@ func (s *suite) sends(t *testing.T, name string) {
 	t.Parallel()
 	exchange, call, ok := s.call(t, name)
 	if !ok {
-		t.Skip("not offered here")
+		t.Skip("not supported by the provider")
 	}
 	ctx := context.WithValue(t.Context(), contextKey{}, name)
 	r, err := exchange.NewRequest(ctx, call)
@@ -150,10 +150,10 @@ func (s *suite) sends(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	if r.Context().Value(contextKey{}) != name {
-		t.Error("the request does not carry the context it was given")
+		t.Error("the request does not have the given context")
 	}
 	if r.GetBody == nil {
-		t.Error("the request cannot be sent again")
+		t.Error("the request cannot be repeated")
 	}
 	if !bytes.Equal(call.Request.Body, s.requests[name]) {
 		t.Error("the client's bytes were changed")
@@ -161,7 +161,7 @@ func (s *suite) sends(t *testing.T, name string) {
 	s.compare(t, name+".sent.http", sent(t, r, call.Warnings))
 }
 
-// sent writes a request as it goes over the wire, with the secret masked and what the caller is told behind it.
+// sent formats a request as it is sent, with the secret masked, followed by the warnings.
 func sent(t *testing.T, r *http.Request, warnings []string) []byte {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
@@ -198,19 +198,19 @@ func (s *suite) receives(t *testing.T, name, file string) {
 		t.Fatal(err)
 	}
 	whole := s.read(t, request, raw, func(r io.Reader) io.Reader { return r })
-	// Where the network cuts an answer into segments must not matter.
+	// The segments in which a response arrives must not matter.
 	if diff := gocmp.Diff(string(whole), string(s.read(t, request, raw, iotest.OneByteReader))); diff != "" {
-		t.Errorf("read byte by byte, the answer is another:\n%s", diff)
+		t.Errorf("read byte by byte, the response differs:\n%s", diff)
 	}
 	s.compare(t, name+".events.json", whole)
 }
 
-// read makes events or an error of an answer.
+// read decodes the events or the error of a response.
 func (s *suite) read(t *testing.T, request string, raw []byte, through func(io.Reader) io.Reader) []byte {
 	t.Helper()
 	exchange, call, ok := s.call(t, request)
 	if !ok {
-		t.Fatalf("an answer to %s, which is not offered here", request)
+		t.Fatalf("a response to %s, which is not supported by the provider", request)
 	}
 	resp := response(t, raw)
 	defer resp.Body.Close()
@@ -240,12 +240,12 @@ func (s *suite) read(t *testing.T, request string, raw []byte, through func(io.R
 	return show(events, failure, call.Warnings)
 }
 
-// response parses an answer as captured: a status line, headers, an empty line and the body to the end of the file.
+// response parses a recorded response: a status line, headers, an empty line and the body to the end of the file.
 func response(t *testing.T, raw []byte) *http.Response {
 	t.Helper()
 	head, body, found := bytes.Cut(raw, []byte("\n\n"))
 	if !found {
-		t.Fatal("the answer has no empty line behind its headers")
+		t.Fatal("the response has no empty line after its headers")
 	}
 	head = append(bytes.ReplaceAll(head, []byte("\n"), []byte("\r\n")), "\r\nConnection: close\r\n\r\n"...)
 	resp, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(body))), nil)
@@ -269,6 +269,6 @@ func (s *suite) compare(t *testing.T, name string, got []byte) {
 		t.Fatalf("%v; go test -update writes it", err)
 	}
 	if diff := gocmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not as reviewed (-want +got):\n%s", name, diff)
+		t.Errorf("%s differs (-want +got):\n%s", name, diff)
 	}
 }

@@ -177,12 +177,12 @@ func decoded(t *testing.T, data []byte) any {
 
 func TestEncodeResponseAsChunks(t *testing.T) {
 	t.Parallel()
-	const head = `{"id":"chatcmpl-msg_1","object":"chat.completion.chunk","created":1700000000,"model":"told","choices":[`
+	const head = `{"id":"chatcmpl-msg_1","object":"chat.completion.chunk","created":1700000000,"model":"canon","choices":[`
 	const usage = `{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			events, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,11 +209,11 @@ func TestEncodeResponseAsOneEvent(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			events, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil || len(events) != 1 {
 				t.Fatalf("%d events, %v", len(events), err)
 			}
-			want := `{"id":"chatcmpl-msg_1","object":"chat.completion","created":1700000000,"model":"told","choices":` + tc.whole
+			want := `{"id":"chatcmpl-msg_1","object":"chat.completion","created":1700000000,"model":"canon","choices":` + tc.whole
 			if name == "text" {
 				want += `,"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
 			}
@@ -229,7 +229,7 @@ func TestEncodeResponseAsOneEvent(t *testing.T) {
 
 func TestEncodeResponseDescribesEvents(t *testing.T) {
 	t.Parallel()
-	events, err := answered(dated.EncodeResponse(chatRequest(t, true, ""), "told", sequence(answers["text"].pieces, nil)))
+	events, err := answered(dated.EncodeResponse(chatRequest(t, true, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestEncodeResponseDescribesEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
 	}
-	whole, err := answered(dated.EncodeResponse(chatRequest(t, false, ""), "told", sequence(answers["text"].pieces, nil)))
+	whole, err := answered(dated.EncodeResponse(chatRequest(t, false, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := answered(Format{}.EncodeResponse(chatRequest(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
+				events, err := answered(Format{}.EncodeResponse(chatRequest(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				e, ok := errors.AsType[*llm.Error](err)
 				if !ok || e.Kind != tc.want {
 					t.Errorf("stream %v: %v", stream, err)
@@ -393,7 +393,7 @@ func TestDeltasOfEncodedResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc := answers[name]
-			events := dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
+			events := dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil))
 			var got []llm.Delta
 			for p, err := range chatconv.Deltas(events) {
 				if err != nil {
@@ -414,7 +414,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chunks, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			chunks, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -427,7 +427,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			both := map[string][]llm.Delta{}
-			whole, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			whole, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -87,7 +87,7 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 
 func TestResumeKeepsTheProvidersIDAndModel(t *testing.T) {
 	t.Parallel()
-	sent := `{"id":"odd id","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"x"}}]}`
+	sent := `{"id":"odd id","created":17,"model":"canon","choices":[{"index":0,"delta":{"content":"x"}}]}`
 
 	rest, ok := dated.Resume(chatRequest(t, true, ""), []byte(sent))
 	if !ok {
@@ -95,7 +95,7 @@ func TestResumeKeepsTheProvidersIDAndModel(t *testing.T) {
 	}
 	got, err := answered(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
 
-	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
+	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"canon","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
 	if err != nil || string(got[0].Data) != want {
 		t.Errorf("%v: %s", err, got[0].Data)
 	}

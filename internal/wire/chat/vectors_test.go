@@ -50,16 +50,16 @@ func TestWriteVectors(t *testing.T) {
 	}{
 		"numbers are copied unchanged": {
 			`{"model":"e","input":["a","b"]}`, &llm.Usage{Input: 3},
-			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.10, 1e-7]},{"object":"embedding","index":1,"embedding":[1,-2.5]}],"model":"told","usage":{"prompt_tokens":3,"total_tokens":3}}`,
+			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.10, 1e-7]},{"object":"embedding","index":1,"embedding":[1,-2.5]}],"model":"canon","usage":{"prompt_tokens":3,"total_tokens":3}}`,
 		},
 		"base64 and an estimated count": {
 			`{"model":"e","input":["a","b"],"encoding_format":"base64"}`, nil,
-			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":"zczMPZW/1jM="},{"object":"embedding","index":1,"embedding":"AACAPwAAIMA="}],"model":"told","usage":{"prompt_tokens":1,"total_tokens":1}}`,
+			`{"object":"list","data":[{"object":"embedding","index":0,"embedding":"zczMPZW/1jM="},{"object":"embedding","index":1,"embedding":"AACAPwAAIMA="}],"model":"canon","usage":{"prompt_tokens":1,"total_tokens":1}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ev, err := embeddings.WriteVectors(embedRequest(t, tc.request), "told", llm.Vectors{Data: lists, Usage: tc.usage, Model: "real"})
+			ev, err := embeddings.WriteVectors(embedRequest(t, tc.request), "canon", llm.Vectors{Data: lists, Usage: tc.usage, Model: "real"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// ErrNoChunks is returned when there are no chunks to assemble.
+// ErrNoChunks is returned when the input has no chunks.
 var ErrNoChunks = errors.New("no chunks of a response")
 
 // bareObject is the object type of legacy completions and of their chunks.

@@ -14,8 +14,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// told formats a response, one word per delta.
-func told(r io.Reader, o DeltaOptions) (pieces []llm.Delta, warnings []string, err error) {
+// deltaWords formats a response, one word per delta.
+func deltaWords(r io.Reader, o DeltaOptions) (pieces []llm.Delta, warnings []string, err error) {
 	o.Warn = func(w string) { warnings = append(warnings, w) }
 	for p, e := range Deltas(r, o) {
 		if e != nil {
@@ -109,7 +109,7 @@ func TestResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for way, src := range map[string]io.Reader{"whole": strings.NewReader(tc.body), "byte by byte": iotest.OneByteReader(strings.NewReader(tc.body))} {
-				pieces, _, err := told(src, DeltaOptions{Stream: true, Provider: "g"})
+				pieces, _, err := deltaWords(src, DeltaOptions{Stream: true, Provider: "g"})
 				if diff := cmp.Diff(tc.want, kindsOf(pieces)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", way, diff)
 				}
@@ -123,7 +123,7 @@ func TestResponses(t *testing.T) {
 
 func TestWholeResponseInsteadOfAStream(t *testing.T) {
 	t.Parallel()
-	_, _, err := told(strings.NewReader("data: {}\n\n"), DeltaOptions{ContentType: "text/event-stream"})
+	_, _, err := deltaWords(strings.NewReader("data: {}\n\n"), DeltaOptions{ContentType: "text/event-stream"})
 	if e := llm.AsError(err); e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "text/event-stream") {
 		t.Errorf("got %v", err)
 	}
@@ -133,7 +133,7 @@ func TestCallsWithoutIDsGetDeterministicIDs(t *testing.T) {
 	t.Parallel()
 	const body = `{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f"}},{"functionCall":{"id":"given","name":"f"},"thoughtSignature":"s"}]},"finishReason":"STOP"}]}`
 	ids := func(body string) (list []string) {
-		pieces, _, err := told(strings.NewReader(body), DeltaOptions{Provider: "g"})
+		pieces, _, err := deltaWords(strings.NewReader(body), DeltaOptions{Provider: "g"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestCustomToolsGetFreeText(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{`{"input":"ls"}`: "ls", `{"input":1}`: `{"input":1}`, `{}`: `{}`} {
 		body := `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"shell","args":` + args + `}}]},"finishReason":"STOP"}]}`
-		pieces, _, err := told(strings.NewReader(body), DeltaOptions{Custom: func(name string) bool { return name == "shell" }})
+		pieces, _, err := deltaWords(strings.NewReader(body), DeltaOptions{Custom: func(name string) bool { return name == "shell" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,12 +184,12 @@ func TestResponseLimits(t *testing.T) {
 		"a stream":         {events(long, long), DeltaOptions{Stream: true, MaxAnswer: 1500}},
 		"a line":           {events(long), DeltaOptions{Stream: true, MaxLine: 100}},
 	} {
-		_, _, err := told(strings.NewReader(tc.body), tc.o)
+		_, _, err := deltaWords(strings.NewReader(tc.body), tc.o)
 		if llm.AsError(err).Kind != llm.UpstreamMalformed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := told(strings.NewReader(long), DeltaOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
+	if _, _, err := deltaWords(strings.NewReader(long), DeltaOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
 		t.Errorf("a response at the limit: %v", err)
 	}
 }
@@ -203,13 +203,13 @@ func TestConnectionErrors(t *testing.T) {
 			if stream {
 				body = events(`{"candidates":[{}]}`)
 			}
-			_, _, err := told(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), DeltaOptions{Stream: stream})
+			_, _, err := deltaWords(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), DeltaOptions{Stream: stream})
 			if !errors.Is(err, cause) || llm.AsError(err).Kind != want {
 				t.Errorf("stream %v, %v: got %v", stream, cause, err)
 			}
 		}
 	}
-	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
+	if _, _, err := deltaWords(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
 		t.Errorf("a connection without data: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestConnectionErrors(t *testing.T) {
 func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	body := `{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{"content":{"parts":[{"text":"t","thought":true,"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`
-	whole, _, _ := told(strings.NewReader(body), DeltaOptions{})
+	whole, _, _ := deltaWords(strings.NewReader(body), DeltaOptions{})
 	for n := range whole {
 		heard := 0
 		for range Deltas(strings.NewReader(body), DeltaOptions{}) {
@@ -284,7 +284,7 @@ func TestUsage(t *testing.T) {
 
 func TestImplausibleUsageIsReported(t *testing.T) {
 	t.Parallel()
-	_, warnings, err := told(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), DeltaOptions{})
+	_, warnings, err := deltaWords(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), DeltaOptions{})
 	if err != nil || len(warnings) != 2 {
 		t.Errorf("warned %q, %v", warnings, err)
 	}

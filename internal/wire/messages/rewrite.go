@@ -17,10 +17,9 @@ type Edit struct {
 	Signer string            // provider whose wrapped signatures are valid
 }
 
-// Rewrite returns the bytes for a provider of the same format: the caller's body with the edits made and our own members
-// (models, provider, session_id) left out. Thinking that was signed by a provider of another format is left out too, and
-// lost says so; then the provider must not be asked for a budget of thinking. Everything else stays as it was, byte for
-// byte and in order.
+// Rewrite returns the body for a provider of the same format: the client's body with the edits and without the gateway's own
+// members (models, provider, session_id). Thinking that a provider of another format signed is removed and reported by lost;
+// a thinking budget must not be requested then. Everything else is kept byte for byte and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {

@@ -20,12 +20,12 @@ import (
 // DefaultMaxAnswer is the default of Reading.MaxAnswer.
 const DefaultMaxAnswer = 64 << 20
 
-// Reading says how a provider's answer arrives.
+// Reading holds the settings for reading a provider's response.
 type Reading struct {
 	Stream      bool   // the request asked for a stream
-	ContentType string // of the answer, as received
-	MaxLine     int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer   int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
+	ContentType string // content type of the response
+	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
@@ -35,7 +35,7 @@ type Reading struct {
 type Source struct {
 	o        Reading
 	size     int64
-	Finished bool // the reason why the answer ended has come
+	Finished bool // the stop reason has arrived
 }
 
 // NewSource returns a source with the defaults of unset options.
@@ -46,7 +46,7 @@ func NewSource(o Reading) *Source {
 	return &Source{o: o}
 }
 
-// Warn reports a warning to the caller, if it wants them.
+// Warn reports a warning, if a callback is set.
 func (s *Source) Warn(format string, args ...any) {
 	if s.o.Warn != nil {
 		s.o.Warn(fmt.Sprintf(format, args...))
@@ -58,23 +58,23 @@ func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-// Failure passes on the end of our own context and what the caller has classified; everything else is a cut.
+// Failure returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
 func Failure(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
 // AddSize counts bytes of the response and fails when it is too large.
 func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
 	if s.size > s.o.MaxAnswer {
-		return Malformed("The provider's answer is larger than %d bytes.", s.o.MaxAnswer)
+		return Malformed("The provider's response is larger than %d bytes.", s.o.MaxAnswer)
 	}
 	return nil
 }
@@ -95,17 +95,17 @@ func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 	message := rawjson.Parse(data)
 	switch {
 	case len(data) == 0:
-		return rawjson.Value{}, nil, Malformed("The provider sent an empty answer.")
+		return rawjson.Value{}, nil, Malformed("The provider sent an empty response.")
 	case !message.IsObject() || !rawjson.Valid(data):
 		kind := ""
 		if s.o.ContentType != "" {
 			kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
 		}
-		return rawjson.Value{}, nil, Malformed("The provider's answer is not a JSON object%s.", kind)
+		return rawjson.Value{}, nil, Malformed("The provider's response is not a JSON object%s.", kind)
 	case IsFault(message):
 		return rawjson.Value{}, nil, fault.Inside(data)
 	case !message.Get("content").IsList():
-		return rawjson.Value{}, nil, Malformed("The provider's answer holds no content.")
+		return rawjson.Value{}, nil, Malformed("The provider's response has no content.")
 	}
 	return message, data, nil
 }
@@ -139,12 +139,12 @@ func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) erro
 	}
 }
 
-// next reads on to the next event that is a JSON object; false when the provider has closed the stream.
+// next returns the next event that is a JSON object. It reports false when the provider has closed the stream.
 func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	for {
 		in, err := events.Next()
 		if errors.Is(err, io.EOF) || err != nil && s.Finished {
-			return Frame{}, false, nil // a break after the last word takes nothing from the answer
+			return Frame{}, false, nil // an error after the finish is ignored
 		}
 		if err != nil {
 			return Frame{}, false, Failure(err)
@@ -154,7 +154,7 @@ func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 		}
 		f, ok, err := s.frame(in)
 		if s.Finished && errors.Is(err, errUnreadable) {
-			return Frame{}, false, nil // the text is complete: like a connection that breaks after the finish
+			return Frame{}, false, nil // the text is complete, as with a connection that breaks after the finish
 		}
 		if err != nil || ok {
 			return f, ok, err
@@ -162,18 +162,18 @@ func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	}
 }
 
-// frame reads one event; false for one that says nothing.
+// frame decodes one event. It reports false for one without data.
 func (s *Source) frame(in sse.Event) (Frame, bool, error) {
 	data := bytes.TrimSpace(in.Data)
-	if len(data) == 0 || string(data) == "[DONE]" { // some imitations of the format end like chat
+	if len(data) == 0 || string(data) == "[DONE]" { // some compatible servers send the end marker of the chat format
 		return Frame{}, false, nil
 	}
 	f := Frame{Name: string(in.Name), Data: data, Value: rawjson.Parse(data)}
 	if !f.Value.IsObject() || !rawjson.Valid(data) {
 		if in.Unterminated {
-			return Frame{}, false, nil // half an event: the end of the stream comes next
+			return Frame{}, false, nil // half an event: the end of the stream follows
 		}
-		return Frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: errUnreadable}
+		return Frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: errUnreadable}
 	}
 	if kind := f.Value.Get("type").String(); kind != "" {
 		f.Name = kind
@@ -185,7 +185,7 @@ func (s *Source) frame(in sse.Event) (Frame, bool, error) {
 	return f, true, nil
 }
 
-// oneLine turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
+// oneLine replaces line ends between JSON tokens by spaces, because many clients parse a stream line by line.
 func oneLine(data []byte) {
 	for i, c := range data {
 		if c == '\n' || c == '\r' {
@@ -228,5 +228,5 @@ func StopReason(finish, stopSequence string) string {
 
 // Interrupted returns the error for a stream without an end.
 func Interrupted() *llm.Error {
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete."}
 }

@@ -2,7 +2,7 @@ package messagesstream
 
 import "fairlead/internal/rawjson"
 
-// splitMessage makes the events of a whole message.
+// splitMessage splits a whole message into events.
 func splitMessage(message rawjson.Value) []Frame {
 	var out []Frame
 	add := func(name string, write func(w *rawjson.Writer)) {
@@ -89,7 +89,7 @@ func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	return w.Out, deltas
 }
 
-// deltaOf writes a delta with a text, or with the JSON of an object as a text.
+// deltaOf encodes a delta with a string, or with the JSON of an object as a string.
 func deltaOf(kind, member string, value rawjson.Value) []byte {
 	text := value.String()
 	if value.IsObject() {

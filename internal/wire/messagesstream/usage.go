@@ -14,7 +14,7 @@ type Counts struct {
 
 	tier   string
 	told   bool
-	Final  bool // output is that of the whole answer, not what a stream begins with
+	Final  bool // output of the whole response, not of the start of a stream
 	absurd bool
 }
 
@@ -60,11 +60,11 @@ func (c *Counts) Add(v rawjson.Value) {
 	}
 }
 
-// fast is the speed with a price of its own. The answer's service tier does not show it.
+// fast is the speed with its own price. The service tier of a response does not show it.
 const fast = "fast"
 
-// compacted adds up what summaries of the conversation have used, which the provider makes itself on the way: its totals
-// warnDropped them out, its invoice does not.
+// compacted returns the usage of conversation summaries that the provider made. Its totals exclude them, its invoice does
+// not.
 func compacted(v rawjson.Value, name string) (sum float64) {
 	v.Get("iterations").ForEach(func(_, one rawjson.Value) bool {
 		if one.Get("type").String() == "compaction" {
@@ -87,7 +87,7 @@ func (c *Counts) Usage() *llm.Usage {
 	}
 }
 
-// cautious is whose tokens are counted while an answer goes on: the one that has the fewest, for nobody should pay for
+// cautious is the vocabulary for estimates during a response: the one with the fewest tokens, so that no client pays for
 // tokens that were not written.
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
@@ -102,7 +102,7 @@ func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	return &soFar
 }
 
-// WriteUsage writes the usage object of this format.
+// WriteUsage encodes the usage object of this format.
 func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Open()
 	w.Int("input_tokens", u.Input)
@@ -125,7 +125,7 @@ func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Close()
 }
 
-// ReadTier names the tiers as the rest of us do.
+// ReadTier returns the service tier by the name that prices use.
 func ReadTier(tier string) string {
 	if tier == "standard_only" || tier == "standard" {
 		return "default"

@@ -116,7 +116,7 @@ func TestEncodeResponse(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			for _, stream := range []bool{true, false} {
-				events, err := answered(dated.EncodeResponse(request(t, stream, tc.more), "told", sequence(tc.pieces, nil)))
+				events, err := answered(dated.EncodeResponse(request(t, stream, tc.more), "canon", sequence(tc.pieces, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,11 +149,11 @@ func TestStreamEventsAddUp(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(request(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			events, err := answered(dated.EncodeResponse(request(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil || len(whole) != 1 {
 				t.Fatal(err)
 			}
@@ -199,7 +199,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]
-	whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+	whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := answered(dated.EncodeResponse(request(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
+				events, err := answered(dated.EncodeResponse(request(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.want {
 					t.Errorf("stream %v: %v", stream, err)
 				}

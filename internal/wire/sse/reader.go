@@ -102,7 +102,7 @@ func (r *Reader) First() (byte, error) {
 	}
 }
 
-// Rest returns the bytes that were not consumed, for a body that First showed to be no event stream.
+// Rest returns the bytes that were not consumed, for a body that First showed not to be an event stream.
 func (r *Reader) Rest() io.Reader {
 	if r.err != nil {
 		return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), failing{r.err})
