@@ -1,5 +1,5 @@
-// Package account owns people and what they may do: accounts, workspaces with roles, sessions, invitations, and the
-// API keys of a workspace. It checks rights and secrets; where they are stored is the matter of store.
+// Package account owns accounts, workspaces with roles, sessions, invitations, and the API keys of a workspace. It checks
+// permissions and secrets. Package accountstore stores them.
 package account
 
 import (
@@ -10,10 +10,10 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Errors that callers tell apart.
+// Errors of the store.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrConflict = errors.New("exists already")
+	ErrConflict = errors.New("already exists")
 )
 
 // Account is a person.
@@ -26,7 +26,7 @@ type Account struct {
 	CreatedAt    time.Time
 }
 
-// Workspace is the tenant: it owns keys, policies, log and budget. Registering creates one.
+// Workspace is a tenant. It owns keys, policies, the log and a budget. Registration creates one.
 type Workspace struct {
 	ID             string
 	Name           string
@@ -35,15 +35,15 @@ type Workspace struct {
 	LogBodies      bool
 	EntryRetention time.Duration // 0 for the instance's
 	BodyRetention  time.Duration // 0 for the instance's
-	Redaction      *redact.Rules // what is taken out of stored texts; nil for the instance's
+	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's
 	Budget         *Budget
 	CreatedAt      time.Time
 }
 
-// Role is what a member may do in a workspace.
+// Role determines the permissions of a member in a workspace.
 type Role string
 
-// The roles, each including the rights of the next.
+// The roles. Each includes the permissions of the next.
 const (
 	Owner     Role = "owner"     // everything, also members and deletion
 	Admin     Role = "admin"     // settings, providers, policies, all keys, members below owner
@@ -61,7 +61,7 @@ type Member struct {
 	JoinedAt    time.Time
 }
 
-// Invitation lets somebody join a workspace, or register when registration is closed.
+// Invitation allows a person to join a workspace, and to register when registration is closed.
 type Invitation struct {
 	ID          string
 	WorkspaceID string
@@ -72,7 +72,7 @@ type Invitation struct {
 	ExpiresAt   time.Time
 }
 
-// Session is a signed-in browser. Only the hash of its token is kept.
+// Session is a signed-in browser. Only the hash of its token is stored.
 type Session struct {
 	TokenHash []byte
 	AccountID string
@@ -83,7 +83,7 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// Scope is what a key may be used for.
+// Scope determines the permissions of a key.
 type Scope string
 
 // The scopes of a key.
@@ -93,7 +93,7 @@ const (
 	Manage    Scope = "manage"    // changing through the admin API
 )
 
-// Key is an API key of a workspace with everything that is enforced for it. Its secrets are kept as keyed hashes.
+// Key is an API key of a workspace with its restrictions. Its secrets are stored as keyed hashes.
 type Key struct {
 	ID            string
 	WorkspaceID   string
@@ -107,7 +107,7 @@ type Key struct {
 	ErrorFormat   string // "" or "openai"
 	AllowUnpriced bool
 	Tags          map[string]string
-	CreatedBy     string // account id; empty when made on the command line
+	CreatedBy     string // account ID; empty for a key created on the command line
 	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero for never
 	RevokedAt     time.Time // zero while it is valid
@@ -122,14 +122,14 @@ type Grant struct {
 	Workspace *Workspace
 }
 
-// Limits bound a key's traffic; 0 is no limit.
+// Limits are the rate limits of a key; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
 	Concurrent        int64 `json:"concurrent"`
 }
 
-// Period is how often a budget starts anew.
+// Period is the interval after which a budget resets.
 type Period string
 
 // The periods of a budget.
@@ -140,22 +140,22 @@ const (
 	Total   Period = "total" // never
 )
 
-// Budget bounds spending per period.
+// Budget limits spending per period.
 type Budget struct {
 	Amount      money.Amount `json:"amount_usd"`
 	Period      Period       `json:"period"`
 	Zone        string       `json:"zone,omitempty"` // IANA name; empty for UTC
 	WarnPercent int          `json:"warn_percent,omitempty"`
-	WarnOnly    bool         `json:"warn_only,omitempty"` // tell, but do not refuse
+	WarnOnly    bool         `json:"warn_only,omitempty"` // warn instead of rejecting requests
 }
 
-// Secret is one secret of a key: the current one, or an older one in its grace after a rotation.
+// Secret is a secret of a key: the current one, or an older one in its grace period after a rotation.
 type Secret struct {
 	Hash      []byte // keyed hash of the whole key
 	Start     string // first characters, for display: "fl_Ab3d"
 	End       string // last four characters, for display
 	CreatedAt time.Time
 	ExpiresAt time.Time     // zero for never
-	AfterUse  time.Duration // ends this long after the newer secret is first used; 0 for not so
+	AfterUse  time.Duration // validity after the first use of a newer secret; 0 for no such limit
 	UsedAt    time.Time     // first use
 }

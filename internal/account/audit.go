@@ -9,14 +9,14 @@ import (
 	"fairlead/internal/id"
 )
 
-// AuditEvent says who changed what. It never holds secrets.
+// AuditEvent records a change. It never contains secrets.
 type AuditEvent struct {
 	ID          string
-	WorkspaceID string // empty for what belongs to an account alone
+	WorkspaceID string // empty for a change of an account
 	At          time.Time
-	Actor       string // id of an account or a key, or "command line", or "operator"
+	Actor       string // ID of an account or a key, or "command line", or "operator"
 	Action      string // such as "key.create"
-	Object      string // id of what was changed
+	Object      string // ID of the changed object
 	Before      json.RawMessage
 	After       json.RawMessage
 }
@@ -39,7 +39,7 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 }
 
 // Note records a change that another package made, such as a policy or a provider's credential. Before and after are
-// written as JSON and must not hold secrets; nil leaves them out.
+// encoded as JSON and must not contain secrets; nil omits them.
 func (s *Service) Note(ctx context.Context, by Actor, action, object string, before, after any) error {
 	if err := s.store.Audit.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
 		return fmt.Errorf("note %s: %w", action, err)
@@ -55,11 +55,11 @@ func (s *Service) event(by Actor, action, object string, before, after any) Audi
 	}
 }
 
-// operator is the actor's name for changes that whoever runs the gateway makes in somebody else's workspace, whose people need not
-// know them.
+// operator is the actor in the audit log of a workspace for changes by an operator from outside. It hides the
+// operator's account.
 const operator = "operator"
 
-// in is the event as the log of the workspace has it.
+// in returns the event for the audit log of a workspace.
 func (e AuditEvent) in(workspaceID string) AuditEvent {
 	if e.WorkspaceID == workspaceID {
 		return e
@@ -71,14 +71,14 @@ func (e AuditEvent) in(workspaceID string) AuditEvent {
 	return e
 }
 
-// facts writes what the log shows of an object; nil stays empty.
+// facts encodes an object for the audit log. It returns nil for nil.
 func facts(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		return json.RawMessage(`{}`) // only our own plain structs come here
+		return json.RawMessage(`{}`) // unreachable: the views are plain structs
 	}
 	return text
 }

@@ -78,5 +78,5 @@ func TestUnlockAndResetClearWrongPasswords(t *testing.T) {
 	f.must(f.ResetPassword(f.ctx, "ann@example.com", "a new long password"))
 	_, _, err = f.Login(f.ctx, "ann@example.com", "a new long password", distant)
 	f.must(err)
-	f.refused(f.Unlock(f.ctx, "nobody@example.com"), llm.NotFound)
+	f.refused(f.Unlock(f.ctx, "unknown@example.com"), llm.NotFound)
 }

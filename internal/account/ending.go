@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Ending reports that secrets of a key are no longer valid. Replicas exchange it, so that a revoked key is rejected everywhere,
+// Ending reports that secrets of a key have become invalid. Replicas exchange it, so that a revoked key is rejected everywhere,
 // even without the database.
 type Ending struct {
 	KeyID  string    `json:"key"`
@@ -17,7 +17,7 @@ type Ending struct {
 func (e Ending) Message() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("write the end of a key: %w", err)
+		return "", fmt.Errorf("encode the ending of a key: %w", err)
 	}
 	return string(text), nil
 }
@@ -26,10 +26,10 @@ func (e Ending) Message() (string, error) {
 func ParseEnding(message string) (Ending, error) {
 	var e Ending
 	if err := json.Unmarshal([]byte(message), &e); err != nil {
-		return Ending{}, fmt.Errorf("read the end of a key: %w", err)
+		return Ending{}, fmt.Errorf("decode the ending of a key: %w", err)
 	}
 	if e.KeyID == "" {
-		return Ending{}, fmt.Errorf("read the end of a key: it names none")
+		return Ending{}, fmt.Errorf("decode the ending of a key: missing key ID")
 	}
 	return e, nil
 }

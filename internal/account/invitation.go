@@ -12,8 +12,8 @@ import (
 
 const invitationLife = 7 * 24 * time.Hour
 
-// Invite makes a link's token with which one person can join the actor's workspace, within a week. The role is not
-// above the actor's own.
+// Invite creates an invitation to the actor's workspace and returns its token, which one person can use within a week.
+// The role must not be above the actor's own.
 func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, string, error) {
 	if roleRank[role] == 0 {
 		return Invitation{}, "", invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
@@ -43,7 +43,7 @@ func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invita
 	return invitations, nil
 }
 
-// Invitation returns what a token invites to, for the page that asks whether to accept.
+// Invitation returns the invitation of a token.
 func (s *Service) Invitation(ctx context.Context, token string) (Invitation, error) {
 	invitation, err := s.store.Invitations.InvitationByHash(ctx, s.invitationHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) || err == nil && !s.now().Before(invitation.ExpiresAt) {
@@ -55,13 +55,13 @@ func (s *Service) Invitation(ctx context.Context, token string) (Invitation, err
 	return invitation, nil
 }
 
-// RevokeInvitation ends an invitation of the actor's workspace.
+// RevokeInvitation deletes an invitation of the actor's workspace.
 func (s *Service) RevokeInvitation(ctx context.Context, by Actor, invitationID string) error {
 	event := s.event(by, "invitation.revoke", invitationID, nil, nil)
 	return wrapStoreError(s.store.Invitations.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
 }
 
-// AcceptInvitation makes the account a member and uses the invitation up.
+// AcceptInvitation makes the account a member and deletes the invitation.
 func (s *Service) AcceptInvitation(ctx context.Context, accountID, token string) (Member, error) {
 	event := s.event(Actor{AccountID: accountID}, "invitation.accept", accountID, nil, nil)
 	member, err := s.store.Invitations.AcceptInvitation(ctx, s.invitationHash.Bytes(token), accountID, event)

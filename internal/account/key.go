@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// KeyDraft is what a new key is to be. Only the name is needed; without scopes the key is for the model API.
+// KeyDraft holds the settings of a new key. Only the name is required. The default scope is Inference.
 type KeyDraft struct {
 	Name          string
 	Scopes        []Scope
@@ -26,32 +26,33 @@ type KeyDraft struct {
 	ExpiresAt     time.Time // zero for never
 }
 
-// KeyChange holds what is to change; nil leaves a field alone.
+// KeyChange holds changed settings; nil fields are unchanged.
 type KeyChange struct {
 	Name          *string
 	Scopes        *[]Scope
 	AllowedModels *[]string
 	Limits        *Limits
-	Budget        **Budget // a pointer to nil takes the budget away
+	Budget        **Budget // a pointer to nil removes the budget
 	Baseline      *string
 	LogBodies     **bool // a pointer to nil inherits from the workspace
 	ErrorFormat   *string
 	AllowUnpriced *bool
 	Tags          *map[string]string
-	ExpiresAt     *time.Time // a pointer to the zero time removes the end
+	ExpiresAt     *time.Time // a pointer to the zero time removes the expiry
 }
 
-// Grace says how long the older secret of a rotated key stays valid. The zero value ends it, and all before it, at once.
+// Grace is how long the previous secret of a rotated key stays valid. The zero value invalidates all older secrets
+// immediately.
 type Grace struct {
-	For      time.Duration // from now on
-	AfterUse time.Duration // from the first use of the new secret on
+	For      time.Duration // from the rotation
+	AfterUse time.Duration // from the first use of the new secret
 }
 
-// Bounds on secrets of one key.
+// Limits on the secrets of a key.
 const (
 	maxGrace   = 90 * 24 * time.Hour
 	maxLive    = 5  // valid at a time
-	maxSecrets = 10 // remembered, so that an older one is told that it is over
+	maxSecrets = 10 // stored, so that a recently expired secret gets a specific error
 )
 
 // CreateKey creates a key in the actor's workspace and returns it with its text, which is shown once and not stored. It
@@ -96,7 +97,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	}
 	err = s.store.Keys.CreateKey(ctx, key, most, event)
 	if errors.Is(err, ErrTooMany) {
-		return Key{}, "", conflict(err, "Your account has %d active API keys, which is the maximum. Revoke keys that are no longer used, or ask the operator to raise accounts.max_keys.", most)
+		return Key{}, "", conflict(err, "Your account has %d active API keys, which is the maximum. Revoke unused keys, or ask the operator to raise accounts.max_keys.", most)
 	}
 	if err != nil {
 		return Key{}, "", fmt.Errorf("create a key: %w", err)
@@ -112,7 +113,7 @@ func (s *Service) newSecret(now time.Time) (string, Secret) {
 	}
 }
 
-// Keys lists the workspace's keys, newest first, with revoked ones.
+// Keys lists the keys of a workspace, including revoked ones, newest first.
 func (s *Service) Keys(ctx context.Context, workspaceID string) ([]Key, error) {
 	keys, err := s.store.Keys.KeysOf(ctx, workspaceID)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Service) Key(ctx context.Context, workspaceID, keyID string) (Key, erro
 	return key, wrapStoreError(err, "key", "look up a key")
 }
 
-// UpdateKey changes settings of a key in the actor's workspace. A revoked key stays as it is.
+// UpdateKey changes settings of a key in the actor's workspace. It returns a Conflict for a revoked key.
 func (s *Service) UpdateKey(ctx context.Context, by Actor, keyID string, c KeyChange) (Key, error) {
 	if by.KeyID == keyID {
 		return Key{}, denied("A key cannot change its own settings.")
@@ -163,8 +164,8 @@ func (c KeyChange) apply(k *Key) {
 	}
 }
 
-// RotateKey gives a key a new secret and returns its text. Who rotates a key can use it, so the actor must be able to
-// grant all that the key may do.
+// RotateKey adds a secret to a key and returns its text. The actor must be able to grant all permissions of the key,
+// because the new secret can be used.
 func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace) (Key, string, error) {
 	if g.For < 0 || g.AfterUse < 0 || g.For > maxGrace || g.AfterUse > maxGrace {
 		return Key{}, "", invalid("grace", "The grace period must be between 0 and 90 days.")
@@ -190,7 +191,7 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 	return key, text, nil
 }
 
-// Rotate appends the secret and puts an end to the older ones.
+// Rotate appends the secret and limits the validity of the older ones.
 func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
 	live := k.liveSecrets(now)
 	if len(live) >= maxLive && g != (Grace{}) {
@@ -215,7 +216,7 @@ func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
 	return nil
 }
 
-// liveSecrets returns the positions of the secrets that are valid.
+// liveSecrets returns the indexes of the valid secrets.
 func (k *Key) liveSecrets(now time.Time) []int {
 	var live []int
 	for i := range k.Secrets {
@@ -226,8 +227,8 @@ func (k *Key) liveSecrets(now time.Time) []int {
 	return live
 }
 
-// SecretEnd is when a secret stops being valid; zero for never. firstUse, where given, knows of first uses that are
-// not stored yet.
+// SecretEnd returns the time when secret i becomes invalid, or zero for never. firstUse, if not nil, returns first uses
+// that are not stored yet.
 func (k *Key) SecretEnd(i int, firstUse func(int) time.Time) time.Time {
 	secret := k.Secrets[i]
 	end := secret.ExpiresAt
@@ -246,7 +247,7 @@ func (k *Key) SecretEnd(i int, firstUse func(int) time.Time) time.Time {
 	return end
 }
 
-// RevokeKey ends a key for good. It remains listed.
+// RevokeKey revokes a key permanently. The key remains listed.
 func (s *Service) RevokeKey(ctx context.Context, by Actor, keyID string) (Key, error) {
 	now := s.now()
 	return s.changeKey(ctx, by, keyID, "key.revoke", func(_ maker, k *Key) error {
@@ -260,7 +261,7 @@ func (s *Service) RevokeKey(ctx context.Context, by Actor, keyID string) (Key, e
 
 var errUnchanged = errors.New("nothing to change")
 
-// changeKey runs change on a key that the actor may manage, and records it.
+// changeKey applies a change to a key that the actor may manage and writes an audit event.
 func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string, change func(maker, *Key) error) (Key, error) {
 	m, err := s.maker(ctx, by)
 	if err != nil {
@@ -288,7 +289,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 	return key, nil
 }
 
-// mayManage reports whether the actor manages all keys of the workspace, or its own ones of which this is one.
+// mayManage reports whether the actor may manage all keys of the workspace, or its own keys and created this one.
 func (a Actor) mayManage(k Key) bool {
 	if a.May(ManageKeys) {
 		return true
@@ -297,7 +298,7 @@ func (a Actor) mayManage(k Key) bool {
 	return own && a.May(ManageOwnKeys)
 }
 
-// maker is an actor together with the key it uses, when it is one.
+// maker is an actor with the key that it uses, if any.
 type maker struct {
 	Actor
 	key *Key

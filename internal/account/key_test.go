@@ -42,7 +42,7 @@ func TestKeySettingsAreChecked(t *testing.T) {
 		{"unknown error format", account.KeyDraft{Name: "x", ErrorFormat: "xml"}, "error_format"},
 		{"baseline with a line break", account.KeyDraft{Name: "x", Baseline: "a\nb"}, "baseline"},
 		{"tag without name", account.KeyDraft{Name: "x", Tags: map[string]string{"": "v"}}, "tags"},
-		{"over at once", account.KeyDraft{Name: "x", ExpiresAt: f.clock.now()}, "expires_at"},
+		{"already expired", account.KeyDraft{Name: "x", ExpiresAt: f.clock.now()}, "expires_at"},
 	}
 	for _, tt := range tests {
 		t.Log(tt.name)
@@ -188,7 +188,7 @@ func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
 	_, err = f.RevokeKey(f.ctx, other, own.ID)
 	f.refused(err, llm.PermissionDenied)
 
-	// An owner gave a developer's key more; the developer may rename it, but whoever rotates a key can use it.
+	// The owner extended the developer's key. The developer may rename it, but not rotate it, which would give the new secret.
 	_, err = f.UpdateKey(f.ctx, owner, own.ID, account.KeyChange{Scopes: &[]account.Scope{account.Inference, account.Manage}})
 	f.must(err)
 	_, err = f.UpdateKey(f.ctx, developer, own.ID, account.KeyChange{Name: new("renamed")})
@@ -264,7 +264,6 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	f.refused(err, llm.RevokedAPIKey)
 }
 
-// What is made through the service works at the keyring at once, and what is revoked does not.
 func TestServiceAndKeyringAgree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")

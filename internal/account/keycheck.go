@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Bounds on what a key carries.
+// Limits on the settings of a key.
 const (
 	maxAllowedModels = 200
 	maxTags          = 32
@@ -39,7 +39,7 @@ type secretView struct {
 	AfterUse  string    `json:"after_use,omitempty"`
 }
 
-// keyFacts is what the audit log shows of a key.
+// keyFacts returns the fields of a key for the audit log.
 func keyFacts(k Key) keyView {
 	v := keyView{
 		Name: k.Name, Scopes: k.Scopes, AllowedModels: k.AllowedModels, Limits: k.Limits, Budget: k.Budget,
@@ -58,7 +58,7 @@ func sortedScopes(scopes []Scope) []Scope {
 	return slices.Compact(sorted)
 }
 
-// checkKey refuses settings that mean nothing.
+// checkKey validates the settings of a key.
 func checkKey(k Key) error {
 	if err := checkName("name", k.Name); err != nil {
 		return err
@@ -143,8 +143,8 @@ func checkBudget(b *Budget) error {
 	return checkZone("budget.zone", b.Zone)
 }
 
-// mayGrant refuses what would give a key more than its maker has. Only what differs from before is judged, so that
-// an actor can rename a key that somebody with more rights has made.
+// mayGrant rejects a change that gives a key more permissions than its maker has. It ignores unchanged settings, so that
+// an actor can rename a key that a user with more permissions created.
 func (m maker) mayGrant(before, after Key) error {
 	for _, scope := range after.Scopes {
 		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {
@@ -157,7 +157,7 @@ func (m maker) mayGrant(before, after Key) error {
 	return within(*m.key, before, after)
 }
 
-// within holds a key that was made through another key to that one's own bounds.
+// within rejects a change that gives a key more than the key in use allows.
 func within(maker, before, after Key) error {
 	made := before.ID == ""
 	switch {
@@ -175,7 +175,7 @@ func within(maker, before, after Key) error {
 	return nil
 }
 
-// outlasts reports whether a key that ends at end is valid after limit; zero is never.
+// outlasts reports whether a key that expires at end is valid after limit. Zero means never.
 func outlasts(end, limit time.Time) bool {
 	return !limit.IsZero() && (end.IsZero() || end.After(limit))
 }

@@ -11,13 +11,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The bound on guessing a password, per email address, whether or not it has an account, and per known device.
+// The limit on wrong passwords per email address, with or without an account, and per known device.
 const (
 	guessLimit  = 10
 	guessWindow = 15 * time.Minute
 )
 
-// Login checks the password and starts a session. Known and unknown addresses get the same answer after the same work.
+// Login checks the password and starts a session. Known and unknown addresses get the same error after the same work.
 func (s *Service) Login(ctx context.Context, email, password string, v Visitor) (Account, string, error) {
 	email = cut(strings.ToLower(strings.TrimSpace(email)), maxEmail)
 	account, err := s.verify(ctx, email, password, v.Device, wrongCredentials)
@@ -39,9 +39,9 @@ func wrongCredentials() error {
 	return llm.Errorf(llm.WrongCredentials, "The email address or password is incorrect.")
 }
 
-// verify takes one guess, checks the password of the address, and gives the guess back when it was right. The slot
-// comes first, so that a flood of guesses waits in memory and not in the database. Guesses from a device that has signed
-// in to the account before are counted separately: strangers cannot use them up.
+// verify records a guess, checks the password of the address, and deletes the guess if the password is right. It
+// acquires a hash slot first, so that a flood of guesses waits in memory and not in the database. Guesses from a device
+// that has signed in to the account before are counted separately, so that strangers cannot exhaust them.
 func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error) (Account, error) {
 	release, err := s.hasher.Acquire(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	return account, nil
 }
 
-// guessSubject is the name under which guesses at the password of an address are counted.
+// guessSubject returns the subject that counts the guesses for an address.
 func (s *Service) guessSubject(email string) []byte { return s.guessHash.Bytes("login " + email) }
 
 // Unlock allows sign-ins to an account again after too many wrong passwords.

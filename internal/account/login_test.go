@@ -35,7 +35,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Known and unknown addresses give the same answer and use up guesses alike; see also the next test for the work done.
+// Known and unknown addresses give the same response and consume the same guesses. The next test compares the work.
 func TestGuessesAreBoundedPerAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
@@ -211,7 +211,7 @@ func TestAPasswordTakesAllSessionsWithIt(t *testing.T) {
 	f.refused(err, llm.SignInRequired)
 	_, _, err = f.Login(f.ctx, "ann@example.com", "a third long one", distant)
 	f.must(err)
-	f.refused(f.ResetPassword(f.ctx, "nobody@example.com", "a third long one"), llm.NotFound)
+	f.refused(f.ResetPassword(f.ctx, "unknown@example.com", "a third long one"), llm.NotFound)
 }
 
 // Logins that race with a change of the password leave no session of the old one.

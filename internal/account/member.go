@@ -9,7 +9,7 @@ type memberView struct {
 	Role Role `json:"role"`
 }
 
-// Members lists who belongs to the workspace, the first to join first.
+// Members lists the members of a workspace in the order in which they joined.
 func (s *Service) Members(ctx context.Context, workspaceID string) ([]Member, error) {
 	members, err := s.store.Members.MembersOf(ctx, workspaceID)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Service) Members(ctx context.Context, workspaceID string) ([]Member, er
 	return members, nil
 }
 
-// SetRole gives a member another role, not above the actor's own. The last owner stays one.
+// SetRole changes the role of a member, to one not above the actor's own. The role of the last owner cannot be changed.
 func (s *Service) SetRole(ctx context.Context, by Actor, accountID string, role Role) error {
 	if roleRank[role] == 0 {
 		return invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
@@ -51,7 +51,7 @@ func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, 
 	return revoked, nil
 }
 
-// changeMember writes a role; the empty one removes.
+// changeMember sets the role of a member; an empty role removes the member.
 func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, role Role, revokeKeys bool, action string) ([]Key, error) {
 	revoked, err := s.store.Members.ChangeMember(ctx, by.WorkspaceID, accountID, revokeKeys, func(m *Member, owners int) (AuditEvent, error) {
 		if m.Role == role {

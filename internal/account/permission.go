@@ -2,15 +2,15 @@ package account
 
 import "slices"
 
-// Permission is one thing that the admin API lets somebody do.
+// Permission allows a group of operations of the admin API.
 type Permission string
 
 // The permissions, from reading to running the instance.
 const (
 	ReadWorkspace   Permission = "read_workspace" // name and settings
 	ReadFigures     Permission = "read_figures"   // totals and charts
-	ReadRequests    Permission = "read_requests"  // entries without their text
-	ReadBodies      Permission = "read_bodies"    // the text of requests and answers
+	ReadRequests    Permission = "read_requests"  // entries without bodies
+	ReadBodies      Permission = "read_bodies"    // bodies of requests and responses
 	ReadModels      Permission = "read_models"
 	ReadProviders   Permission = "read_providers" // health and names; credentials are never read
 	ReadPolicies    Permission = "read_policies"  // also explaining and dry runs
@@ -27,10 +27,10 @@ const (
 	ManageMembers   Permission = "manage_members"
 	ManageProviders Permission = "manage_providers" // credentials, circuits, switches
 	ManageModels    Permission = "manage_models"    // prices and overrides
-	ManageInstance  Permission = "manage_instance"  // what belongs to no workspace, such as the budgets of workspaces
+	ManageInstance  Permission = "manage_instance"  // the instance, including the budgets of workspaces
 )
 
-// instanceWide permissions touch every workspace: only the operator's workspace gives them.
+// instanceWide permissions affect every workspace. Only actors of the operator's workspace have them.
 var instanceWide = []Permission{ManageProviders, ManageModels, ManageInstance}
 
 var (
@@ -49,7 +49,7 @@ var (
 		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ManageModels)
 )
 
-// roleRights and scopeRights are the table that every decision on rights comes from.
+// roleRights and scopeRights are the permissions of roles and scopes.
 var (
 	roleRights = map[Role][]Permission{
 		Viewer: viewerRights, Developer: developerRights, Admin: adminRights, Owner: ownerRights,
@@ -59,20 +59,20 @@ var (
 	}
 )
 
-// roleRank orders the roles; an unknown role is below all.
+// roleRank orders the roles. It is 0 for an unknown role.
 var roleRank = map[Role]int{Viewer: 1, Developer: 2, Admin: 3, Owner: 4}
 
-// Permissions lists every permission, for documents and tests.
+// Permissions lists all permissions.
 func Permissions() []Permission { return slices.Clone(ownerRights) }
 
-// Actor is who asks for something: a member of a workspace through a session, or a key.
+// Actor is the caller of an operation: a member of a workspace with a session, or a key.
 type Actor struct {
 	AccountID   string
-	KeyID       string // set when a key asks; its scopes count then, and no role
+	KeyID       string // set for a key, which has scopes instead of a role
 	WorkspaceID string
 	Role        Role
 	Scopes      []Scope
-	Operator    bool // the workspace is the instance's first one, whose people run the gateway
+	Operator    bool // the workspace is the oldest one, whose members operate the gateway
 }
 
 // May reports whether the actor has the permission in its workspace.
@@ -87,7 +87,7 @@ func (a Actor) holds(p Permission) bool {
 	return slices.ContainsFunc(a.Scopes, func(s Scope) bool { return slices.Contains(scopeRights[s], p) })
 }
 
-// mayGrantScope reports whether the actor itself may do all that the scope allows.
+// mayGrantScope reports whether the actor has all permissions of the scope.
 func (a Actor) mayGrantScope(s Scope) bool {
 	for _, p := range scopeRights[s] {
 		if !a.holds(p) {
@@ -97,12 +97,12 @@ func (a Actor) mayGrantScope(s Scope) bool {
 	return true
 }
 
-// mayGrantRole reports whether the actor manages members and the role is not above its own.
+// mayGrantRole reports whether the actor may manage members and the role is not above its own.
 func (a Actor) mayGrantRole(r Role) bool {
 	return a.May(ManageMembers) && roleRank[r] > 0 && roleRank[r] <= roleRank[a.Role]
 }
 
-// name is how the actor appears in the audit log.
+// name returns the name of the actor in the audit log.
 func (a Actor) name() string {
 	switch {
 	case a.KeyID != "":
@@ -113,10 +113,10 @@ func (a Actor) name() string {
 	return commandLine
 }
 
-// commandLine is the actor's name for changes that were made on the machine itself.
+// commandLine is the actor in the audit log for changes on the command line.
 const commandLine = "command line"
 
-// CommandLine is the actor for changes that somebody makes on the machine itself.
+// CommandLine returns the actor for changes on the command line.
 func CommandLine(workspaceID string) Actor {
 	return Actor{WorkspaceID: workspaceID, Role: Owner, Operator: true}
 }

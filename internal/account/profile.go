@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// ProfileChange holds what a person changes about themselves; nil leaves a field alone.
+// ProfileChange holds changed settings of an account; nil fields are unchanged.
 type ProfileChange struct {
 	Name     *string
 	TimeZone *string
@@ -32,7 +32,7 @@ func (s *Service) Account(ctx context.Context, accountID string) (Account, error
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
-// UpdateAccount changes name and time zone.
+// UpdateAccount changes the name and the time zone.
 func (s *Service) UpdateAccount(ctx context.Context, accountID string, c ProfileChange) (Account, error) {
 	if c.Name != nil {
 		if err := checkName("name", *c.Name); err != nil {

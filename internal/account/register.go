@@ -15,18 +15,18 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Registration is what somebody enters to get an account.
+// Registration is the input of Register.
 type Registration struct {
 	Email      string
 	Password   string
 	Name       string
-	Workspace  string // name of the workspace to create; made from the person's name when empty
+	Workspace  string // name of the workspace to create; derived from the person's name when empty
 	SetupCode  string // required for the first account
 	Invitation string // token of an invitation
 	Visitor
 }
 
-// Limits on names that people choose.
+// Limits on names.
 const (
 	maxEmail = 254
 	maxName  = 100
@@ -36,7 +36,7 @@ const (
 // requires the setup code and takes over the workspace of the keys that were created on the command line.
 //
 // Open registration neither signs in nor reports whether the address is taken: it returns no account and no token, and
-// the caller signs in next. Otherwise strangers could find out who has an account.
+// the caller signs in next. Otherwise strangers could test addresses.
 func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
 	account, err := s.draftAccount(r)
 	if err != nil {
@@ -96,9 +96,9 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 	return account, nil
 }
 
-// admission is on what ground somebody may register.
+// admission is the reason why a registration is allowed.
 type admission struct {
-	first      bool   // there is no account yet
+	first      bool   // no account exists
 	invitation []byte // hash of the token
 	open       bool   // open registration: the workspace gets the budget of the quota
 }
@@ -211,12 +211,12 @@ func checkName(param, name string) error {
 	return nil
 }
 
-// hasControl reports whether a text holds what no name does: control characters, or bytes that are no text.
+// hasControl reports whether a text has control characters or invalid UTF-8.
 func hasControl(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// checkZone refuses names that are no time zone; empty is UTC.
+// checkZone validates the name of a time zone. Empty means UTC.
 func checkZone(param, zone string) error {
 	if zone == "" {
 		return nil

@@ -184,7 +184,7 @@ func TestRegistrationChecksItsFields(t *testing.T) {
 		param string
 	}{
 		{"no address", account.Registration{Password: password}, "email"},
-		{"not an address", account.Registration{Email: "somebody", Password: password}, "email"},
+		{"not an address", account.Registration{Email: "someone", Password: password}, "email"},
 		{"a name with an address", account.Registration{Email: "Ann <ann@example.com>", Password: password}, "email"},
 		{"NUL in the address", account.Registration{Email: "a\x00@example.com", Password: password}, "email"},
 		{"no password", account.Registration{Email: "a@example.com"}, "password"},

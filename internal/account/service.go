@@ -25,13 +25,13 @@ var (
 	ErrTooMany = errors.New("limit reached")
 )
 
-// Who may register once there is an account.
+// Registration modes after the first account.
 const (
 	RegistrationInvitation = "invitation" // by invitation only
 	RegistrationOpen       = "open"       // without an invitation
 )
 
-// Quota bounds what one account may create. A zero maximum selects the default.
+// Quota limits the objects of an account. A zero maximum selects the default.
 type Quota struct {
 	WorkspaceBudget money.Amount // per month, for workspaces created by accounts that do not manage the instance
 	Workspaces      int          // owned by the account; 20 when 0
@@ -43,15 +43,15 @@ type Options struct {
 	MasterKey    []byte                        // 32 bytes or more; keyed hashes are derived from it
 	Now          func() time.Time              // time.Now when nil
 	Registration string                        // RegistrationInvitation when empty
-	Quota        Quota                         // what one account may create
+	Quota        Quota                         // limits per account
 	HashSlots    int                           // concurrent password hashes; half of the processors when 0
 	Busy         func() bool                   // reports that model requests are being shed, so that sign-ins are rejected; nil for never
-	Changed      func(context.Context)         // called after keys or workspaces changed, so that a Keyring of this process looks at once
-	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, so that other replicas hear of it
+	Changed      func(context.Context)         // called after keys or workspaces changed, to refresh the keyring of this process
+	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, to inform other replicas
 }
 
-// Service does everything that people do with accounts, workspaces and keys. Whether they may is decided by its
-// callers through Actor.May; the service itself sees to it that nobody grants more than they have.
+// Service manages accounts, workspaces and keys. Callers check permissions with Actor.May; the service ensures that an
+// actor grants no more than its own permissions.
 type Service struct {
 	store        Stores
 	clock        func() time.Time
@@ -66,7 +66,7 @@ type Service struct {
 	keyHash, sessionHash, invitationHash, guessHash, deviceHash secret.KeyedHash
 }
 
-// New makes a service. The master key must have 32 bytes or more.
+// New returns a service. The master key must have 32 bytes or more.
 func New(store Stores, o Options) (*Service, error) {
 	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
 	for purpose, hash := range map[string]*secret.KeyedHash{
@@ -108,19 +108,19 @@ func New(store Stores, o Options) (*Service, error) {
 	return s, nil
 }
 
-// now is the time as it is stored: whole milliseconds, in UTC.
+// now returns the time in the precision of the store: whole milliseconds, in UTC.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
 
-// Visitor is where a call of the admin API comes from.
+// Visitor is the client of a call of the admin API.
 type Visitor struct {
 	IP     string
 	Client string // User-Agent header
 	Device string // token of DeviceToken; empty for an unknown browser
 }
 
-const maxClient = 200 // bytes kept of what a client calls itself
+const maxClient = 200 // maximum length of a client's name in bytes
 
-// ClientName is what is kept of a name that a client gives itself: anything can be in a header.
+// ClientName returns the name of a client from a header, without control characters and at most maxClient bytes long.
 func ClientName(s string) string {
 	printable := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -131,7 +131,7 @@ func ClientName(s string) string {
 	return cut(printable, maxClient)
 }
 
-// cut shortens a text to n bytes, never within a character.
+// cut shortens a text to at most n bytes, at a character boundary.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

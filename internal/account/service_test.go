@@ -106,7 +106,7 @@ func (f *fixture) register(email string) account.Account {
 	return a
 }
 
-// owner registers somebody and returns them as the owner of their workspace.
+// owner registers a person and returns the owner of the new workspace.
 func (f *fixture) owner(email string) account.Actor {
 	f.t.Helper()
 	a := f.register(email)
@@ -128,7 +128,7 @@ func (f *fixture) home(accountID string) account.Workspace {
 	return all[0].Workspace
 }
 
-// member lets somebody new join the actor's workspace.
+// member adds a new person to the actor's workspace.
 func (f *fixture) member(by account.Actor, email string, role account.Role) account.Actor {
 	f.t.Helper()
 	_, token, err := f.Invite(f.ctx, by, role)

@@ -65,8 +65,8 @@ func (c *setupCode) use() {
 	c.sum = nil
 }
 
-// SetupCode makes a new one-time code for the first account and voids the one before. It is needed only while there
-// is no account.
+// SetupCode creates a one-time code for the first account and invalidates the previous code. needed is false when an
+// account exists.
 func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time, needed bool, err error) {
 	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time
 	return code, expires, true, nil
 }
 
-// SetupNeeded reports whether there is no account yet.
+// SetupNeeded reports whether the first account must be created.
 func (s *Service) SetupNeeded(ctx context.Context) (bool, error) {
 	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {

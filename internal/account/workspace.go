@@ -17,15 +17,15 @@ type Membership struct {
 	Role      Role
 }
 
-// WorkspaceChange holds what is to change; nil leaves a field alone.
+// WorkspaceChange holds changed settings; nil fields are unchanged.
 type WorkspaceChange struct {
 	Name           *string
 	DefaultModel   *string
 	LogBodies      *bool
 	EntryRetention *time.Duration
 	BodyRetention  *time.Duration
-	Redaction      **redact.Rules // a pointer to nil takes the instance's
-	Budget         **Budget       // a pointer to nil takes the budget away
+	Redaction      **redact.Rules // a pointer to nil selects the instance's
+	Budget         **Budget       // a pointer to nil removes the budget
 }
 
 const maxModelName = 200
@@ -66,7 +66,7 @@ func (s *Service) draftWorkspace(name string, limited bool) Workspace {
 	return w
 }
 
-// Workspaces lists where the account is a member, the oldest first.
+// Workspaces lists the workspaces of an account, oldest first.
 func (s *Service) Workspaces(ctx context.Context, accountID string) ([]Membership, error) {
 	memberships, err := s.store.Workspaces.WorkspacesOf(ctx, accountID)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	return w, nil
 }
 
-// UpdateWorkspace changes settings. Only who may manage the instance can loosen a budget.
+// UpdateWorkspace changes settings. Raising a budget requires ManageInstance.
 func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID string, c WorkspaceChange) (Workspace, error) {
 	if by.WorkspaceID != workspaceID && !by.May(ManageInstance) {
 		return Workspace{}, missing("workspace")
@@ -128,9 +128,9 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		return Workspace{}, wrapStoreError(err, "workspace", "change a workspace")
 	}
 	s.changed(ctx)
-	if by.WorkspaceID != workspaceID { // there it says that the operator did it, here who that was
+	if by.WorkspaceID != workspaceID { // the other workspace's log names only "operator"
 		if err := s.store.Audit.WriteAudit(ctx, event); err != nil {
-			return Workspace{}, fmt.Errorf("note the change of another workspace: %w", err)
+			return Workspace{}, fmt.Errorf("record the change of another workspace: %w", err)
 		}
 	}
 	return w, nil
@@ -184,8 +184,8 @@ func stricter(old, replacement *Budget) bool {
 		replacement.Amount <= old.Amount && (old.WarnOnly || !replacement.WarnOnly)
 }
 
-// FirstWorkspace returns the instance's oldest workspace and makes it when there is none. Keys that are made on the
-// command line belong to it, and its people run the gateway.
+// FirstWorkspace returns the oldest workspace and creates it if none exists. Keys created on the command line belong to
+// it, and its members operate the gateway.
 func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err == nil || !errors.Is(err, ErrNotFound) {
@@ -200,8 +200,8 @@ func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 	return w, nil
 }
 
-// PinEmbedding fixes what `auto` means for embeddings in the workspace, once, and returns the model that is pinned:
-// another call may have been earlier.
+// PinEmbedding pins the model for `auto` embeddings of a workspace, unless one is pinned already, and returns the pinned
+// model.
 func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
 	if model == "" || len(model) > maxModelName || hasControl(model) {
 		return "", invalid("model", "This is not a valid model name.")
@@ -222,7 +222,7 @@ func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (
 	return w.PinnedEmbed, nil
 }
 
-// Actor returns what the account may do in the workspace. A workspace where it is no member does not exist for it.
+// Actor returns the actor for an account in a workspace. It returns NotFound if the account is not a member.
 func (s *Service) Actor(ctx context.Context, accountID, workspaceID string) (Actor, error) {
 	member, err := s.store.Members.MemberOf(ctx, workspaceID, accountID)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *Service) Actor(ctx context.Context, accountID, workspaceID string) (Act
 	return Actor{AccountID: accountID, WorkspaceID: workspaceID, Role: member.Role, Operator: operator}, nil
 }
 
-// KeyActor returns what a key may do in its workspace.
+// KeyActor returns the actor for a key.
 func (s *Service) KeyActor(ctx context.Context, key *Key) (Actor, error) {
 	operator, err := s.operates(ctx, key.WorkspaceID)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Service) KeyActor(ctx context.Context, key *Key) (Actor, error) {
 	return Actor{KeyID: key.ID, WorkspaceID: key.WorkspaceID, Scopes: key.Scopes, Operator: operator}, nil
 }
 
-// operates reports whether the workspace is the one whose people run the gateway.
+// operates reports whether the members of the workspace operate the gateway.
 func (s *Service) operates(ctx context.Context, workspaceID string) (bool, error) {
 	if first := s.first.Load(); first != nil {
 		return *first == workspaceID, nil

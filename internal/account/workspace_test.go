@@ -113,7 +113,7 @@ func TestTheEmbeddingModelIsPinnedOnce(t *testing.T) {
 	f.must(err)
 	for _, model := range pinned {
 		if model == "" || model != stored.PinnedEmbed {
-			t.Errorf("somebody was told %q, stored is %q", model, stored.PinnedEmbed)
+			t.Errorf("a caller got %q, stored is %q", model, stored.PinnedEmbed)
 		}
 	}
 	_, err = f.PinEmbedding(f.ctx, "ws_unknown", "embed-a")
@@ -248,7 +248,7 @@ func TestQuotaOfAnAccount(t *testing.T) {
 	byKey := account.Actor{KeyID: manage.ID, WorkspaceID: tenant.WorkspaceID, Scopes: manage.Scopes}
 	_, _, err = f.CreateKey(f.ctx, byKey, account.KeyDraft{Name: "two", Scopes: []account.Scope{account.Read}})
 	f.must(err)
-	for _, by := range []account.Actor{tenant, byKey, f.actor(tenant.AccountID, w.ID)} { // a key and another workspace are no way around
+	for _, by := range []account.Actor{tenant, byKey, f.actor(tenant.AccountID, w.ID)} { // neither a key nor another workspace bypasses the limit
 		_, _, err = f.CreateKey(f.ctx, by, account.KeyDraft{Name: "three", Scopes: []account.Scope{account.Read}})
 		f.refused(err, llm.Conflict)
 	}

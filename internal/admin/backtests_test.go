@@ -71,7 +71,7 @@ func TestBacktestReturnsReport(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	if len(s.world.noted) != 0 {
-		t.Error("a backtest changes nothing, but the audit log tells of one")
+		t.Error("a backtest changes nothing, but the audit log has an event")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestBacktestProgressHasRemainingTime(t *testing.T) {
 	done := s.settled(begun.ID)
 	s.later(time.Minute)
 	if p := s.backtest(begun.ID).Progress; p.SecondsLeft != nil || *p.Rate != *done.Progress.Rate {
-		t.Errorf("the clock goes on after the end: %+v", p)
+		t.Errorf("the duration grows after the end: %+v", p)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestInvalidBacktestsAreRejected(t *testing.T) {
 	}
 }
 
-// TestReportsMatchTheirSchema compares the members of what is sent with the types that document them.
+// TestReportsMatchTheirSchema compares the sent fields with the documented types.
 func TestReportsMatchTheirSchema(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[policies.BacktestReport]())); diff != "" {

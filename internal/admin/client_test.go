@@ -39,7 +39,7 @@ type site struct {
 	books *policystore.Store
 	past  *replayer
 	rated *ratings
-	lines *bytes.Buffer // what was logged
+	lines *bytes.Buffer // log output
 }
 
 func newSite(t *testing.T, change ...func(*Parts)) *site {

@@ -64,7 +64,7 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 	}
 }
 
-// The zero time is how account writes never: sent by somebody it is a time that is over.
+// The zero time means never inside account. From a client it is a time in the past.
 func TestZeroExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

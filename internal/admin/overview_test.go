@@ -231,7 +231,7 @@ func TestDaysFollowZone(t *testing.T) {
 		{"UTC by name", "from=now-30d&zone=UTC", utc, &overview.DayView{Zone: "UTC"}},
 		{"whole hours away", "from=now-30d&zone=Europe/Paris", paris, &overview.DayView{Zone: "Europe/Paris"}},
 		{"half an hour between", "from=now-30d&zone=Asia/Kolkata", kolkata, &overview.DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
-		{"hours that are no longer kept", "from=now-30d&zone=Europe/Paris", utc, &overview.DayView{Zone: "UTC"}},
+		{"expired hours", "from=now-30d&zone=Europe/Paris", utc, &overview.DayView{Zone: "UTC"}},
 		{"no days", "from=now-24h&zone=Europe/Paris", paris, nil},
 	} {
 		s := newSite(t)

@@ -37,7 +37,7 @@ func body(pairs ...any) string {
 	return string(text)
 }
 
-// save makes a version and returns what is in force afterwards.
+// save creates a version and returns the active version.
 func (s *site) save(source string, basedOn int64) policies.WorkspacePolicies {
 	s.Helper()
 	var got policies.WorkspacePolicies
@@ -160,9 +160,9 @@ func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 		t.Error(diff)
 	}
 	if s.books.For(abroad).Len() != 0 {
-		t.Error("it is in force elsewhere")
+		t.Error("it is active elsewhere")
 	}
-	s.save(pinned, 1) // what is in force already
+	s.save(pinned, 1) // already active
 	s.save(closing, 1)
 	first := fmt.Sprintf(`{"version":1,"hash":%q,"note":"because"}`, want.Hash)
 	second := fmt.Sprintf(`{"version":2,"hash":%q,"note":"because"}`, s.books.Own(home).Version())

@@ -316,7 +316,7 @@ func TestRecentRequestIsAwaited(t *testing.T) {
 		status int
 		waited time.Duration
 	}{
-		{"there at once", fresh, 0, 200, 0},
+		{"already there", fresh, 0, 200, 0},
 		{"there soon", fresh, 3, 200, 150 * time.Millisecond},
 		{"never there", fresh, 1000, 404, 2 * time.Second},
 		{"too old to come", old, 1, 404, 0},

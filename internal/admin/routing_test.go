@@ -23,7 +23,7 @@ func namesOfAcme() policy.Inventory {
 	}
 }
 
-// instanceRules puts policies of the instance in force.
+// instanceRules activates policies of the instance.
 func (s *site) instanceRules(source string) {
 	s.Helper()
 	set, problems := policy.Parse("instance", []byte(source), namesOfAcme())
@@ -89,7 +89,7 @@ func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, numbe
 	return versions[number-1], nil
 }
 
-// replayer answers as it is told to.
+// replayer returns fixed results.
 type replayer struct {
 	mu       sync.Mutex
 	queries  []policies.BacktestQuery
@@ -125,7 +125,7 @@ func (r *replayer) Verify(context.Context, *requestlog.Entry) (replay.Verificati
 	return r.verified, r.fails
 }
 
-// ratings keeps what was said about requests in memory.
+// ratings stores ratings in memory.
 type ratings struct {
 	log     *entryLog
 	given   []feedback.Rating

@@ -12,11 +12,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// samples is a run of three requests that goes on when the test lets it.
+// samples is a run of three requests that waits for the test before each.
 type samples struct {
 	available bool
 	fails     error
-	next      chan struct{} // nil to go on at once
+	next      chan struct{} // nil to continue immediately
 }
 
 func (s *samples) Available() bool { return s.available }
@@ -88,14 +88,14 @@ func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 	leave()
 	<-done
 	if got := s.world.events; len(got) != 1 || !strings.Contains(string(got[0].After), "1 3") {
-		t.Errorf("what was done is not noted: %+v", got)
+		t.Errorf("the run is not in the audit log: %+v", got)
 	}
 	if text := w.take(); strings.Contains(text, "event: done") {
 		t.Errorf("a run that was cut says that it is done: %s", text)
 	}
 }
 
-// begin starts a run and returns when it has begun. Its caller leaves when told to; done is closed when it is over.
+// begin starts a run and returns when it is running. leave disconnects the caller; done is closed at the end.
 func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done chan struct{}) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())

@@ -187,6 +187,6 @@ func TestWrongPasswordsHaveField(t *testing.T) {
 	}
 	login := s.call("POST", "/session", `{"email":"viewer@example.com","password":"x"}`).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if login.Details.Param != "" || login.Details.Problems != nil {
-		t.Errorf("it tells which of the two is wrong: %+v", login.Details)
+		t.Errorf("the error reveals which of the two is wrong: %+v", login.Details)
 	}
 }

@@ -50,7 +50,7 @@ func TestAttentionDoesNotQueryDatabase(t *testing.T) {
 	s.call("GET", "/attention", "", as("acc_viewer")).want(200).into(&mine)
 	s.call("GET", "/attention", "", as(stranger)).want(200).into(&theirs)
 	if mine.ConfigFile == nil || *mine.ConfigFile != "/etc/fairlead/fairlead.yaml" || theirs.ConfigFile != nil {
-		t.Errorf("the configuration file is told as %v and %v", mine.ConfigFile, theirs.ConfigFile)
+		t.Errorf("the configuration file is reported as %v and %v", mine.ConfigFile, theirs.ConfigFile)
 	}
 	s.fleet.enabled["acme"] = false
 	if diff := cmp.Diff([]string{"no_provider", "storage_low"}, kinds("acc_owner")); diff != "" {

@@ -41,7 +41,7 @@ func (s *stream) Write(b []byte) (int, error) {
 	return s.buffer.Write(b)
 }
 
-// take returns what was written since the last time.
+// take returns the output since the last call.
 func (s *stream) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +271,7 @@ func TestTailOverARealConnection(t *testing.T) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
-		if lines.Text() == "" { // the greeting is through, so somebody is listening
+		if lines.Text() == "" { // the greeting was sent, so the client is subscribed
 			s.feed.Publish(done("req_1"))
 		}
 	}
@@ -287,7 +287,7 @@ func TestTailCountsWithoutRows(t *testing.T) {
 		s.log.entries = []requestlog.Entry{entry("req_000", home), entry("req_001", home)}
 		w := watch(t, s, "?rows=none&after=req_000")
 		if got := w.take(); got != ": connected\n\n" {
-			t.Errorf("what was missed is told: %s", got)
+			t.Errorf("missed requests are sent: %s", got)
 		}
 		s.feed.Publish(running("req_9"))
 		for i := range 50 {

@@ -83,7 +83,7 @@ func TestResponsesHideOperatorDataAndBodies(t *testing.T) {
 				}
 			}
 			if seen[operatorCanary] != caller.operator || seen[costCanary] != caller.operator || seen[textCanary] != caller.text {
-				t.Errorf("seen in all responses: %v", seen)
+				t.Errorf("seen in the responses: %v", seen)
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func TestWorkspacesAreListedAndCreated(t *testing.T) {
 	var made workspaces.WorkspaceView
 	s.call("POST", "/workspaces", `{"name":"Second"}`, as("acc_owner")).want(http.StatusCreated).into(&made)
 	if made.Name != "Second" || *made.DefaultModel != home {
-		t.Errorf("made by nobody in particular: %+v", made)
+		t.Errorf("the creator is missing: %+v", made)
 	}
 }
 

@@ -69,7 +69,7 @@ type world struct {
 	samples     []overview.StorageSample
 }
 
-// note is a change as the audit log was told of it.
+// note is a call of the audit log.
 type note struct {
 	Action, Object string
 	Before, After  string // JSON; empty for nil
@@ -519,7 +519,7 @@ type entryLog struct {
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
 	failAt  int      // fail the listing of this number; 0 for never
-	slow    error    // comes with what is found
+	slow    error    // returned with the results
 	stops   []string // ids at which the next listings run out of time
 	late    int      // how often an entry is not there yet
 	volumes []requestlog.VolumeQuery

@@ -8,9 +8,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Keys end by the clock that replicas share. That it steps, back by an hour or on by five minutes, makes no key stale, and
-// brings back nothing that was ended by hand.
-func TestKeysEndByTheClockThatIsGiven(t *testing.T) {
+// A wall clock that jumps affects only the expiry of keys. It neither makes the keyring stale nor restores revoked keys.
+func TestKeysExpireByTheGivenClock(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	end := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
@@ -29,7 +28,7 @@ func TestKeysEndByTheClockThatIsGiven(t *testing.T) {
 			t.Errorf("at %s: %q, want %q, valid and revoked", now, got, step.want)
 		}
 		if ring.Stale() > time.Minute {
-			t.Errorf("at %s the keys are %s old", now, ring.Stale())
+			t.Errorf("at %s the keyring is %s old", now, ring.Stale())
 		}
 	}
 }

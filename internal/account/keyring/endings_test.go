@@ -10,29 +10,28 @@ import (
 	"fairlead/internal/llm"
 )
 
-// What another replica says counts at once, also while the store is away, and until the store says it itself.
-func TestEndingsAreTakenAtOnce(t *testing.T) {
+func TestEndingsOfReplicasApplyWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	revoked, revokedText := shelf.add(nil)
 	rotated, rotatedText := shelf.add(nil)
 	_, other := shelf.add(nil)
 	ring := loaded(t, shelf, Options{})
-	var heard []string
-	ring.OnRevoke(func(keyID string) { heard = append(heard, keyID) })
+	var revokedIDs []string
+	ring.OnRevoke(func(keyID string) { revokedIDs = append(revokedIDs, keyID) })
 	now := time.Now()
 	newText, secret := shelf.secret(now)
 	shelf.setAway(true)
 
 	ring.End(account.Ending{KeyID: revoked})
 	ring.End(account.Ending{KeyID: rotated, Before: now})
-	ring.End(account.Ending{KeyID: rotated, Before: now}) // heard twice, by two ways
+	ring.End(account.Ending{KeyID: rotated, Before: now}) // received twice
 	ring.End(account.Ending{KeyID: "key_unknown"})
 	got := []llm.Kind{answer(ring, withKey(revokedText)), answer(ring, withKey(rotatedText)), answer(ring, withKey(other))}
 	if diff := cmp.Diff([]llm.Kind{llm.RevokedAPIKey, llm.ExpiredAPIKey, ""}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{revoked, rotated, "key_unknown"}, heard); diff != "" {
+	if diff := cmp.Diff([]string{revoked, rotated, "key_unknown"}, revokedIDs); diff != "" {
 		t.Errorf("running requests ended of other keys:\n%s", diff)
 	}
 
@@ -50,12 +49,12 @@ func TestEndingsAreTakenAtOnce(t *testing.T) {
 	if diff := cmp.Diff([]llm.Kind{llm.RevokedAPIKey, llm.ExpiredAPIKey, ""}, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(heard) != 3 {
-		t.Errorf("what was heard of already is told again: %v", heard)
+	if len(revokedIDs) != 3 {
+		t.Errorf("callbacks ran again for reported endings: %v", revokedIDs)
 	}
 	ring.ended.mu.RLock()
 	defer ring.ended.mu.RUnlock()
-	if len(ring.ended.byID) != 1 { // the key that nobody knows
-		t.Errorf("%d endings kept that the store has told", len(ring.ended.byID))
+	if len(ring.ended.byID) != 1 { // the unknown key
+		t.Errorf("%d endings kept, want 1", len(ring.ended.byID))
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 func withKey(text string) http.Header { return http.Header{"Authorization": {"Bearer " + text}} }
 
-// answer is the kind of the refusal, or "" when the key is good.
+// answer returns the kind of the error, or "" for a valid key.
 func answer(ring *Ring, h http.Header) llm.Kind {
 	_, err := ring.Authenticate(h)
 	if err == nil {
@@ -55,7 +55,7 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 		{"scheme alone", http.Header{"Authorization": {"Bearer "}}, llm.MissingAPIKey},
 		{"other scheme", http.Header{"Authorization": {"Basic " + text}}, llm.MissingAPIKey},
 		{"key alone", http.Header{"Authorization": {text}}, llm.MissingAPIKey},
-		{"key of somebody else", withKey("sk-proj-1234567890"), llm.InvalidAPIKey},
+		{"key of another vendor", withKey("sk-proj-1234567890"), llm.InvalidAPIKey},
 		{"typo", withKey(typo), llm.InvalidAPIKey},
 		{"unknown", withKey(secret.NewKey()), llm.InvalidAPIKey},
 		{"SQL", withKey("fl_' or 1=1 --"), llm.InvalidAPIKey},
@@ -265,7 +265,7 @@ func TestRevokingIsHeardWithinASecond(t *testing.T) {
 			t.Errorf("after: %q", got)
 		}
 		if diff := cmp.Diff(map[string]int{keyID: 1}, heard); diff != "" {
-			t.Errorf("%s revoked long ago is no news: %s", revokedBefore, diff)
+			t.Errorf("%s was revoked before the start, but the callback ran: %s", revokedBefore, diff)
 		}
 	})
 }
@@ -321,7 +321,7 @@ func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 	})
 }
 
-// A store that falls silent in the middle of an answer is given up, however long the answer may be in all.
+// A query is cancelled when the store returns no row for a while. The total time is not limited.
 func TestASilentStoreIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

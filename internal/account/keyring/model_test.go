@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// modelKey is a key as the specification sees it. The order of secrets is that of their making.
+// modelKey is the specification of a key, with its secrets in order of creation.
 type modelKey struct {
 	revoked bool
 	expires time.Time
@@ -23,7 +23,7 @@ type modelSecret struct {
 	text     string
 	made     time.Time
 	ends     time.Time     // zero for never
-	afterUse time.Duration // 0 for not so
+	afterUse time.Duration // 0 for no such limit
 }
 
 func (k modelKey) clone() modelKey {
@@ -31,19 +31,19 @@ func (k modelKey) clone() modelKey {
 	return k
 }
 
-// keyringModel compares a keyring with what the last poll and the uses since then say.
+// keyringModel compares a keyring with the keys of the last poll and the uses since then.
 type keyringModel struct {
 	now      time.Time
 	shelf    *keyShelf
 	ring     *Ring
-	current  map[string]modelKey // what is stored
-	seen     map[string]modelKey // what the keyring polled last
+	current  map[string]modelKey // stored keys
+	seen     map[string]modelKey // keys at the last poll
 	firstUse map[string]time.Time
-	revoked  map[string]int // news of revoked keys that are expected
-	heard    map[string]int
+	revoked  map[string]int // expected callbacks by key
+	reported map[string]int
 }
 
-// want says what the keyring must answer for secret i of a key as it saw it.
+// want returns the expected result for secret i of a polled key.
 func (m *keyringModel) want(k modelKey, i int) llm.Kind {
 	secret := k.secrets[i]
 	over := !secret.ends.IsZero() && !m.now.Before(secret.ends)
@@ -67,7 +67,7 @@ func (m *keyringModel) pick(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
 }
 
-// cut lists the secrets that a rotation without grace has ended, where nothing older than the newest one is left.
+// cut lists the secrets that a rotation without grace ended, or nil if an older secret is still valid.
 func (k modelKey) cut() []string {
 	var ended []string
 	newest := k.secrets[len(k.secrets)-1]
@@ -98,7 +98,7 @@ func (m *keyringModel) Rotate(t *rapid.T) {
 	}
 	for i := range k.secrets {
 		if m.want(modelKey{secrets: k.secrets}, i) != "" {
-			continue // over already
+			continue // already expired
 		}
 		switch {
 		case grace == account.Grace{}:
@@ -172,7 +172,7 @@ func (m *keyringModel) authenticate(t *rapid.T) {
 	}
 }
 
-// The store knows of a first use only after it was recorded, and a rotation goes by what the store knows.
+// record runs before a rotation, which uses the first uses in the store.
 func (m *keyringModel) record(t *rapid.T) {
 	if err := m.ring.record(t.Context()); err != nil {
 		t.Fatal(err)
@@ -185,10 +185,10 @@ func TestKeyringAgreesWithItsModel(t *testing.T) {
 		m := &keyringModel{
 			now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), shelf: newShelf(t),
 			current: map[string]modelKey{}, seen: map[string]modelKey{}, firstUse: map[string]time.Time{},
-			revoked: map[string]int{}, heard: map[string]int{},
+			revoked: map[string]int{}, reported: map[string]int{},
 		}
 		m.ring = newTestKeyring(t, m.shelf, Options{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
-		m.ring.OnRevoke(func(keyID string) { m.heard[keyID]++ })
+		m.ring.OnRevoke(func(keyID string) { m.reported[keyID]++ })
 		m.poll(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"create": m.create,
@@ -206,8 +206,8 @@ func TestKeyringAgreesWithItsModel(t *testing.T) {
 				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute)
 			},
 			"": func(t *rapid.T) {
-				if !maps.Equal(m.revoked, m.heard) {
-					t.Fatalf("revoked %v, heard %v", m.revoked, m.heard)
+				if !maps.Equal(m.revoked, m.reported) {
+					t.Fatalf("revoked %v, reported %v", m.revoked, m.reported)
 				}
 			},
 		})

@@ -11,7 +11,6 @@ import (
 	"fairlead/internal/llm"
 )
 
-// A request that is under way while its key is revoked finishes, is recorded, and never brings the key back.
 func TestRevokedKeysAreNeverRevived(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
@@ -46,26 +45,25 @@ func TestRevokedKeysAreNeverRevived(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := answer(ring, withKey(text)); got != llm.RevokedAPIKey {
-				t.Fatalf("round %d: the revoked key answers %q", round, got)
+				t.Fatalf("round %d: the revoked key gives %q", round, got)
 			}
 			if err := ring.record(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := answer(ring, withKey(neighbour)); got != "" {
-			t.Fatalf("round %d: the neighbour answers %q", round, got)
+			t.Fatalf("round %d: the neighbour gives %q", round, got)
 		}
 	}
 }
 
-// Keys whose hashes fall into one shard, or begin alike, are told apart by the whole hash.
-func TestKeysThatBeginAlikeAreNotConfused(t *testing.T) {
+func TestHashesWithACommonPrefixAreDistinct(t *testing.T) {
 	t.Parallel()
 	index := newKeyIndex()
 	changes := edits{}
 	hashes := make([]keyHash, 64)
 	for i := range hashes {
-		hashes[i][31] = byte(i + 1) // equal but for the last byte
+		hashes[i][31] = byte(i + 1) // only the last byte differs
 		index.put(changes, &account.Key{ID: fmt.Sprint("key_", i), Secrets: []account.Secret{{Hash: hashes[i][:]}}})
 	}
 	index.publish(changes)
@@ -75,7 +73,7 @@ func TestKeysThatBeginAlikeAreNotConfused(t *testing.T) {
 		}
 	}
 	if found := index.find(keyHash{}); found != nil {
-		t.Errorf("a hash that only begins alike finds %s", found.key.ID)
+		t.Errorf("a hash with the same prefix finds %s", found.key.ID)
 	}
 }
 
@@ -91,7 +89,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 }
 
-// One changed key among very many must not stop the world.
+// BenchmarkRefreshOneOfMany measures a changed key among a million.
 func BenchmarkRefreshOneOfMany(b *testing.B) {
 	index := newKeyIndex()
 	changes := edits{}

@@ -9,7 +9,7 @@ import (
 
 // Store provides the keys and workspaces and records uses.
 type Store interface {
-	// Revisions returns the number of the last change of each topic.
+	// Revisions returns the latest revision of each topic.
 	Revisions(ctx context.Context) (map[string]int64, error)
 	// ChangedKeys visits every key that changed after the revision, with its secrets, oldest secret first.
 	ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error
@@ -19,12 +19,12 @@ type Store interface {
 	RecordUses(ctx context.Context, uses []KeyUse) error
 }
 
-// KeyUse says that a key was used.
+// KeyUse is the last use of a key.
 type KeyUse struct {
 	KeyID  string
 	Client string
 	At     time.Time
-	First  []SecretUse // first uses of secrets since the last record
+	First  []SecretUse // first uses of secrets since the last call
 }
 
 // SecretUse is the first use of a secret.

@@ -16,9 +16,9 @@ import (
 
 var testMaster = []byte("0123456789abcdef0123456789abcdef")
 
-var errAway = errors.New("the store is away")
+var errAway = errors.New("the store is unavailable")
 
-// keyShelf is a Store in memory, as other processes change it.
+// keyShelf is a Store in memory.
 type keyShelf struct {
 	hash secret.KeyedHash
 
@@ -57,7 +57,7 @@ func newTestKeyring(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	return ring
 }
 
-// loaded returns a keyring that knows what is on the shelf.
+// loaded returns a keyring with the keys of the shelf.
 func loaded(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	t.Helper()
 	ring := newTestKeyring(t, shelf, o)
@@ -79,7 +79,7 @@ func (s *keyShelf) secret(now time.Time) (string, account.Secret) {
 	return text, account.Secret{Hash: s.hash.Bytes(text), CreatedAt: now}
 }
 
-// add makes a key of the first workspace and returns its text.
+// add creates a key in the first workspace and returns its text.
 func (s *keyShelf) add(change func(*account.Key)) (keyID, text string) {
 	text, secret := s.secret(time.Time{})
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *keyShelf) count() int {
 	return s.calls
 }
 
-// uses returns what was recorded so far.
+// uses returns the recorded uses.
 func (s *keyShelf) uses() []KeyUse {
 	s.mu.Lock()
 	defer s.mu.Unlock()

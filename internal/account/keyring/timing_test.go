@@ -21,9 +21,9 @@ var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are 
 // noise of the machine is not.
 const timingRounds = 4
 
-// TestTheTimeOfAKeyCheckTellsNothing times two kinds of wrong keys in random order: some differ from a valid key in one character,
+// TestTimeOfAKeyCheckRevealsNothing times two kinds of wrong keys in random order: some differ from a valid key in one character,
 // the others are random. Welch's t of the two must stay below 4.5.
-func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest // measures time
+func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // measures time
 	worst := 0.0
 	for range timingRounds {
 		if worst = timeKeyChecks(t); math.Abs(worst) < 4.5 {
@@ -44,7 +44,7 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 		known = append(known, text)
 	}
 	ring := loaded(t, shelf, Options{})
-	strange := make([]string, len(known)) // as many as known, so that branch prediction treats both kinds alike
+	strange := make([]string, len(known)) // as many as known, so that branch prediction is the same for both kinds
 	for i := range strange {
 		strange[i] = secret.NewKey()
 	}

@@ -16,7 +16,7 @@ const (
 
 // Errors of ParseKey.
 var (
-	ErrKeyForm     = errors.New("not in the form of a key")
+	ErrKeyForm     = errors.New("invalid format of a key")
 	ErrKeyChecksum = errors.New("the checksum of the key does not match")
 )
 

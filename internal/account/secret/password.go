@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// What a password must be.
+// Limits on passwords. MaxPassword bounds the work of a hash.
 const (
 	minPassword = 10   // characters
 	MaxPassword = 1024 // bytes
@@ -32,34 +32,36 @@ const (
 	argonKey    = 32
 )
 
-// The bounds on waiting for a slot.
+// Limits on waiting for a slot.
 const (
 	hashQueue = 64
 	hashWait  = 10 * time.Second
 )
 
-var errHashForm = errors.New("stored password hash is not in the known form")
+var errHashForm = errors.New("invalid format of the stored password hash")
 
-// PasswordHasher makes and checks password hashes, a few at a time, because each takes 19 MiB and tens of milliseconds.
+// PasswordHasher limits the number of concurrent password hashes, because each takes 19 MiB and tens of milliseconds.
 type PasswordHasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	busy    func() bool // reports that model requests are being shed; nil for never
-	Dummy   string      // a hash that no password has, so that unknown accounts cost the same work
+	Dummy   string      // hash that no password matches, so that unknown accounts take the same work
 }
 
+// NewPasswordHasher returns a hasher with a number of slots. busy reports that model requests are being shed; it may be
+// nil.
 func NewPasswordHasher(slots int, busy func() bool) *PasswordHasher {
 	return &PasswordHasher{slots: make(chan struct{}, slots), busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
-// maxPasswordSlots bounds the memory of concurrent hashes.
+// maxPasswordSlots limits the memory of concurrent hashes.
 const maxPasswordSlots = 8
 
-// PasswordSlots is the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to model
-// requests.
+// PasswordSlots returns the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to
+// model requests.
 func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
-// acquire waits for a slot; the caller gives it back by calling release. It returns Overloaded while model requests are
+// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are
 // being shed, so that sign-ins are shed first.
 func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
 	if h.shedding() {
@@ -99,7 +101,7 @@ func busy() error {
 	return e
 }
 
-// hash waits for a slot and hashes the password with a new salt.
+// Hash waits for a slot and hashes the password with a new salt.
 func (h *PasswordHasher) Hash(ctx context.Context, password string) (string, error) {
 	release, err := h.Acquire(ctx)
 	if err != nil {
@@ -114,7 +116,7 @@ func hashPassword(password string) string {
 	return argonText(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey))
 }
 
-// argonText is the form in which a hash is stored.
+// argonText returns the stored form of a hash.
 func argonText(salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
@@ -127,7 +129,7 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// PasswordMatches computes the hash with the stored salt and cost and compares in constant time.
+// PasswordMatches reports whether a password has the stored hash. It compares in constant time.
 func PasswordMatches(stored, password string) (bool, error) {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
@@ -150,7 +152,7 @@ func PasswordMatches(stored, password string) (bool, error) {
 	return subtle.ConstantTimeCompare(got, want) == 1, nil
 }
 
-// ValidatePassword refuses passwords that are too easy or too long to hash.
+// ValidatePassword rejects passwords that are too short, too long, or equal to the email address.
 func ValidatePassword(param, password, email string) error {
 	switch {
 	case len(password) > MaxPassword:

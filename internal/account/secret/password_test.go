@@ -24,14 +24,14 @@ func TestPasswordRules(t *testing.T) {
 		{"nine characters", "abcdefghi", false},
 		{"ten characters of several bytes", "äöüäöüäöüä", true},
 		{"five characters of two bytes", "äöüäö", false},
-		{"the email address", "Somebody@Example.com", false},
+		{"the email address", "Ann@Example.com", false},
 		{"longest", strings.Repeat("x", MaxPassword), true},
 		{"too long to hash", strings.Repeat("x", MaxPassword+1), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := ValidatePassword("password", tt.password, "somebody@example.com")
+			err := ValidatePassword("password", tt.password, "ann@example.com")
 			if (err == nil) != tt.ok {
 				t.Errorf("got %v", err)
 			}
@@ -46,7 +46,7 @@ func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword("correct horse")
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("cost is not the promised one: %s", hash)
+		t.Errorf("wrong cost: %s", hash)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horsf": false, "": false} {
 		if got, err := PasswordMatches(hash, password); err != nil || got != want {
@@ -58,16 +58,16 @@ func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 	}
 }
 
-// Whoever has no account costs the same work as whoever has one, so that the time of an answer tells nothing.
+// The time of a sign-in must not reveal whether an account exists.
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	t.Parallel()
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	dummy := NewPasswordHasher(1, nil).Dummy
-	if cost(dummy) != cost(hashPassword("somebody's")) || len(dummy) != len(hashPassword("somebody's")) {
-		t.Errorf("the stand-in is %s", cost(dummy))
+	if cost(dummy) != cost(hashPassword("password")) || len(dummy) != len(hashPassword("password")) {
+		t.Errorf("the dummy hash is %s", cost(dummy))
 	}
 	if ok, err := PasswordMatches(dummy, ""); ok || err != nil {
-		t.Errorf("the stand-in matches the empty password: %v, %v", ok, err)
+		t.Errorf("the dummy hash matches the empty password: %v, %v", ok, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestWaitingForASlotEnds(t *testing.T) {
 			t.Errorf("caller gone: got %v", err)
 		}
 		if h.waiting.Load() != 0 {
-			t.Error("somebody is still counted as waiting")
+			t.Error("a caller is still counted as waiting")
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// minMasterKey is the least number of bytes that keyed hashes are derived from.
+// minMasterKey is the minimum length of the master key in bytes.
 const minMasterKey = 32
 
 // Base62 is the alphabet of digits and letters.
@@ -25,7 +25,7 @@ func Token() string { return Random(Base62, TokenLength) }
 
 // Random returns n characters of an alphabet of at most 256, each equally likely.
 func Random(alphabet string, n int) string {
-	fair := 256 - 256%len(alphabet) // above it the first characters would come more often
+	fair := 256 - 256%len(alphabet) // larger values would favour the first characters
 	text := make([]byte, 0, n)
 	var draw [64]byte
 	for {
@@ -42,13 +42,13 @@ func Random(alphabet string, n int) string {
 	}
 }
 
-// KeyedHash hashes secrets of one purpose so that a copy of the database is not enough to test guesses.
-// Hashes that are ready with the key are used again.
-type KeyedHash struct{ ready *sync.Pool }
+// KeyedHash hashes secrets with a key, so that a copy of the database is not enough to test guesses.
+type KeyedHash struct{ ready *sync.Pool } // of hash.Hash
 
+// NewKeyedHash derives the key for a purpose from the master key.
 func NewKeyedHash(masterKey []byte, purpose string) (KeyedHash, error) {
 	if len(masterKey) < minMasterKey {
-		return KeyedHash{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed", len(masterKey), minMasterKey)
+		return KeyedHash{}, fmt.Errorf("the master key has %d bytes, want at least %d", len(masterKey), minMasterKey)
 	}
 	key, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/account/"+purpose, sha256.Size)
 	if err != nil {
@@ -57,16 +57,18 @@ func NewKeyedHash(masterKey []byte, purpose string) (KeyedHash, error) {
 	return KeyedHash{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
 }
 
+// Sum returns the hash of a secret.
 func (h KeyedHash) Sum(secret string) [sha256.Size]byte {
 	mac := h.ready.Get().(hash.Hash)
 	defer h.ready.Put(mac)
 	mac.Reset()
-	_, _ = mac.Write([]byte(secret)) // a hash takes everything
+	_, _ = mac.Write([]byte(secret)) // never fails
 	var sum [sha256.Size]byte
 	mac.Sum(sum[:0])
 	return sum
 }
 
+// Bytes returns the hash of a secret as a slice.
 func (h KeyedHash) Bytes(secret string) []byte {
 	sum := h.Sum(secret)
 	return sum[:]

@@ -37,7 +37,7 @@ type Call struct {
 	Secure    bool // the client uses HTTPS, directly or through a trusted proxy
 	Visitor   account.Visitor
 
-	Account     account.Account // zero for a key and for a visitor who is not signed in
+	Account     account.Account // zero for a key and for a visitor without a session
 	Session     account.Session
 	Actor       account.Actor // permissions in the workspace; zero for operations without a workspace
 	WorkspaceID string

@@ -61,7 +61,7 @@ func TestProviderIsUnusableWhileAllCredentialsBackOff(t *testing.T) {
 		want        bool
 	}{
 		{"none needed", nil, true},
-		{"one rests", []providers.CredentialState{resting, {ID: "c"}}, true},
+		{"one backs off", []providers.CredentialState{resting, {ID: "c"}}, true},
 		{"all rest", []providers.CredentialState{resting, resting}, false},
 		{"it has rested", []providers.CredentialState{rested}, true},
 	} {
@@ -88,7 +88,7 @@ func TestForecastExtrapolatesGrowth(t *testing.T) {
 			StorageUse{DatabaseBytes: gib, FreeBytes: gib, Samples: []StorageSample{{noon.Add(-23 * time.Hour), mib}}},
 			StorageForecast{Outlook: "unknown"},
 		},
-		{"the size is not known", StorageUse{DatabaseBytes: -1, FreeBytes: gib, Samples: grown}, StorageForecast{Outlook: "unknown"}},
+		{"the size is unknown", StorageUse{DatabaseBytes: -1, FreeBytes: gib, Samples: grown}, StorageForecast{Outlook: "unknown"}},
 		{
 			"it shrinks",
 			StorageUse{DatabaseBytes: 200 * mib, FreeBytes: gib, Samples: grown},

@@ -86,7 +86,7 @@ type ProbeResult struct {
 	Status   int       // HTTP status of the provider; 0 without a response
 	Models   []string  // reported by the provider
 	Error    string    // error message without secrets
-	Cause    error     // why there was no response; nil if there was one
+	Cause    error     // why the provider returned no response; nil otherwise
 	Clock    time.Time // Date header of the response; zero if absent
 }
 

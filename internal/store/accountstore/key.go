@@ -44,7 +44,7 @@ func (r *keyRow) asSecret() account.Secret {
 	return s
 }
 
-// asKey makes the key, with what it has alike with others that were read before.
+// asKey returns the key. It shares values that equal those of keys read before.
 func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	k := r.key
 	k.WorkspaceID, k.CreatedBy = same.text(k.WorkspaceID), same.text(k.CreatedBy)
@@ -67,8 +67,8 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	return &k, err
 }
 
-// alike is what many keys have in common, by its text: a million keys of some teams need not each hold tags and a budget of their
-// own. Whoever reads keys changes none of it.
+// alike holds values by their stored text, so that a million keys with the same tags and budgets share them. Readers
+// must not change them.
 type alike struct {
 	scopes  map[string][]account.Scope
 	models  map[string][]string

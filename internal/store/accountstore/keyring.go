@@ -26,7 +26,7 @@ func (s *Store) ChangedWorkspaces(ctx context.Context, after int64, visit func(*
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	defer func() { _ = rows.Close() }() // rows.Err returns the error
 	for rows.Next() {
 		w, err := scanWorkspace(rows)
 		if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) ChangedWorkspaces(ctx context.Context, after int64, visit func(*
 	return rows.Err()
 }
 
-// RecordUses writes when keys were used. Only the first use of a secret is a change that keyrings must hear of.
+// RecordUses writes the last uses of keys. Only the first use of a secret increments the revision.
 func (s *Store) RecordUses(ctx context.Context, uses []keyring.KeyUse) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := recordFirstUses(ctx, tx, uses); err != nil {

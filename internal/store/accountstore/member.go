@@ -29,7 +29,7 @@ func (s *Store) MembersOf(ctx context.Context, workspaceID string) ([]account.Me
 	return sqldb.Collect(rows, err, scanMember)
 }
 
-// MemberOf returns account.ErrNotFound when the account is no member.
+// MemberOf returns account.ErrNotFound when the account is not a member.
 func (s *Store) MemberOf(ctx context.Context, workspaceID, accountID string) (account.Member, error) {
 	return scanMember(s.db.QueryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
 }
@@ -38,7 +38,7 @@ func (s *Store) MemberOf(ctx context.Context, workspaceID, accountID string) (ac
 // revokeKeys it revokes the keys of a removed member and returns them.
 func (s *Store) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // two owners do not leave at once
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes, so that two owners cannot leave concurrently
 			return err
 		}
 		m, err := scanMember(tx.QueryRowContext(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
@@ -183,11 +183,11 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID str
 // acceptance is the event of an invitation that is used up: it says which one, so that the log can tell whom it invited.
 func acceptance(event account.AuditEvent, i account.Invitation) account.AuditEvent {
 	event.WorkspaceID = i.WorkspaceID
-	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // Strings always marshal
+	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // strings always marshal
 	return event
 }
 
-// consume deletes a valid invitation and returns it. Of two who try at once only one gets it.
+// consume deletes a valid invitation and returns it. Of two concurrent calls, only one returns it.
 func consume(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) (account.Invitation, error) {
 	const q = `delete from invitations where token_hash = $1 returning ` + invitationColumns
 	i, err := scanInvitation(tx.QueryRowContext(ctx, q, hash))

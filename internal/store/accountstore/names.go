@@ -11,9 +11,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Names returns what to call people and invitations that the audit log of a workspace speaks of: the address of an
-// account, the last known one when it is deleted, and of an invitation the address of whoever accepted it. Ids of
-// anything else, and those nothing is known of, are left out.
+// Names returns names for the IDs in the audit log of a workspace: the address of an account, the last one if it was
+// deleted, and for an invitation the address of the account that accepted it. It omits other and unknown IDs.
 func (s *Store) Names(ctx context.Context, workspaceID string, ids []string) (map[string]string, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -82,7 +81,7 @@ func (s *Store) accepted(ctx context.Context, workspaceID string, invitations []
 		return by, nil
 	}
 	since := ""
-	if made, ok := id.Time(slices.Min(invitations)); ok { // nobody accepts one before it is made
+	if made, ok := id.Time(slices.Min(invitations)); ok { // an invitation is accepted after its creation
 		since = id.Floor("aud", made)
 	}
 	const q = `select object, after_text from audit where workspace_id = $1 and id >= $2 and action = 'invitation.accept'`

@@ -35,7 +35,7 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	return w, err
 }
 
-// fromBudget reads what textOf wrote; empty is no budget.
+// fromBudget decodes the output of textOf. Empty means no budget.
 func fromBudget(text string) (*account.Budget, error) {
 	b, err := fromText[*account.Budget](text)
 	if err != nil {

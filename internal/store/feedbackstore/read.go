@@ -78,7 +78,7 @@ func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int6
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	defer func() { _ = rows.Close() }() // rows.Err returns the error
 	resets := map[string]int64{}
 	for rows.Next() {
 		var model string
@@ -106,13 +106,13 @@ func (s *Store) SignalCounts(ctx context.Context, workspaceID string, since time
 	return counts, nil
 }
 
-// FeedbackOf returns what was said about a request, signals too, oldest first.
+// FeedbackOf returns the ratings and signals of a request, oldest first.
 func (s *Store) FeedbackOf(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
 	all, err := s.FeedbackOfAll(ctx, workspaceID, []string{requestID})
 	return all[requestID], err
 }
 
-// FeedbackOfAll returns what was said about each of several requests, oldest first. Requests without are left out.
+// FeedbackOfAll returns the ratings and signals of several requests, oldest first. It omits requests without any.
 func (s *Store) FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error) {
 	byRequest := map[string][]feedback.Rating{}
 	if len(requestIDs) == 0 {

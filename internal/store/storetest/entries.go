@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// fataler is a test or a property's check.
+// fataler is a *testing.T or a *rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(args ...any)
@@ -339,7 +339,7 @@ func searchesGoOnWhereTheyStopped(t *testing.T, db *store.DB) {
 			break
 		}
 		if !errors.Is(err, requestlog.ErrTooSlow) {
-			t.Errorf("%v is no ErrTooSlow", err)
+			t.Errorf("%v is not ErrTooSlow", err)
 		}
 		page.Before = unfinished.Before
 		stops++
@@ -370,7 +370,7 @@ func settingsAreKept(t *testing.T, db *store.DB) {
 	second, err := db.KeepSetting(ctx, name+"-kept", "two")
 	must(t, err)
 	if first != "one" || second != "one" {
-		t.Errorf("what is kept once reads %q and then %q", first, second)
+		t.Errorf("a setting reads %q and then %q", first, second)
 	}
 	must(t, db.SetSetting(ctx, name, "one"))
 	must(t, db.SetSetting(ctx, name, "two"))

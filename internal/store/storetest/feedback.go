@@ -47,7 +47,7 @@ func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[stri
 	return found
 }
 
-// moved reports whether a change of the workspace's ratings is to be heard of.
+// moved reports whether do increments the revision of the workspace's ratings.
 func moved(t *testing.T, db *store.DB, workspace string, do func()) bool {
 	t.Helper()
 	before, err := db.Revisions(t.Context())
@@ -69,7 +69,7 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 			must(t, db.Feedback.SaveRating(ctx, r))
 		}
 	}) {
-		t.Error("nobody heard of the ratings")
+		t.Error("the revision did not change after ratings")
 	}
 
 	of, err := db.Feedback.FeedbackOf(ctx, ws, one)
@@ -179,7 +179,7 @@ func resetRatings(t *testing.T, db *store.DB) {
 	must(t, db.Feedback.SaveRating(ctx, old))
 	large := rate("large-a", 0)
 	if !moved(t, db, ws, func() { must(t, db.Feedback.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
-		t.Error("nobody heard of the reset")
+		t.Error("the revision did not change after a reset")
 	}
 	if diff := cmp.Diff(map[string][]feedback.Rating{"large-a": {large}}, countedIn(t, db, ws, 10)); diff != "" {
 		t.Error(diff)
@@ -214,7 +214,7 @@ func ratingsGoWithRequests(t *testing.T, db *store.DB) {
 	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
 	must(t, err)
 	if !heard || len(left) != 1 || len(left[kept.ID]) != 2 {
-		t.Errorf("after erasing (heard of it: %t) there is %v", heard, left)
+		t.Errorf("after erasing (new revision: %t): %v", heard, left)
 	}
 }
 

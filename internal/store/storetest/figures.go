@@ -140,7 +140,7 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 	})
 }
 
-// selected groups the entries that a roll-up filter means, and the attempts at what it means.
+// selected groups the entries and attempts that a roll-up filter selects.
 func selected[K comparable](f requestlog.RollupFilter, entries []requestlog.Entry, group func(*requestlog.Entry) K) map[K]counted {
 	whole := requestlog.Filter{
 		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
@@ -317,7 +317,7 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 			[]int64{2, 0, 0, 0, 1},
 		},
 		{
-			"minutes that are no longer kept become hours",
+			"expired minutes become hours",
 			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-100 * time.Hour), To: now.Add(-96 * time.Hour)}, Step: time.Second},
 			time.Date(2026, 11, 11, 8, 0, 0, 0, time.UTC),
 			[]int64{1, 0, 0, 1, 0},
@@ -445,7 +445,7 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 	day := now.Add(-24 * time.Hour)
 
 	got := []string{
-		spent("key", one, day), spent("key", one, time.Time{}), spent("key", two, day), spent("workspace", ws, day), spent("key", "nobody", day),
+		spent("key", one, day), spent("key", one, time.Time{}), spent("key", two, day), spent("workspace", ws, day), spent("key", "unknown", day),
 		spent("key", one, day, written[0]), spent("key", one, time.Time{}, written[0], "req_elsewhere"), spent("key", one, day, written[1]),
 		spent("workspace", ws, day, slices.Concat(slices.Repeat([]string{"req_elsewhere"}, 700), written[2:])...),
 	}

@@ -17,16 +17,16 @@ import (
 	"fairlead/internal/store"
 )
 
-// now is the time in all tests.
+// now is the time of the tests.
 var now = time.Date(2026, 11, 15, 12, 34, 56, 789e6, time.UTC)
 
 // Options opens databases with the clock that the suite expects.
 func Options() store.Options {
-	// The limit on statements is tested apart; a busy machine must not be taken for a slow query.
+	// The statement timeout has its own test. On a busy machine it must not fail the others.
 	return store.Options{Now: func() time.Time { return now }, StatementTimeout: time.Minute}
 }
 
-// serial makes every workspace and entry of a test process different, so that tests share a database without meeting.
+// serial makes the IDs of a test process unique, so that tests can share a database.
 var serial atomic.Int64
 
 func newWorkspace() string { return fmt.Sprintf("ws_%08d", serial.Add(1)) }

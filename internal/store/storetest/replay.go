@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// Replay runs the cases of reading stored traffic for deciding it anew. open returns a new, empty database.
+// Replay tests reading stored traffic for recomputed decisions. open returns a new, empty database.
 func Replay(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t)

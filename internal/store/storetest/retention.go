@@ -55,7 +55,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
 	if spent != *amountOf("0.31124") {
-		t.Errorf("spent %s after expiry, want what was spent", spent)
+		t.Errorf("spent %s after expiry, want it unchanged", spent)
 	}
 	if n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team"}}, 10); err != nil || n != 3 {
 		t.Errorf("%d tagged entries, %v; want 3", n, err)
@@ -170,7 +170,7 @@ func usageCounts(t *testing.T, db *store.DB) {
 	}
 }
 
-// manyWritersAndReaders writes and reads at once; nobody may be refused, and every entry counts once.
+// manyWritersAndReaders writes and reads concurrently. No call may fail, and every entry counts once.
 func manyWritersAndReaders(t *testing.T, db *store.DB) {
 	const writers, batches, perBatch = 50, 4, 5
 	ws := newWorkspace()

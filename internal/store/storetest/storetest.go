@@ -1,4 +1,4 @@
-// Package storetest is the suite that a database passes: every query of store, on SQLite and on PostgreSQL alike.
+// Package storetest is the test suite of package store. It runs every query on SQLite and PostgreSQL.
 package storetest
 
 import (

@@ -49,7 +49,7 @@ func windowsEverywhere(t *testing.T, size scenario.Size) string {
 
 // keyTiming is F39: the time to reject a key does not reveal how similar it is to a valid one.
 func keyTiming(t *testing.T, size scenario.Size) string {
-	out := scenario.PackageTest(t, "internal/account", []string{"TestTheTimeOfAKeyCheckTellsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
+	out := scenario.PackageTest(t, "internal/account/keyring", []string{"TestTimeOfAKeyCheckRevealsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
 	figure := regexp.MustCompile(`t = .*`).FindString(out)
 	return strings.TrimSpace(figure)
 }
@@ -59,11 +59,11 @@ func keyTiming(t *testing.T, size scenario.Size) string {
 func skewedClocks(t *testing.T, _ scenario.Size) string {
 	n := 0
 	for folder, names := range map[string][]string{
-		"internal/ledger":  {"TestClocksThatDifferShareAWindow", "TestClocksThatStepKeepASharedBudget", "TestChargeBelongsToTheWindowOfItsAdmission"},
-		"internal/limit":   {"TestMemory", "TestRedis", "TestReplicasShareALimitByRedis"}, // the suite sets its clock back
-		"internal/cluster": {"TestTheClockIsRedis"},
-		"internal/account": {"TestKeysEndByTheClockThatIsGiven"},
-		"internal/id":      {"TestIDsStayApartWhenTheClockStepsBack"},
+		"internal/ledger":          {"TestClocksThatDifferShareAWindow", "TestClocksThatStepKeepASharedBudget", "TestChargeBelongsToTheWindowOfItsAdmission"},
+		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareALimitByRedis"}, // the suite sets its clock back
+		"internal/cluster":         {"TestTheClockIsRedis"},
+		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
+		"internal/id":              {"TestIDsStayApartWhenTheClockStepsBack"},
 	} {
 		scenario.PackageTest(t, folder, names)
 		n += len(names)
@@ -102,7 +102,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 // revocationRaces is F34: a key that is revoked while requests of it end is never revived, and its neighbours, which begin with
 // the same characters as shown, are not confused with it.
 func revocationRaces(t *testing.T, size scenario.Size) string {
-	scenario.PackageTest(t, "internal/account", []string{"TestRevokedKeysAreNeverRevived", "TestKeysThatBeginAlikeAreNotConfused"})
+	scenario.PackageTest(t, "internal/account/keyring", []string{"TestRevokedKeysAreNeverRevived", "TestHashesWithACommonPrefixAreDistinct"})
 	g, _ := scenario.Single(t)
 	manager, neighbour := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
 	c := scenario.Client(t)

@@ -51,7 +51,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"PeopleKeepTheirNames", peopleKeepTheirNames},
 		{"KeysReadBackWhole", keysReadBack},
 		{"KeysOfOthersDoNotExist", foreignKeys},
-		{"ChangesOfKeysAreHeardInOrder", changedKeysInOrder},
+		{"ChangedKeysAreReadInOrder", changedKeysInOrder},
 		{"UsesNeverUndoARevocation", usesNeverRevive},
 		{"UsesAreRecorded", usesAreRecorded},
 		{"StrangeTextFindsNothing", strangeTextFindsNothing},
@@ -190,7 +190,7 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 	kept, err := db.Accounts.KeyByID(ctx, "ws_bob", key.ID)
 	must(t, err)
 	if abandoned[0].RevokedAt.IsZero() || !kept.RevokedAt.IsZero() {
-		t.Errorf("abandoned key revoked at %v, somebody else's at %v", abandoned[0].RevokedAt, kept.RevokedAt)
+		t.Errorf("abandoned key revoked at %v, another account's at %v", abandoned[0].RevokedAt, kept.RevokedAt)
 	}
 }
 
@@ -219,7 +219,7 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 		t.Errorf("expires %v: a later use was undone by an earlier one", got.ExpiresAt)
 	}
 	if err := db.Accounts.DeleteSession(ctx, "acc_bob", one.TokenHash); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("ending somebody else's session: %v", err)
+		t.Errorf("deleting another account's session: %v", err)
 	}
 
 	next := sessionOf("acc_ann", "next")
@@ -234,13 +234,13 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, _, err := db.Accounts.SessionByHash(ctx, other.TokenHash); err != nil {
-		t.Errorf("somebody else's session: %v", err)
+		t.Errorf("another account's session: %v", err)
 	}
 }
 
 func guessesAreCounted(t *testing.T, db *store.DB) {
 	ctx, window := t.Context(), 15*time.Minute
-	subject := []byte("somebody")
+	subject := []byte("someone")
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	taken := 0
@@ -261,7 +261,7 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 	}
 	all.Wait()
 	if taken != 10 {
-		t.Errorf("%d guesses at once, want 10", taken)
+		t.Errorf("%d concurrent guesses, want 10", taken)
 	}
 	must(t, db.Accounts.ReturnGuess(ctx, subject, now))
 	for i, want := range []time.Duration{0, window - time.Second} {
@@ -322,7 +322,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	Enrol(t, db, "ann")
 	Enrol(t, db, "bob")
 	join(t, db, "ws_ann", "acc_bob", account.Owner)
-	// Both owners leave at once; each would leave an owner behind, if the other stayed.
+	// Both owners leave concurrently. Either could leave if the other stayed.
 	var all sync.WaitGroup
 	results := make([]error, 2)
 	for i, accountID := range []string{"acc_ann", "acc_bob"} {

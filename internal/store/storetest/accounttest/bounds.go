@@ -93,7 +93,7 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 		for i := range results {
 			workspaceID := "ws_ann"
 			if creator != "" && i%2 == 0 {
-				workspaceID = "ws_bob" // keys in all workspaces count
+				workspaceID = "ws_bob" // keys of every workspace count
 			}
 			key := keyBy(workspaceID, creator)
 			all.Go(func() { results[i] = db.Accounts.CreateKey(ctx, key, most, Event(workspaceID, "key.create")) })

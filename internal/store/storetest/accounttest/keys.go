@@ -92,7 +92,7 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	}
 }
 
-// While keys are made and changed, a reader that asks only for what is newer than it has seen misses none.
+// A reader that polls by revision during concurrent changes misses none.
 func changedKeysInOrder(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")

@@ -43,6 +43,6 @@ func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	elsewhere, err := db.Accounts.Names(ctx, "ws_bob", []string{"inv_forbob"})
 	must(t, err)
 	if len(elsewhere) > 0 {
-		t.Errorf("another workspace hears of %v", elsewhere)
+		t.Errorf("another workspace reads %v", elsewhere)
 	}
 }
