@@ -1,5 +1,5 @@
-// Package app builds every part, introduces them to each other, starts them, and stops them in reverse order.
-// Only cmd imports it.
+// Package app builds every part of a server, connects them, starts them, and stops them in reverse order. Only the command
+// line imports it.
 package app
 
 import (
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -29,6 +28,7 @@ import (
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
+	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
@@ -36,38 +36,36 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/maintenance"
 	"fairlead/internal/memory"
-	"fairlead/internal/money"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
-	"fairlead/internal/pricebook"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/settings"
 	"fairlead/internal/signals"
 	"fairlead/internal/simulator"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
 	"fairlead/internal/telemetry"
-	"fairlead/internal/upload"
 	"fairlead/internal/vault"
 	"fairlead/internal/wire/chat"
 	"fairlead/web"
 )
 
-// keysOutliveStore is how long known keys are served while the database is away.
+// keysOutliveStore is how long cached keys are accepted while the database is unavailable.
 const keysOutliveStore = 15 * time.Minute
 
-// Options are what a server is started with.
+// Options configure a server.
 type Options struct {
-	Load     func() (*config.Loaded, error) // reads the configuration; again for each reload
+	Load     func() (*config.Loaded, error) // reads the configuration; called again for each reload
 	Env      func(string) string
-	Reload   <-chan os.Signal // asks for a reload
+	Reload   <-chan os.Signal // requests a reload
 	Dev      bool
 	Quiet    bool
-	Terminal bool // people are reading Out: text instead of JSON lines
+	Terminal bool // Out is a terminal: text instead of JSON lines
 	Out      io.Writer
 	Err      io.Writer
 	Version  string
@@ -75,15 +73,14 @@ type Options struct {
 
 // App is a running gateway.
 type App struct {
-	options Options
-	version string
-	started time.Time
-	log     *slog.Logger
-	level   slog.LevelVar // of log
-	config  atomic.Pointer[config.Loaded]
-	fleet   atomic.Pointer[providerset.Set]
-	local   []providerset.LocalServer
-	listed  modelLists
+	options   Options
+	version   string
+	started   time.Time
+	log       *slog.Logger
+	level     slog.LevelVar // of log
+	config    atomic.Pointer[config.Loaded]
+	providers atomic.Pointer[providerset.Set]
+	loader    *providerset.Loader
 
 	listener, adminListener *listener
 	unlock                  func() error
@@ -102,22 +99,21 @@ type App struct {
 	admission               *limit.AdmissionQueue
 	ledger                  ledger.Ledger
 	limits                  limit.Limiter
-	fellows                 *fellows // nil without Redis
+	cluster                 *clusterParts // nil without Redis
 	predictor               *predict.Predictor
-	fitter                  *ability.Fitter
-	rules                   *policystore.Store
+	policies                *policystore.Store
 	feedback                *feedback.Index
 	prefixes                promptcache.Store
-	shared                  *promptcache.Shared // prefixes, where replicas share them
-	redis                   *redis.Client       // nil without one
+	shared                  *promptcache.Shared // prefixes with Redis; nil without
+	redis                   *redis.Client       // of shared; nil without Redis
 	maintenance             *maintenance.Tasks
-	keeper                  *keeper
+	decisions               *explain.Service
+	keeper                  *explain.VersionKeeper
 	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
-	simulator               *simulator.Simulator
 	setupCode               string
 	devToken                string
 
@@ -155,19 +151,19 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (a *App) warnBaseline() {
-	if text := a.fleet.Load().UnknownBaseline(a.loaded().Config.DefaultModel); text != "" {
+	if text := a.providers.Load().UnknownBaseline(a.loaded().Config.DefaultModel); text != "" {
 		a.log.Warn("suspicious configuration", "problem", text)
 	}
 }
 
-// newLogger writes text on a terminal and JSON lines elsewhere, unless the configuration says which.
+// newLogger returns a logger that writes text to a terminal and JSON lines otherwise, unless the configuration sets the format.
 func newLogger(o Options, c config.Log, level slog.Leveler) *slog.Logger {
 	asJSON := c.Format == "json" || (c.Format != "text" && !o.Terminal)
 	return telemetry.NewLogger(o.Err, asJSON, level)
 }
 
 func (a *App) setLevel(c config.Log) {
-	if level, err := telemetry.ParseLevel(c.Level); err == nil { // config has refused unknown names
+	if level, err := telemetry.ParseLevel(c.Level); err == nil { // config rejects unknown names
 		a.level.Set(level)
 	}
 }
@@ -181,7 +177,7 @@ func ignoreClosed(err error) error {
 
 func (a *App) loaded() *config.Loaded { return a.config.Load() }
 
-// open builds the parts from the bottom up.
+// open builds the parts, dependencies first.
 func (a *App) open(ctx context.Context) error {
 	c := a.loaded().Config
 	if err := a.openData(c); err != nil {
@@ -209,7 +205,7 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// openData takes the data directory for this process alone.
+// openData creates and locks the data directory and loads the master key.
 func (a *App) openData(c config.Config) error {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
@@ -240,7 +236,7 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	return err
 }
 
-// openStore waits for the database.
+// openStore opens the database and waits until it is reachable.
 func (a *App) openStore(ctx context.Context, c config.Config) error {
 	a.storeName = storeName(c)
 	_, statErr := os.Stat(a.storeName)
@@ -251,8 +247,8 @@ func (a *App) openStore(ctx context.Context, c config.Config) error {
 	})
 }
 
-// retryWhileUnreachable repeats a step of the start for as long as the database is away: a process that runs but is not ready is easier
-// to operate than one that ends.
+// retryWhileUnreachable repeats a step of the startup while the database is unreachable: a running process that is not ready is
+// easier to operate than one that exits.
 func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := step()
@@ -268,7 +264,7 @@ func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) erro
 	}
 }
 
-// storeName is what may be shown of the store: the file, or the address without its password.
+// storeName returns the file of the store, or its address without the password.
 func storeName(c config.Config) string {
 	if c.Store == "sqlite" {
 		return filepath.Join(c.DataDir, "fairlead.db")
@@ -290,9 +286,9 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("load keys: %w", err)
 	}
 	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
-		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts), Busy: a.shedding,
+		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
-		Ended:   a.tellEnd,
+		Ended:   a.publishEnding,
 	}); err != nil {
 		return err
 	}
@@ -315,23 +311,12 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 // shedding reports whether model requests are being rejected because of overload.
 func (a *App) shedding() bool { return a.admission != nil && a.admission.Overloaded() }
 
-// quota converts the configured bounds on accounts.
-func quota(c config.Accounts) account.Quota {
-	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
-}
-
-// retention converts the configured retention.
-func retention(c config.Log) logstore.Retention {
-	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
-}
-
 func isLoopback(address net.Addr) bool {
 	ap, err := netip.ParseAddrPort(address.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// report logs an error of a part that goes on by itself; nil means that it is well again. That a part was told to end
-// is no error.
+// report logs an error of a background task that retries. It ignores nil and the cancellation at shutdown.
 func (a *App) report(doing string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("background task failed, retrying", "task", doing, "error", err.Error())
@@ -339,20 +324,22 @@ func (a *App) report(doing string, err error) {
 }
 
 func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
-	if a.spool, err = spool.Open(spoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
+	if a.spool, err = spool.Open(settings.SpoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
-	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return retention(a.loaded().Config.Log) }, a.report)
+	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return settings.Retention(a.loaded().Config.Log) }, a.report)
 	a.feed = requestlog.NewFeed()
 	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
-	a.simulator = simulator.NewSimulator(simulator.Options{Latency: 1})
-	if c.Detect {
-		a.local = providerset.FindLocal(ctx)
-	}
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return fmt.Errorf("read the predictor: %w", err)
 	}
-	a.fitter = ability.New(a.predictor)
+	a.loader = &providerset.Loader{
+		Settings: a.db, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
+		Fitter: ability.New(a.predictor), Client: func() *egress.Client { return a.egress }, Report: a.report,
+	}
+	if c.Detect {
+		a.loader.Local = providerset.FindLocal(ctx)
+	}
 	var f *providerset.Set
 	if err := a.retryWhileUnreachable(ctx, func() (err error) {
 		if f, err = a.build(ctx, a.loaded()); err != nil {
@@ -363,30 +350,31 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	a.egress = egress.New(f.EgressOptions(c))
-	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, OnHint: a.tellHint})
+	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, OnHint: a.onHint})
 	a.admission = &limit.AdmissionQueue{}
 	a.admission.Configure(c.Limits.ShedAfter)
-	if err := a.openReplicas(ctx, c); err != nil {
+	if err := a.openCluster(ctx, c); err != nil {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
+		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64},
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.Snapshot(),
+		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(),
 		Routing: gateway.Routing{
-			Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
+			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},
 	})
+	a.decisions.Gateway = a.gateway
 	a.keyring.OnRevoke(a.gateway.Revoke)
 	a.adopt(f)
 	return nil
 }
 
-// adopt makes a fleet the one in force.
+// adopt makes a provider set the active one.
 func (a *App) adopt(f *providerset.Set) {
-	a.fleet.Store(f)
+	a.providers.Store(f)
 	var providers, models []string
 	for _, t := range f.Snapshot().Targets() {
 		providers, models = append(providers, t.Provider), append(models, t.Model.Name)
@@ -394,49 +382,14 @@ func (a *App) adopt(f *providerset.Set) {
 	a.metrics.SetNames(providers, models)
 }
 
-// build assembles the fleet from configuration, vault and what was found on loopback.
+// build loads the provider set of a configuration with the policies of the instance.
 func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Set, error) {
-	c := loaded.Config
-	secrets, err := a.vaultCredentials(ctx)
+	set, err := a.loader.Load(ctx, loaded.Config)
 	if err != nil {
 		return nil, err
 	}
-	disabled, err := a.disabledProviders(ctx)
-	if err != nil {
-		return nil, err
-	}
-	book, err := pricebook.Of(c).Read()
-	if err != nil {
-		return nil, err
-	}
-	f, err := providerset.Builder{
-		Config: c, Version: a.version, Env: a.options.Env, Vault: secrets, Disabled: disabled, Local: a.local, Listed: a.listed.get(), Simulator: a.simulator, Book: book, Predictor: abilities{a.fitter},
-		Fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
-	}.Assemble()
-	if err != nil {
-		return nil, err
-	}
-	f.Policies, err = a.instancePolicies(loaded, f)
-	return f, err
-}
-
-// fetcher makes calls by a function that is there once calls are made.
-type fetcher func(*http.Request) (*http.Response, error)
-
-// RoundTrip makes the call.
-func (f fetcher) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func gatewaySettings(c config.Config) gateway.Settings {
-	return gateway.Settings{
-		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
-		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
-		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
-		Attempts: attempt.Settings{
-			Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, SlotWait: c.Limits.Wait,
-			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
-		},
-		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
-	}
+	set.Policies, err = a.instancePolicies(loaded, set)
+	return set, err
 }
 
 func (a *App) openAdmin() error {
@@ -445,11 +398,11 @@ func (a *App) openAdmin() error {
 		return fmt.Errorf("build admin API: %w", err)
 	}
 	a.admin = api
-	a.dashboard = web.Handler(a.version, http.HandlerFunc(nowhere))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(notFound))
 	return nil
 }
 
-// announce says where everything is: a text for people, one line for machines.
+// announce reports the addresses: a banner on a terminal, otherwise a log line.
 func (a *App) announce(took time.Duration) {
 	if a.options.Terminal {
 		a.printBanner(a.options.Out, took)

@@ -19,7 +19,7 @@ import (
 // devEmail is the account that `serve --dev` signs in.
 const devEmail = "dev@localhost"
 
-// openDev makes the account for trying out and signs it in. Its password is new with each start and told to nobody.
+// openDev creates the developer account and signs it in. Its password is random, changes with each start and is never shown.
 func (a *App) openDev(ctx context.Context) error {
 	if !isLoopback(a.listener.Addr()) {
 		return fmt.Errorf("--dev signs in every visitor and must listen on a loopback address, not on %s", a.listener.Addr())
@@ -27,21 +27,21 @@ func (a *App) openDev(ctx context.Context) error {
 	password := rand.Text()
 	if _, err := a.accounts.CreateAccount(ctx, devEmail, password, "Developer"); err != nil {
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Conflict {
-			return fmt.Errorf("make the developer's account: %w", err)
+			return fmt.Errorf("create the developer account: %w", err)
 		}
 		if err := a.accounts.ResetPassword(ctx, devEmail, password); err != nil {
-			return fmt.Errorf("open the developer's account: %w", err)
+			return fmt.Errorf("reset the developer account: %w", err)
 		}
 	}
 	_, token, err := a.accounts.Login(ctx, devEmail, password, account.Visitor{Client: "serve --dev"})
 	if err != nil {
-		return fmt.Errorf("sign the developer in: %w", err)
+		return fmt.Errorf("sign in to the developer account: %w", err)
 	}
 	a.devToken = token
 	return nil
 }
 
-// devOnly rejects requests that did not come straight from a client on this machine. Development mode signs every
+// devOnly rejects requests that do not come directly from a client on this machine. Development mode signs every
 // visitor in, so it must not be reachable through a proxy or through a name that resolves to loopback.
 func (a *App) devOnly(next http.Handler) http.Handler {
 	if a.devToken == "" {
@@ -49,7 +49,7 @@ func (a *App) devOnly(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !direct(r) {
-			refuse(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
+			reject(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
 			return
 		}
 		next.ServeHTTP(w, r)

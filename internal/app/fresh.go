@@ -3,18 +3,16 @@ package app
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
-	"fairlead/internal/config"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
 )
 
-// settleTime is how long a reader of the log waits for the entries of requests that have just ended.
+// settleTime is how long a reader of the log waits for entries in the spool.
 const settleTime = 300 * time.Millisecond
 
-// freshReader reads the log, and lets the entries that this replica has queued arrive in the database before.
+// freshReader reads the log after the entries in the spool of this replica were delivered.
 type freshReader struct {
 	requestlog.Reader
 	spool *spool.Spool
@@ -43,28 +41,3 @@ func (r freshReader) Entry(ctx context.Context, workspaceID, requestID string) (
 	r.spool.Settle(ctx, settleTime)
 	return r.Reader.Entry(ctx, workspaceID, requestID)
 }
-
-const (
-	instanceWait  = time.Second // longer than a server gathers entries for a batch
-	instancePause = 50 * time.Millisecond
-)
-
-// AwaitEntries lets the entries that a server has queued in this data directory arrive in the store, and gives up after a second.
-func (i *Instance) AwaitEntries(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, instanceWait)
-	defer cancel()
-	tick := time.NewTicker(instancePause)
-	defer tick.Stop()
-	for {
-		if n, err := spool.Waiting(spoolDir(i.Config)); err == nil && n == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C: // a segment that the server has just removed is an error, too
-		}
-	}
-}
-
-func spoolDir(c config.Config) string { return filepath.Join(c.DataDir, "spool") }

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// layers say who may import whom: a package may import what stands below it, and of its own line only what beside
-// says. A new package adds its name here, or is matched by a /* already.
+// layers is the import table: a package may import packages on lines below its own, and those of its own line that beside
+// lists. A new package adds its name here unless a /* matches it.
 var layers = [][]string{
 	{
 		"cmd/fairlead",
@@ -43,8 +43,10 @@ var layers = [][]string{
 		"internal/signals",
 	},
 	{
+		"internal/explain",
 		"internal/memory",
 		"internal/pricebook",
+		"internal/settings",
 		"internal/transcript",
 	},
 	{
@@ -158,7 +160,7 @@ var layers = [][]string{
 	},
 }
 
-// beside says which packages of its own line a package may import.
+// beside lists the packages of its own line that a package may import.
 var beside = map[string][]string{
 	"internal/cli/doctor":   {"internal/cli/keys", "internal/cli/providers", "internal/cli/server"},
 	"internal/cli/requests": {"internal/cli/decisions"},
@@ -178,7 +180,7 @@ var beside = map[string][]string{
 	"internal/wire/messagesconv": {"internal/wire/messagesstream"},
 }
 
-// only says which packages may import nothing but these, of ours.
+// only lists all packages of ours that a package may import.
 var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
 	"internal/provider/azure":  {"internal/provider/compatible"}, // it speaks the same format
@@ -192,7 +194,7 @@ var only = map[string][]string{
 	"internal/document":        {},
 }
 
-// never says which packages must not import these, though they stand below.
+// never lists packages that a package must not import although they are below it.
 var never = map[string][]string{
 	// The packages that all formats share, such as strict, name none.
 	"internal/gateway": {
@@ -239,7 +241,7 @@ var testOnly = []string{
 	"internal/cli/clitest",
 }
 
-// environment readers: everybody else is told what it needs to know.
+// mayReadEnvironment lists the packages that read the environment. All others get values as arguments.
 var mayReadEnvironment = []string{
 	"cmd/fairlead",
 	"internal/config",
@@ -257,36 +259,36 @@ func TestImportsPointDown(t *testing.T) {
 			continue
 		}
 		for imported := range pkg.imports {
-			if why := refused(name, line, imported); why != "" {
+			if why := importError(name, line, imported); why != "" {
 				t.Errorf("%s imports %s: %s", name, imported, why)
 			}
 		}
 	}
 }
 
-func refused(name string, line int, imported string) string {
+func importError(name string, line int, imported string) string {
 	target := lineOf(imported)
 	switch {
 	case slices.Contains(testOnly, imported):
-		return "that exists for tests"
+		return "it is only for tests"
 	case target < 0:
-		return "that has no line in the table of layers"
+		return "it has no line in the table of layers"
 	case matchesAny(lookUp(never, name), imported):
-		return "the table says never"
+		return "the table forbids it"
 	case hasRule(only, name):
 		if !matchesAny(lookUp(only, name), imported) {
-			return "the table lists all it may import, and that is not among them"
+			return "the table lists all permitted imports, without this one"
 		}
 	case target < line:
-		return "that stands above it"
+		return "it is above"
 	case target == line && !matchesAny(lookUp(beside, name), imported):
-		return "that stands beside it"
+		return "it is on the same line"
 	}
 	return ""
 }
 
-// The table itself is checked with imports that nobody has written.
-func TestTheTableRefuses(t *testing.T) {
+// TestImportTableRejects checks the table with hypothetical imports.
+func TestImportTableRejects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, imported string
@@ -314,28 +316,28 @@ func TestTheTableRefuses(t *testing.T) {
 		{"internal/account", "internal/nobody", false},
 		{"web", "internal/llm", false},
 	} {
-		why := refused(c.name, lineOf(c.name), c.imported)
+		why := importError(c.name, lineOf(c.name), c.imported)
 		if (why == "") != c.allowed {
 			t.Errorf("%s importing %s: allowed %t, but the table says %q", c.name, c.imported, c.allowed, why)
 		}
 	}
 }
 
-func TestPurePackagesTouchNothing(t *testing.T) {
+func TestPurePackagesDoNoIO(t *testing.T) {
 	t.Parallel()
 	for name, pkg := range packages(t) {
 		if !matchesAny(pure, name) {
 			continue
 		}
 		for imported := range pkg.others {
-			// The wire formats and the catalog name headers; they open no connection.
+			// The wire formats and the catalog use header names; they open no connection.
 			if slices.Contains(impure, imported) && imported != "net/http" {
-				t.Errorf("%s imports %s: what is pure gets time, draws and bytes as arguments", name, imported)
+				t.Errorf("%s imports %s: a pure package gets time, draws and bytes as arguments", name, imported)
 			}
 		}
 		for call := range pkg.calls {
 			if slices.Contains([]string{"time.Now", "time.Since", "time.Until", "time.After", "time.Sleep", "http.Get", "http.NewRequest"}, call) {
-				t.Errorf("%s calls %s: what is pure gets time, draws and bytes as arguments", name, call)
+				t.Errorf("%s calls %s: a pure package gets time, draws and bytes as arguments", name, call)
 			}
 		}
 	}
@@ -355,7 +357,7 @@ func TestOnlyConfigAndCmdReadTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+func TestEveryPackageHasAComment(t *testing.T) {
 	t.Parallel()
 	for name, pkg := range packages(t) {
 		if pkg.doc == "" {
@@ -372,15 +374,15 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 	}
 }
 
-// goPackage is what the files of a package, without its tests, say about it.
+// goPackage is the content of a package without its tests.
 type goPackage struct {
 	doc     string
-	imports map[string]bool // of ours, as paths in the repository
+	imports map[string]bool // packages of ours, as paths in the repository
 	others  map[string]bool
 	calls   map[string]bool // such as os.Getenv
 }
 
-// packages reads the files themselves: a test that asked the go command would be answered from the test cache.
+// packages parses the files itself: a test that runs the go command gets stale results from the test cache.
 func packages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	found := map[string]*goPackage{}
@@ -443,7 +445,7 @@ func (p *goPackage) read(file string) error {
 	return nil
 }
 
-// repository is the directory that holds go.mod.
+// repository returns the directory of go.mod.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(".")
@@ -461,7 +463,7 @@ func repository(t *testing.T) string {
 	}
 }
 
-// lineOf is the line of the table that a package stands on, -1 for none. An exact name wins over a pattern.
+// lineOf returns the line of a package in the table, -1 for none. An exact name takes precedence over a pattern.
 func lineOf(name string) int {
 	byPattern := -1
 	for i, line := range layers {
@@ -475,7 +477,7 @@ func lineOf(name string) int {
 	return byPattern
 }
 
-// matchesAny reports whether a name is in the list, where dir/* stands for everything within dir.
+// matchesAny reports whether a name is in the list, where dir/* matches everything within dir.
 func matchesAny(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
 		matched, err := path.Match(pattern, name)

@@ -13,23 +13,23 @@ import (
 	"fairlead/internal/telemetry"
 )
 
-// observe hears of every finished request: log line, metrics and live rows all come from its entry.
+// observe handles every finished request. Log line, metrics and live rows all come from its entry.
 func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
-	a.keeper.note(e)
+	a.keeper.Add(e)
 	telemetry.LogEntry(a.log, e)
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }
 
-// observeStart hears of every request that is sent to a provider.
+// observeStart handles every request that is sent to a provider.
 func (a *App) observeStart(e *requestlog.Entry) {
 	begun := a.redaction.RedactRow(e)
 	begun.Attempts = nil // still being written
 	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 
-// spent sums what a budget was charged: what waits in the spool, and what has arrived in the database besides. The spool is looked at
-// first, so that an entry on its way is not missed; it may have arrived by then, or even before a crash, and counts once all the same.
+// spent returns the costs charged to a budget, from the entries in the spool and in the database. The spool is read first, so that no
+// entry is missed; an entry that is in both counts once.
 func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 	kind, owner, _ := strings.Cut(budgetID, ":")
 	var waiting money.Amount
@@ -76,5 +76,5 @@ func (a *App) circuits() []telemetry.Circuit {
 	return list
 }
 
-// circuitName is a circuit's state as metrics and the admin API write it.
+// circuitName returns a circuit's state as used in metrics and the admin API.
 func circuitName(h health.TargetHealth) string { return strings.ReplaceAll(h.Circuit, "-", "_") }

@@ -10,9 +10,9 @@ import (
 	"fairlead/internal/spool"
 )
 
-func TestSpendingOnItsWayCountsOnce(t *testing.T) {
+func TestSpentCountsEntriesInSpoolAndStoreOnce(t *testing.T) {
 	t.Parallel()
-	i := openInstance(t, instanceConfig(t))
+	i := openInstance(t)
 	queue, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestSpendingOnItsWayCountsOnce(t *testing.T) {
 	a := &App{db: i.Store, spool: queue}
 	now := time.Now()
 	stored, both, waiting, older := costing(now, 1), costing(now, 20), costing(now, 300), costing(now.Add(-time.Hour), 4000)
-	// What is in both places has arrived, and the spool does not know yet: that is so while it is being delivered, and after a crash.
+	// An entry is in both places while it is being delivered, and after a crash.
 	if err := i.Store.Log.WriteEntries(t.Context(), []requestlog.Entry{stored, both, older}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"fairlead/internal/account"
 )
 
-// pinTime is how long the first embedding request of a workspace may wait for its model to be fixed. It is the one thing
-// that a request writes to the database itself.
+// pinTime limits how long the first embedding request of a workspace waits until its model is stored. This is the only write to the
+// database on the request path.
 const pinTime = 2 * time.Second
 
-// pins fixes embedding models, and gives a database up that does not answer.
+// pins stores the embedding models of workspaces, with a time limit.
 type pins struct{ accounts *account.Service }
 
-// PinEmbedding sets the model unless one is set, and returns the one that holds.
+// PinEmbedding sets the model unless one is set, and returns the model that is set.
 func (p pins) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pinTime)
 	defer cancel()

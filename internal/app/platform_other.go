@@ -4,7 +4,7 @@ package app
 
 import "syscall"
 
-// reloadSignal never comes here; the file's changes are noticed all the same.
+// reloadSignal is never sent on this platform; changes of the file are still detected.
 const reloadSignal = syscall.SIGHUP
 
 func diskBytes(string) (free, total int64) { return -1, -1 }

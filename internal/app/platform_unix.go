@@ -10,12 +10,12 @@ import (
 
 const reloadSignal = syscall.SIGHUP
 
-// diskBytes is what is left on the disk that holds a directory, and how large it is; -1 when that cannot be told.
+// diskBytes returns the free and total size of the disk that holds a directory; -1 when they are unknown.
 func diskBytes(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return -1, -1
 	}
-	size := int64(uint64(s.Bsize)) // systems differ in the type of it
+	size := int64(uint64(s.Bsize)) // its type differs between systems
 	return int64(s.Bavail) * size, int64(s.Blocks) * size
 }

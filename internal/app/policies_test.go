@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// loadText reads a configuration file with this text.
+// loadText loads a configuration file with this text.
 func loadText(t *testing.T, text string) *config.Loaded {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), config.FileName)
@@ -37,7 +37,7 @@ providers:
   - {name: spare, base_url: "https://spare.example/v1", models: [{name: spare-model}], disabled: true}
 `
 
-func TestPoliciesMayNameWhatExists(t *testing.T) {
+func TestPoliciesMayNameKnownModelsAndProviders(t *testing.T) {
 	t.Parallel()
 	f := assembled(t, loadText(t, ruledHouse).Config)
 	w := f.World()
@@ -73,7 +73,7 @@ func TestPoliciesMayNameWhatExists(t *testing.T) {
 	}
 }
 
-func TestInstancePoliciesAreRead(t *testing.T) {
+func TestInstancePoliciesAreParsed(t *testing.T) {
 	t.Parallel()
 	loaded := loadText(t, ruledHouse+`policies:
   - name: stay-inside      # by day
@@ -98,7 +98,7 @@ rescue: off
 	}
 }
 
-func TestWrongInstancePoliciesAreProblemsOfTheConfiguration(t *testing.T) {
+func TestInvalidInstancePoliciesAreConfigurationProblems(t *testing.T) {
 	t.Parallel()
 	loaded := loadText(t, ruledHouse+`policies:
   - name: stay-inside
@@ -136,23 +136,23 @@ error: FILE line 10: policy "ours": unknown model "house/our-modle"
 	}
 }
 
-// A provider that is taken away in the dashboard does not make the configuration in force a wrong one.
-func TestPoliciesInForceOutliveWhatTheyName(t *testing.T) {
+// Removing a provider in the dashboard does not invalidate the active configuration.
+func TestActivePoliciesMayNameRemovedModels(t *testing.T) {
 	t.Parallel()
 	loaded := loadText(t, ruledHouse+"policies: [{name: ours, exclude: {models: [our-model]}}]\n")
 	without := loadText(t, "listen: 127.0.0.1:0\n").Config
 	a := &App{}
 	a.config.Store(loaded)
 	if _, err := a.instancePolicies(loaded, assembled(t, without)); err == nil {
-		t.Error("at the start a name of nothing is taken")
+		t.Error("accepted an unknown name at startup")
 	}
-	a.fleet.Store(assembled(t, loaded.Config))
+	a.providers.Store(assembled(t, loaded.Config))
 	if set, err := a.instancePolicies(loaded, assembled(t, without)); err != nil || set.Len() != 1 {
-		t.Errorf("under the configuration in force: %v", err)
+		t.Errorf("under the active configuration: %v", err)
 	}
 	next := *loaded
 	if _, err := a.instancePolicies(&next, assembled(t, without)); err == nil {
-		t.Error("a configuration that comes in names nothing and is taken")
+		t.Error("accepted a new configuration with an unknown name")
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// refreshLook is how often the server looks whether a refresh is due.
+	// refreshLook is the interval between two checks whether a refresh is due.
 	refreshLook = time.Minute
-	// refreshAgain is how long a refresh that did not work waits at least.
+	// refreshAgain is the minimum time between two attempts.
 	refreshAgain = 15 * time.Minute
 )
 
-// watchPrices takes up what a command or a refresh has put into the book.
+// watchPrices reloads the prices when a command or a refresh has changed the price book.
 func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
@@ -28,7 +28,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	a.report("watch prices", err)
 }
 
-// keepPrices reads the operator's price list as often as the configuration says, until ctx ends.
+// keepPrices imports the configured price list periodically until ctx ends.
 func (a *App) keepPrices(ctx context.Context) {
 	var tried time.Time
 	tick := time.NewTicker(refreshLook)
@@ -48,8 +48,8 @@ func (a *App) keepPrices(ctx context.Context) {
 	}
 }
 
-// refreshPrices imports the list if the last time is long enough ago. Prices that jump are refused and logged; the server
-// takes up the others because it watches the book.
+// refreshPrices imports the price list if the last import is old enough. Implausible price changes are rejected and logged;
+// watchPrices applies the others.
 func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time) error {
 	book, err := pricebook.Of(c).Read()
 	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {

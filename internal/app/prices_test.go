@@ -39,7 +39,7 @@ func priceOf(t *testing.T, b pricebook.Book, provider, model string) *catalog.Pr
 	return o.Price
 }
 
-func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
+func TestPriceBookUpdatesAreSerialised(t *testing.T) {
 	t.Parallel()
 	b := pricebook.Book{Dir: filepath.Join(t.TempDir(), "data", "prices")}
 	var wait sync.WaitGroup
@@ -70,7 +70,7 @@ func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestABookThatCannotBeReadStaysAsItIs(t *testing.T) {
+func TestUnreadablePriceBookIsKept(t *testing.T) {
 	t.Parallel()
 	b := pricebook.Book{Dir: t.TempDir()}
 	if err := os.WriteFile(b.Path(), []byte("{broken"), 0o600); err != nil {
@@ -85,7 +85,7 @@ func TestABookThatCannotBeReadStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestRefreshTakesOverWhatDoesNotJump(t *testing.T) {
+func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	list := `{"openai": {"models": {
@@ -133,7 +133,7 @@ func TestRefreshTakesOverWhatDoesNotJump(t *testing.T) {
 	}
 }
 
-func TestListsHaveAnAddress(t *testing.T) {
+func TestPriceListsHaveAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, c := range []config.Catalog{{From: "models.dev"}, {From: "litellm"}} {
 		if got := listAddress(c); !strings.HasPrefix(got, "https://") {

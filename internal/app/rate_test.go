@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/config"
+	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
@@ -17,10 +20,27 @@ import (
 	"fairlead/internal/spool"
 )
 
-// ratedApp has what rating needs: a log, a spool before it, and a book of ratings.
+// openInstance opens an empty instance.
+func openInstance(t *testing.T) *instance.Instance {
+	t.Helper()
+	c := config.Default()
+	c.DataDir, c.Detect = filepath.Join(t.TempDir(), "data"), false
+	i, err := instance.Open(t.Context(), &config.Loaded{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// ratedApp returns an app with a log, a spool and an index of ratings.
 func ratedApp(t *testing.T) (*App, string) {
 	t.Helper()
-	i := openInstance(t, instanceConfig(t))
+	i := openInstance(t)
 	w, err := i.Workspace(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +56,7 @@ func ratedApp(t *testing.T) (*App, string) {
 		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
 		Predictor: "p-1",
 	})
+	a.decisions = &explain.Service{Store: a.db, Spool: a.spool, Predictor: a.predictor}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- a.spool.Run(ctx, a.db.Log, spool.RunOptions{}) }()
@@ -59,14 +80,14 @@ func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
 	}
 }
 
-func TestARatingKnowsWhatWasAsked(t *testing.T) {
+func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 	t.Parallel()
 	a, workspaceID := ratedApp(t)
 	old, fresh := servedEntry(workspaceID, time.Now().Add(-time.Hour)), servedEntry(workspaceID, time.Now())
 	if err := a.db.Log.WriteEntries(t.Context(), []requestlog.Entry{old}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.spool.End(&fresh); err != nil { // answered a moment ago, and on its way to the log
+	if err := a.spool.End(&fresh); err != nil { // still in the spool
 		t.Fatal(err)
 	}
 	for _, e := range []requestlog.Entry{old, fresh} {
@@ -100,45 +121,7 @@ func TestARatingKnowsWhatWasAsked(t *testing.T) {
 	}
 }
 
-// A request that names its model is routed without a look at its prompt; a rating of it counts all the same.
-func TestARatingOfANamedModelCounts(t *testing.T) {
-	t.Parallel()
-	b, workspaceID := routedBridge(t)
-	chosen := logRequest(t, b, workspaceID)
-	text := `{"model":"` + chosen.Model + `","messages":[{"role":"user","content":"Write a sorting function in Go."}]}`
-	for name, c := range map[string]struct {
-		stored    string
-		predictor string
-	}{
-		"stored":     {text, b.app.predictor.Version()},
-		"redacted":   {`{"messages":[{"role":"user","content":"` + redacted + `email]"}]}`, ""},
-		"not stored": {"", ""},
-	} {
-		e := chosen
-		e.ID, e.Requested, e.Body.Request = id.New("req", e.Time), e.Model, []byte(c.stored)
-		if e.BodyState = requestlog.BodyDisabled; c.stored != "" {
-			e.BodyState = requestlog.BodyStored
-		}
-		e.Decision = &route.Decision{Kind: route.Expected, Input: route.Input{Op: llm.Chat, Format: "chat", Model: e.Model}}
-		if err := b.app.db.Log.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := b.app.Rate(t.Context(), feedback.Rating{
-			RequestID: e.ID, WorkspaceID: workspaceID, KeyID: "key_1", Score: 1, Label: "good", Source: feedback.FromAPI,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Predictor != c.predictor {
-			t.Errorf("%s: seen by %q, want %q", name, got.Predictor, c.predictor)
-		}
-		if c.predictor != "" && (got.Task != chosen.Decision.Input.Features.Task || !cmp.Equal(got.Skills, chosen.Decision.Input.Features.Skills)) {
-			t.Errorf("%s: %s %v is not what auto sees in the same prompt", name, got.Task, got.Skills)
-		}
-	}
-}
-
-func TestRatingsOfUnknownRequestsAreRefused(t *testing.T) {
+func TestRatingsOfUnknownRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	a, workspaceID := ratedApp(t)
 	known := servedEntry(workspaceID, time.Now().Add(-time.Hour))

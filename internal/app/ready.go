@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// check is one thing that must hold for requests to be served.
+// check is one condition of readiness.
 type check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	Note string `json:"note,omitempty"` // why not, without secrets
+	Note string `json:"note,omitempty"` // reason for a failure, without secrets
 }
 
-// checks says whether a request would be served now. The database may be away for a while: known keys go on working.
+// checks returns the conditions for serving a request. A short outage of the database is acceptable, because cached keys keep
+// working.
 func (a *App) checks() []check {
 	list := []check{
 		{Name: "accepting", OK: !a.gateway.Draining(), Note: note(a.gateway.Draining(), "shutting down")},
@@ -22,7 +23,7 @@ func (a *App) checks() []check {
 	list = append(list, check{Name: "spool", OK: spoolErr == nil, Note: note(spoolErr != nil, "entries cannot be written to disk")})
 	stale := a.keyring.Stale()
 	known := stale < keysOutliveStore
-	list = append(list, check{Name: "keys", OK: known, Note: note(stale > 10*time.Second, "the database has been away for "+stale.Round(time.Second).String())})
+	list = append(list, check{Name: "keys", OK: known, Note: note(stale > 10*time.Second, "the database has been unavailable for "+stale.Round(time.Second).String())})
 	if redis, ok := a.redisCheck(); ok {
 		list = append(list, redis)
 	}
@@ -37,12 +38,12 @@ func note(applies bool, text string) string {
 	return ""
 }
 
-// serveHealth answers that the process lives, whatever else does not.
+// serveHealth reports that the process is running.
 func serveHealth(w http.ResponseWriter, r *http.Request) {
-	answer(w, r, http.StatusOK, map[string]any{"status": "ok"})
+	writeJSON(w, r, http.StatusOK, map[string]any{"status": "ok"})
 }
 
-// serveReady answers whether a request would be served now.
+// serveReady reports whether a request would be served now.
 func (a *App) serveReady(w http.ResponseWriter, r *http.Request) {
 	checks := a.checks()
 	status, word := http.StatusOK, "ready"
@@ -51,19 +52,19 @@ func (a *App) serveReady(w http.ResponseWriter, r *http.Request) {
 			status, word = http.StatusServiceUnavailable, "not ready"
 		}
 	}
-	answer(w, r, status, map[string]any{"status": word, "checks": checks})
+	writeJSON(w, r, status, map[string]any{"status": word, "checks": checks})
 }
 
-// serveStarting is what there is before the store has opened.
+// serveStarting reports that the store is not open yet.
 func serveStarting(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "1")
-	answer(w, r, http.StatusServiceUnavailable, map[string]any{
+	writeJSON(w, r, http.StatusServiceUnavailable, map[string]any{
 		"status": "not ready",
-		"checks": []check{{Name: "store", Note: "the database does not answer yet"}},
+		"checks": []check{{Name: "store", Note: "the database is not available yet"}},
 	})
 }
 
-func answer(w http.ResponseWriter, r *http.Request, status int, body any) {
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		data, status = []byte(`{}`), http.StatusInternalServerError
@@ -73,6 +74,6 @@ func answer(w http.ResponseWriter, r *http.Request, status int, body any) {
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(append(data, '\n')) // a prober that left needs no answer
+		_, _ = w.Write(append(data, '\n')) // the client may have disconnected
 	}
 }

@@ -3,56 +3,53 @@ package app
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
+	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
-	"fairlead/internal/gateway"
-	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead/internal/settings"
 	"fairlead/internal/signals"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
 )
 
-// freshness is how old policies and ratings that another process wrote may be.
+// freshness is the interval at which policies and ratings of other processes are read.
 const freshness = 5 * time.Second
 
-// openRouting builds what decisions depend on beside targets and prices.
+// openRouting loads the policies, ratings and prompt-cache estimates that decisions depend on.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
-	a.rules = policystore.New(a.db.Config, f.Policies, f.World(), nil)
-	if err := a.rules.Reload(ctx); err != nil {
+	a.policies = policystore.New(a.db.Config, f.Policies, f.World(), nil)
+	if err := a.policies.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
-		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
+		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
 		HalfLife: a.halfLife,
 	})
-	a.fleet.Store(f)
+	a.providers.Store(f)
 	if err := a.feedback.Refresh(ctx); err != nil {
 		return fmt.Errorf("read ratings: %w", err)
 	}
 	a.signals = signals.New(a.feedback.Signal, func(err error) { a.report("write signals", err) })
-	a.keeper = &keeper{app: a, kept: map[string]time.Time{}, wanted: make(chan *requestlog.Entry, 64)}
+	a.decisions = &explain.Service{
+		Policies: a.policies, Feedback: a.feedback, Predictor: a.predictor, Accounts: a.accounts, Store: a.db, Spool: a.spool,
+		Catalog: func() *catalog.Catalog { return a.providers.Load().Catalog }, Routes: settings.Routes(),
+	}
+	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)
 	return a.openPrefixes(c)
 }
 
-// halfLife is after how long a rating counts half under the configuration in force.
+// halfLife returns the configured half-life of ratings.
 func (a *App) halfLife() time.Duration { return a.loaded().Config.Routing.HalfLife }
 
-// openPrefixes remembers conversations in this process, and tells other replicas by way of Redis where there is one.
+// openPrefixes creates the store of cached prefixes: in memory, shared through Redis if there is one.
 func (a *App) openPrefixes(c config.Config) error {
 	memory := promptcache.NewMemory(promptcache.DefaultLinks)
 	a.prefixes = memory
@@ -61,7 +58,7 @@ func (a *App) openPrefixes(c config.Config) error {
 	}
 	options, err := redis.ParseURL(c.Redis)
 	if err != nil {
-		return fmt.Errorf("read the address of Redis: %w", err)
+		return fmt.Errorf("parse redis url: %w", err)
 	}
 	a.redis = redis.NewClient(options)
 	a.shared = promptcache.NewShared(memory, promptcache.NewRedis(a.redis))
@@ -69,10 +66,10 @@ func (a *App) openPrefixes(c config.Config) error {
 	return nil
 }
 
-// startRouting keeps policies and corrections as fresh as other processes write them.
+// startRouting starts the background tasks of routing.
 func (a *App) startRouting(ctx context.Context) {
 	a.tasks.Go(func() { a.keepRouting(ctx) })
-	a.tasks.Go(func() { a.keeper.run(ctx) })
+	a.tasks.Go(func() { a.keeper.Run(ctx) })
 	a.tasks.Go(func() { a.signals.Run(ctx) })
 	if a.shared != nil {
 		a.tasks.Go(func() { a.shared.Run(ctx) })
@@ -88,112 +85,34 @@ func (a *App) keepRouting(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		a.report("read policies", a.rules.Reload(ctx))
+		a.report("read policies", a.policies.Reload(ctx))
 		a.report("read ratings", a.feedback.Refresh(ctx))
 	}
 }
 
-// abilities tells the router what models can do.
-type abilities struct{ fitter *ability.Fitter }
-
-// Ability is by the model's name, its published scores, or the figure for its quality.
-func (p abilities) Ability(m *catalog.Model) predict.Ability {
-	scores := make([]ability.Score, len(m.Benchmarks))
-	for i, b := range m.Benchmarks {
-		scores[i] = ability.Score{Benchmark: b.Name, Value: b.Value}
-	}
-	name := m.Name
-	if m.QualitySource == catalog.OverrideSource {
-		name = "" // the operator's word counts for more than what was learned of the name
-	}
-	return p.fitter.Ability(name, scores, m.Quality)
-}
-
-// keeper keeps the versions that logged decisions were computed from, so that they can be computed again.
-type keeper struct {
-	app    *App
-	wanted chan *requestlog.Entry
-
-	mu   sync.Mutex
-	kept map[string]time.Time // when
-}
-
-// keepAgain is how often a version that is in use is kept anew: those that nobody keeps any more expire.
-const keepAgain = 12 * time.Hour
-
-// note hears of every entry. Most name versions that are kept already.
-func (k *keeper) note(e *requestlog.Entry) {
-	if e.Decision == nil || !k.missing(e) {
-		return
-	}
-	select {
-	case k.wanted <- e:
-	default: // busy: the next request of the same versions will do
-	}
-}
-
-// key names the versions of an entry.
-func (*keeper) key(e *requestlog.Entry) string {
-	return e.Versions.Snapshot + " " + e.Versions.Policy + " " + e.Versions.Feedback
-}
-
-func (k *keeper) missing(e *requestlog.Entry) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	at, ok := k.kept[k.key(e)]
-	return !ok || e.Time.Sub(at) > keepAgain
-}
-
-func (k *keeper) run(ctx context.Context) {
+// refreshModelLists reads the model lists of providers periodically and rebuilds the provider set when one has changed.
+func (a *App) refreshModelLists(ctx context.Context) {
+	ticker := time.NewTicker(30 * time.Second)
+	defer ticker.Stop()
 	for {
+		allowUnpriced := a.loaded().Config.AllowUnpriced || a.keyring.AllowsUnpriced()
+		if a.loader.Listed.Refresh(ctx, a.egress, a.providers.Load().Providers, allowUnpriced, a.log) {
+			if err := a.rebuild(ctx); err != nil && ctx.Err() == nil {
+				a.report("add listed models", err)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case e := <-k.wanted:
-			if k.missing(e) {
-				k.app.report("keep versions", k.keep(ctx, e))
-			}
+		case <-ticker.C:
 		}
 	}
-}
-
-// keep writes what is in force, if that is still what the entry was decided by.
-func (k *keeper) keep(ctx context.Context, e *requestlog.Entry) error {
-	snap, policies, corrections := k.app.gateway.Targets(), k.app.rules.For(e.WorkspaceID), k.app.feedback.For(e.WorkspaceID)
-	version := ""
-	if corrections != nil {
-		version = corrections.Version
-	}
-	if snap.Version() != e.Versions.Snapshot || policies.Version() != e.Versions.Policy || version != e.Versions.Feedback {
-		return nil
-	}
-	if err := replay.Keep(ctx, k.app.db.Config, snap, policies, corrections); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.kept[k.key(e)] = e.Time
-	return nil
 }
 
 // instancePolicies reads the policies of a configuration. Policies of the active configuration were checked when it was
 // loaded: names that have disappeared since do not make a provider set invalid.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.World()
-	w.AllowUnknown = a.fleet.Load() != nil && loaded == a.loaded()
+	w.AllowUnknown = a.providers.Load() != nil && loaded == a.loaded()
 	return providerset.ReadPolicies(loaded, w)
-}
-
-// routes are the paths of the model API.
-func routes() []gateway.Route {
-	openAI := chat.Format{Now: time.Now}
-	return []gateway.Route{
-		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
-		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
-		{Path: "/completions", Op: llm.Complete, Format: openAI},
-		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
-		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
-		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
-		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
-	}
 }

@@ -21,16 +21,16 @@ import (
 	"fairlead/internal/llm"
 )
 
-// listener is one address we answer on. Its handler is swapped once everything stands.
+// listener is one listening address. Its handler is replaced when startup is complete.
 type listener struct {
 	net.Listener
 	server  *ingress.Server
 	handler atomic.Pointer[http.Handler]
 	failed  chan error
-	hangUp  context.CancelFunc // ends what still runs on its connections, such as live tails
+	hangUp  context.CancelFunc // cancels running requests, such as live tails
 }
 
-// listen opens the address and answers with h until another handler is set.
+// listen opens the address and serves h until another handler is set.
 func listen(ctx context.Context, address string, cert *tls.Config, c *config.Config, log *slog.Logger, h http.Handler) (*listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", address)
@@ -44,12 +44,12 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	l := &listener{Listener: ln, failed: make(chan error, 1), hangUp: hangUp}
 	l.handler.Store(&h)
 	l.server = ingress.New(ingress.Options{
-		Handler:    http.HandlerFunc(l.answer),
-		Reject:     refuseMessage,
+		Handler:    http.HandlerFunc(l.dispatch),
+		Reject:     rejectMalformed,
 		Context:    func() context.Context { return base },
 		HeaderSize: int(c.Headers.Size),
 		HeaderTime: c.Headers.Time,
-		BodyTime:   5 * time.Minute, // one of the largest size over a slow line
+		BodyTime:   5 * time.Minute, // enough for the largest body over a slow connection
 		IdleTime:   2 * time.Minute,
 		ReadPause:  c.Limits.ReadPause,
 		Unread:     256 << 10,
@@ -59,14 +59,14 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	return l, nil
 }
 
-// answer hands a request to the handler in force.
-func (l *listener) answer(w http.ResponseWriter, r *http.Request) {
+// dispatch calls the current handler.
+func (l *listener) dispatch(w http.ResponseWriter, r *http.Request) {
 	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
 func (l *listener) serve(h http.Handler) { l.handler.Store(&h) }
 
-// stop ends the listener: idle connections at once, busy ones until ctx ends.
+// stop closes the listener: idle connections immediately, busy ones when ctx ends.
 func (l *listener) stop(ctx context.Context) error {
 	l.hangUp()
 	err := l.server.Shutdown(ctx)
@@ -77,13 +77,13 @@ func (l *listener) stop(ctx context.Context) error {
 	return err
 }
 
-// nowhere answers for what nobody serves. Many a client looks for the model API below /v1.
-func nowhere(w http.ResponseWriter, r *http.Request) {
-	refuse(w, r, llm.Errorf(llm.NotFound, "There is nothing at this address. The model API is below /proxy/v1."))
+// notFound handles unknown paths. It names the model API because many clients look for it below /v1.
+func notFound(w http.ResponseWriter, r *http.Request) {
+	reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }
 
-// public routes the paths of the public listener. Unknown ones below /proxy and /api stay JSON; everything else is the
-// dashboard's.
+// public routes the paths of the public listener. Unknown paths below /proxy and /api get a JSON error; all others are routes of
+// the dashboard.
 func (a *App) public() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -99,7 +99,7 @@ func (a *App) public() http.Handler {
 		case path == "/api", strings.HasPrefix(path, "/api/"):
 			a.admin.ServeHTTP(w, r)
 		case path == "/proxy", strings.HasPrefix(path, "/proxy/"):
-			nowhere(w, r)
+			notFound(w, r)
 		default:
 			a.signIn(w, r)
 			a.dashboard.ServeHTTP(w, r)
@@ -110,7 +110,7 @@ func (a *App) public() http.Handler {
 func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, r, llm.Errorf(llm.MethodNotAllowed, "%s takes GET and HEAD.", r.URL.Path))
+		reject(w, r, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use GET or HEAD.", r.Method))
 		return
 	}
 	if r.URL.Path == "/readyz" {
@@ -120,16 +120,16 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	serveHealth(w, r)
 }
 
-// serveMetrics shows metrics to a key that may read. The admin listener shows them without.
+// serveMetrics returns the metrics to a key with permission. The admin listener requires no key.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if err := a.admitToMetrics(r); err != nil {
-		refuse(w, r, llm.AsError(err))
+		reject(w, r, llm.AsError(err))
 		return
 	}
 	a.metrics.Handler().ServeHTTP(w, r)
 }
 
-// admitToMetrics lets keys through whose people run the gateway: metrics count the requests and the money of every workspace.
+// admitToMetrics accepts only keys of the operator, because metrics include the requests and costs of every workspace.
 func (a *App) admitToMetrics(r *http.Request) error {
 	grant, err := a.keyring.Authenticate(r.Header)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *App) admitToMetrics(r *http.Request) error {
 		return err
 	}
 	if !actor.Operator || !actor.May(account.ReadFigures) {
-		return llm.Errorf(llm.ScopeDenied, "Metrics need a key with the scope read, of the workspace that runs the gateway. Or read them on the admin listener.")
+		return llm.Errorf(llm.ScopeDenied, "Metrics require a key with the scope read in the operator's workspace. The admin listener serves them without a key.")
 	}
 	return nil
 }
@@ -153,12 +153,12 @@ func (a *App) private() http.Handler {
 	mux.HandleFunc("GET /livez", serveHealth)
 	mux.HandleFunc("GET /readyz", a.serveReady)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, r, llm.Errorf(llm.NotFound, "There is nothing at this address. This listener has /metrics, /health and /readyz."))
+		reject(w, r, llm.Errorf(llm.NotFound, "Not found. This listener serves /metrics, /health and /readyz."))
 	})
 	return mux
 }
 
-// starting answers while the store is not there yet: alive, but not ready.
+// starting returns the handler for the time before the store is open.
 func starting() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -167,26 +167,26 @@ func starting() http.Handler {
 		case "/readyz":
 			serveStarting(w, r)
 		default:
-			e := llm.Errorf(llm.LedgerUnavailable, "The gateway is starting: its database does not answer yet. Repeat the request in a second.")
+			e := llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second.")
 			w.Header().Set("Retry-After", "1")
-			refuse(w, r, e)
+			reject(w, r, e)
 		}
 	})
 }
 
-// refuseMessage answers what is no request of HTTP, in the same shape as all errors.
-func refuseMessage(w http.ResponseWriter, status int, why string) {
+// rejectMalformed rejects a malformed HTTP request with the usual error body.
+func rejectMalformed(w http.ResponseWriter, status int, why string) {
 	e, requestID := llm.Errorf(llm.InvalidRequest, "%s", why), id.New("req", time.Now())
-	refuseWith(w, status, e, requestID, e.Body(requestID))
+	writeError(w, status, e, requestID, e.Body(requestID))
 }
 
-// refuse answers with an error outside of the model and admin APIs, in the shape that the client can read.
-func refuse(w http.ResponseWriter, r *http.Request, e *llm.Error) {
+// reject writes an error outside of the model and admin APIs, in the error format of the client.
+func reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
-	refuseWith(w, e.Status(), e, requestID, gateway.ErrorBody(r, e, requestID))
+	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e, requestID))
 }
 
-func refuseWith(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {
+func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {
 	h := w.Header()
 	h.Set("X-Request-Id", requestID)
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
@@ -194,16 +194,16 @@ func refuseWith(w http.ResponseWriter, status int, e *llm.Error, requestID strin
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// serveSchema shows the JSON Schema of the configuration file, so that editors can point to it.
+// serveSchema returns the JSON Schema of the configuration file, for editors.
 func (a *App) serveSchema(w http.ResponseWriter, r *http.Request) {
 	schema, err := config.Schema()
 	if err != nil {
-		refuse(w, r, llm.AsError(err))
+		reject(w, r, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/schema+json")
-	_, _ = w.Write(schema) // a reader that left needs no answer
+	_, _ = w.Write(schema) // the client may have disconnected
 }

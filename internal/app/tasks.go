@@ -9,33 +9,34 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/memory"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/settings"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/transcript"
 )
 
-// drainTime is how long requests under way may go on after the signal to stop.
+// drainTime limits how long running requests continue after the signal to stop.
 const drainTime = 30 * time.Second
 
-// start lets everything run that runs beside requests.
+// start starts the background tasks.
 func (a *App) start(ctx context.Context) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they end after the last request, not at the signal
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // tasks end after the last request, not at the signal
 	a.endTasks = cancel
 	a.tasks.Go(func() { memory.ReleaseAfterStart(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db.Log, spool.RunOptions{
-			Busy: a.admission.Overloaded, Away: store.Unavailable, Prepare: a.prepare, OnDelivered: a.delivered,
+			Busy: a.admission.Overloaded, Away: store.Unavailable, Prepare: a.prepare, OnDelivered: a.onDelivered,
 		}))
 	})
 	a.tasks.Go(func() { a.maintenance.Follow(ctx) })
 	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
-	a.tasks.Go(func() { a.keepModelLists(ctx) })
+	a.tasks.Go(func() { a.refreshModelLists(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
 	a.startRouting(ctx)
-	a.startReplicas(ctx)
+	a.startCluster(ctx)
 	if loaded := a.loaded(); loaded.Path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "file changed") }))
@@ -71,7 +72,8 @@ func (a *App) listenForReloads(ctx context.Context) {
 	}
 }
 
-// reload reads the configuration again and swaps what can be swapped. A bad one is refused and the old one kept.
+// reload reads the configuration again and applies the settings that do not need a restart. It rejects an invalid configuration and
+// keeps the previous one.
 func (a *App) reload(ctx context.Context, why string) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -93,7 +95,7 @@ func (a *App) reload(ctx context.Context, why string) {
 	}
 }
 
-// apply puts a configuration in force. Requests under way keep what they began with.
+// apply makes a configuration active. Running requests keep the previous one.
 func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	f, err := a.build(ctx, next)
 	if err != nil {
@@ -104,14 +106,14 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.egress.Update(f.EgressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
-	a.rules.SetInstance(f.Policies, f.World())
-	a.gateway.Update(gatewaySettings(next.Config), f.Snapshot())
+	a.policies.SetInstance(f.Policies, f.World())
+	a.gateway.Update(settings.Gateway(next.Config), f.Snapshot())
 	a.adopt(f)
 	a.report("correct abilities", a.feedback.Recompute(ctx))
 	return nil
 }
 
-// stop drains the requests under way and ends the parts from the top down.
+// stop waits for running requests and stops the parts in reverse order.
 func (a *App) stop(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	a.log.Info("shutting down, waiting for active requests")
@@ -125,7 +127,7 @@ func (a *App) stop(ctx context.Context) error {
 		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
 	a.admin.Close()
-	flush, done := context.WithTimeout(ctx, 5*time.Second) // a client that does not hang up must not use it up
+	flush, done := context.WithTimeout(ctx, 5*time.Second) // separate from hangUp, which slow clients may use up
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())
@@ -136,7 +138,7 @@ func (a *App) stop(ctx context.Context) error {
 	return errors.Join(err, a.close())
 }
 
-// close lets go of files and connections, whichever of them are open.
+// close closes the open files and connections.
 func (a *App) close() error {
 	var errs []error
 	if a.spool != nil {
@@ -148,8 +150,8 @@ func (a *App) close() error {
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())
 	}
-	if a.fellows != nil {
-		errs = append(errs, a.fellows.client.Close())
+	if a.cluster != nil {
+		errs = append(errs, a.cluster.redis.Close())
 	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
@@ -160,5 +162,5 @@ func (a *App) close() error {
 	return errors.Join(errs...)
 }
 
-// ReloadSignal is what asks a running server to read its configuration again.
+// ReloadSignal is the signal that makes a running server reload its configuration.
 var ReloadSignal os.Signal = reloadSignal

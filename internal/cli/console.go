@@ -15,14 +15,14 @@ import (
 	"fairlead/internal/admin/adminapi"
 )
 
-// Console is where a command reads and writes.
+// Console is the input and output of a command.
 type Console struct {
 	In       io.Reader
 	Out      io.Writer // results
-	Err      io.Writer // narration, progress, warnings
-	Terminal bool      // people read out
-	CanAsk   bool      // people can be asked: in and err are terminals
-	progress bool      // people watch err
+	Err      io.Writer // progress information and warnings
+	Terminal bool      // Out is a terminal
+	CanAsk   bool      // In and Err are terminals, so that questions can be asked
+	progress bool      // Err is a terminal
 	Width    func() int
 	Zone     *time.Location
 	Env      []string
@@ -30,7 +30,7 @@ type Console struct {
 	commit   string
 
 	Now    func() time.Time
-	Secret func(context.Context) (string, error) // reads a line that is not shown
+	Secret func(context.Context) (string, error) // reads a line without echo
 }
 
 // NewConsole returns a console on the standard streams.
@@ -44,7 +44,7 @@ func NewConsole(env []string, version, commit string) *Console {
 	}
 }
 
-// terminalWidth is how wide the terminal is; 0 where there is none.
+// terminalWidth returns the width of the terminal; 0 without one.
 func terminalWidth() int {
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
@@ -53,7 +53,7 @@ func terminalWidth() int {
 	return width
 }
 
-// readSecret reads a line without showing it. The terminal shows what is typed again, also when the reading is broken off.
+// readSecret reads a line without echo. It turns echo on again, also when reading is cancelled.
 func readSecret(ctx context.Context, fd int) (string, error) {
 	before, err := term.GetState(fd)
 	if err != nil {
@@ -64,13 +64,13 @@ func readSecret(ctx context.Context, fd int) (string, error) {
 		return string(line), err
 	})
 	if ctx.Err() != nil {
-		_ = term.Restore(fd, before) // the read that would do it goes on until the process ends
+		_ = term.Restore(fd, before) // the blocked read would restore it only when the process ends
 	}
 	return text, err
 }
 
-// Awaiting runs a read that nothing but its own end can stop, and leaves it alone when ctx ends first: the process is
-// about to end then.
+// Awaiting runs a read that cannot be cancelled. When ctx ends first, it returns and leaves the read running, because the
+// process is about to exit.
 func Awaiting(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
@@ -89,15 +89,15 @@ func Awaiting(ctx context.Context, read func() (string, error)) (string, error) 
 	}
 }
 
-// maxLine bounds a line that is read.
+// maxLine limits the length of an input line.
 const maxLine = 8 << 10
 
-// readLine reads one line without its end.
+// readLine reads one line without its line break.
 func (c *Console) readLine(ctx context.Context) (string, error) {
 	return Awaiting(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(c.In, maxLine)).ReadString('\n')
 		if errors.Is(err, io.EOF) && line != "" {
-			err = nil // the last line needs no end
+			err = nil // the last line may have no line break
 		}
 		if err != nil {
 			return "", fmt.Errorf("read a line: %w", err)
@@ -123,7 +123,7 @@ func (c *Console) Confirm(ctx context.Context, o *Options, question string) (boo
 	return answer == "y" || answer == "yes", nil
 }
 
-// Print puts a result out.
+// Print writes a result.
 func (c *Console) Print(text string) error {
 	if _, err := io.WriteString(c.Out, text); err != nil {
 		return fmt.Errorf("write the result: %w", err)
@@ -131,7 +131,7 @@ func (c *Console) Print(text string) error {
 	return nil
 }
 
-// PrintJSON puts one object on a line.
+// PrintJSON writes one object per line.
 func (c *Console) PrintJSON(v any) error {
 	line, err := adminapi.Encode(v)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Console) PrintJSON(v any) error {
 	return c.Print(string(line) + "\n")
 }
 
-// PrintTable writes a table within the width of the terminal, and reports the columns that do not fit.
+// PrintTable writes a table within the width of the terminal and reports hidden columns.
 func (c *Console) PrintTable(o *Options, t *Table) error {
 	width := c.Columns()
 	if err := c.Print(strings.Join(t.Lines(width, c.Coloured(o)), "\n") + "\n"); err != nil {
@@ -152,7 +152,7 @@ func (c *Console) PrintTable(o *Options, t *Table) error {
 	return nil
 }
 
-// Columns is how wide results may be; 0 for any width.
+// Columns returns the maximum width of results; 0 for no limit.
 func (c *Console) Columns() int {
 	if !c.Terminal || c.Width == nil {
 		return 0
@@ -169,7 +169,7 @@ func (c *Console) PageWidth(narrowest, widest int) int {
 	return max(narrowest, min(width, widest))
 }
 
-// Coloured reports whether results are painted.
+// Coloured reports whether results use colours.
 func (c *Console) Coloured(o *Options) bool {
 	return c.Terminal && !o.noColor && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
@@ -181,7 +181,7 @@ func (c *Console) Infof(o *Options, format string, args ...any) {
 	}
 }
 
-// Getenv looks a variable up; the last of several counts.
+// Getenv returns a variable; the last of several definitions wins.
 func (c *Console) Getenv(name string) string {
 	value := ""
 	for _, pair := range c.Env {
@@ -192,7 +192,7 @@ func (c *Console) Getenv(name string) string {
 	return value
 }
 
-// FormatTime writes a moment in the zone of the reader; the zero time is a dash.
+// FormatTime formats a time in the reader's time zone; the zero time is a dash.
 func (c *Console) FormatTime(o *Options, t time.Time, layout string) string {
 	if t.IsZero() {
 		return Dash
@@ -203,7 +203,7 @@ func (c *Console) FormatTime(o *Options, t time.Time, layout string) string {
 	return t.In(c.Zone).Format(layout)
 }
 
-// Password reads one from standard input, or asks for it twice without showing it.
+// Password reads a password from standard input, or asks for it twice without echo.
 func (c *Console) Password(ctx context.Context, stdin bool) (string, error) {
 	if stdin {
 		line, err := c.readLine(ctx)

@@ -23,24 +23,24 @@ const (
 	ExitInterrupted = 130
 )
 
-// UsageError is a command line that cannot be understood.
+// UsageError is an invalid command line.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// ProblemsError says that a check did its work and found problems, which it has shown.
+// ProblemsError is returned by a check that ran and has printed the problems it found.
 type ProblemsError struct{ Count int }
 
 func (e *ProblemsError) Error() string { return fmt.Sprintf("%d problems found", e.Count) }
 
-// ReportedError says that a command failed and has already said how.
+// ReportedError is a failure that the command has already printed.
 type ReportedError struct{ Err error }
 
 func (e *ReportedError) Error() string { return e.Err.Error() }
 func (e *ReportedError) Unwrap() error { return e.Err }
 
-// fixError is an error with what to do about it.
+// fixError is an error with a suggested fix.
 type fixError struct {
 	err error
 	fix string
@@ -49,17 +49,17 @@ type fixError struct {
 func (e *fixError) Error() string { return e.err.Error() }
 func (e *fixError) Unwrap() error { return e.err }
 
-// WithFix says what to do about an error.
+// WithFix adds a suggested fix to an error.
 func WithFix(err error, format string, args ...any) error {
 	return &fixError{err, fmt.Sprintf(format, args...)}
 }
 
-// Usagef is a usage error with what to do about it.
+// Usagef returns a usage error with a suggested fix.
 func Usagef(fix, format string, args ...any) error {
 	return &UsageError{&fixError{fmt.Errorf(format, args...), fix}}
 }
 
-// AsUsageError makes an error that is about what was asked for a usage error.
+// AsUsageError converts an error about the client's input to a usage error.
 func AsUsageError(err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Kind == llm.InvalidRequest || e.Kind == llm.InvalidJSON) {
 		return &UsageError{err}
@@ -67,7 +67,7 @@ func AsUsageError(err error) error {
 	return err
 }
 
-// ErrorText is an error as people read it: what, why, and what to do. It is empty for what has been said already.
+// ErrorText formats an error for the terminal: what, why, and what to do. It is empty for an error that was already printed.
 func ErrorText(ctx context.Context, err error) string {
 	if _, ok := errors.AsType[*ProblemsError](err); ok {
 		return ""

@@ -11,19 +11,19 @@ import (
 	"fairlead/internal/money"
 )
 
-// Dash stands for a number that nobody knows: it is never shown as nought.
+// Dash is printed for an unknown number, which is never shown as zero.
 const Dash = "—"
 
-// Layouts of times for people: a column of a list, and one moment on its own.
+// Layouts of times: in a column of a list, and on their own.
 const (
 	RowTime  = "Jan 02 15:04:05"
 	FullTime = "2006-01-02 15:04:05 MST"
 )
 
-// Dollars writes an amount as people read it.
+// Dollars formats an amount.
 func Dollars(a money.Amount) string { return a.Display() }
 
-// Amount writes an amount that may be unknown.
+// Amount formats an amount that may be unknown.
 func Amount(a *money.Amount) string {
 	if a == nil {
 		return Dash
@@ -31,7 +31,7 @@ func Amount(a *money.Amount) string {
 	return Dollars(*a)
 }
 
-// Cost writes what a model cost: nothing at all is free, which is another thing than unknown.
+// Cost formats the cost of a model: zero is "free", which differs from unknown.
 func Cost(a *money.Amount) string {
 	if a != nil && *a == 0 {
 		return "free"
@@ -39,7 +39,7 @@ func Cost(a *money.Amount) string {
 	return Amount(a)
 }
 
-// InSentence is paid or rate inside a sentence: what is free costs nothing.
+// InSentence formats a cost or rate within a sentence: free is "nothing".
 func InSentence(text string) string {
 	if text == "free" {
 		return "nothing"
@@ -47,7 +47,7 @@ func InSentence(text string) string {
 	return text
 }
 
-// Rate writes a price per million tokens.
+// Rate formats a price per million tokens.
 func Rate(r *money.Rate) string {
 	switch {
 	case r == nil:
@@ -55,10 +55,10 @@ func Rate(r *money.Rate) string {
 	case *r == 0:
 		return "free"
 	}
-	return Dollars(money.Amount(*r)) // both count nano-dollars
+	return Dollars(money.Amount(*r)) // both are in nano-dollars
 }
 
-// Count writes a whole number with thousands separators.
+// Count formats a whole number with thousands separators.
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -75,7 +75,7 @@ func Count(n int64) string {
 	return sign + b.String()
 }
 
-// Plural writes a number with its noun: "1 model", "1,200 models".
+// Plural formats a number with its noun: "1 model", "1,200 models".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -83,7 +83,7 @@ func Plural(n int, noun string) string {
 	return Count(int64(n)) + " " + noun + "s"
 }
 
-// Duration writes a duration as people read latencies: 850 µs, 412 ms, 1,840 ms, 62.5 s, 3 m 5 s.
+// Duration formats a latency: 850 µs, 412 ms, 1,840 ms, 62.5 s, 3 m 5 s.
 func Duration(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -99,7 +99,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
 }
 
-// DurationOrDash is lasted, or a dash for what did not come to that.
+// DurationOrDash formats a duration, or returns a dash for zero.
 func DurationOrDash(d time.Duration) string {
 	if d <= 0 {
 		return Dash
@@ -107,7 +107,7 @@ func DurationOrDash(d time.Duration) string {
 	return Duration(d)
 }
 
-// CostChange writes how much less (or more) than the baseline something cost: -67 %.
+// CostChange formats the difference to the baseline cost: -67 %.
 func CostChange(saved, baseline money.Amount) string {
 	if baseline <= 0 {
 		return Dash
@@ -123,10 +123,10 @@ func CostChange(saved, baseline money.Amount) string {
 	return Count(int64(rounded)) + " %"
 }
 
-// Score writes a part of a score.
+// Score formats a part of a score.
 func Score(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
-// Tokens writes a size of a context window: 128K, 1M, 8,192.
+// Tokens formats the size of a context window: 128K, 1M, 8,192.
 func Tokens(n int64) string {
 	switch {
 	case n <= 0:
@@ -139,7 +139,7 @@ func Tokens(n int64) string {
 	return Count(n)
 }
 
-// OrDash is the text, or a dash when there is none.
+// OrDash returns the text, or a dash for an empty one.
 func OrDash(text string) string {
 	if text == "" {
 		return Dash
@@ -147,7 +147,7 @@ func OrDash(text string) string {
 	return text
 }
 
-// Clean makes text from outside fit for one line of a terminal: whoever sent it must not be able to move the cursor.
+// Clean makes external text safe for one line of a terminal: it must not be able to move the cursor.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unsafe(r) {
@@ -157,7 +157,7 @@ func Clean(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// CleanLines is clean for text of several lines.
+// CleanLines is Clean for text of several lines.
 func CleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unsafe(r) {
@@ -167,12 +167,12 @@ func CleanLines(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// unsafe reports whether a terminal would do something else with a character than show it.
+// unsafe reports whether a terminal interprets a character instead of showing it.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Wrap breaks a text between words so that no line is wider than width; a longer word stays whole.
+// Wrap breaks a text between words into lines of at most width; a longer word is not broken.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line, used := "", 0

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// Page is a text in sections for people.
+// Page is a text in sections.
 type Page struct {
 	strings.Builder
 	Width    int
 	Coloured bool
 }
 
-// Section begins a part with its title.
+// Section starts a section with its title.
 func (p *Page) Section(title string) { p.WriteString("\n" + Painted(title, Bold, p.Coloured) + "\n") }
 
-// Paragraph writes a sentence within the width.
+// Paragraph writes a paragraph within the width.
 func (p *Page) Paragraph(text string, indent int) {
 	for _, line := range Wrap(Clean(text), p.Width-indent) {
 		p.WriteString(strings.Repeat(" ", indent) + line + "\n")
 	}
 }
 
-// Field writes a name and what is to be said of it, its further lines below the first.
+// Field writes a name and its value, with further lines below the first.
 func (p *Page) Field(name, text string) {
 	const room = 12
 	for i, line := range Wrap(Clean(text), p.Width-room-2) {

@@ -12,20 +12,20 @@ import (
 
 const (
 	redrawEvery = 100 * time.Millisecond // on a terminal
-	tellEvery   = 10 * time.Second       // elsewhere
+	tellEvery   = 10 * time.Second       // otherwise
 	countAtMost = 1_000_000
 	barWidth    = 24
 )
 
-// Progress tells how far a long work is: a bar on a terminal, now and then a line elsewhere.
+// Progress reports the progress of a long task: a bar on a terminal, otherwise occasional lines.
 type Progress struct {
-	Out      io.Writer // nil when nobody wants to know
+	Out      io.Writer // nil for no output
 	Terminal bool
 	Now      func() time.Time
 	Began    time.Time
 	Shown    time.Time
 	Done     int
-	Total    int // 0 when not known
+	Total    int // 0 when unknown
 	drawn    bool
 }
 
@@ -39,13 +39,13 @@ func NewProgress(ctx context.Context, c *Console, o *Options, store requestlog.R
 	p.Out = c.Err
 	if p.Terminal {
 		if total, err := store.Count(ctx, f, countAtMost); err == nil && total < countAtMost {
-			p.Total = total // else the bar goes without: counting must not hold up the work
+			p.Total = total // otherwise the bar has no total: counting must not delay the task
 		}
 	}
 	return p
 }
 
-// Add notes that more is done.
+// Add adds completed items.
 func (p *Progress) Add(n int) {
 	p.Done += n
 	every := tellEvery
@@ -67,7 +67,7 @@ func (p *Progress) tell(now time.Time) {
 	fmt.Fprintf(p.Out, "\r\x1b[K%s", p.text(now))
 }
 
-// text is done of total, the rate and the time left.
+// text formats the completed items, the rate and the remaining time.
 func (p *Progress) text(now time.Time) string {
 	rate := float64(p.Done) / max(now.Sub(p.Began).Seconds(), 0.001)
 	if p.Total == 0 {
@@ -82,7 +82,7 @@ func (p *Progress) bar() string {
 	return strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (p *Progress) End() {
 	if p.drawn {
 		fmt.Fprint(p.Out, "\r\x1b[K")

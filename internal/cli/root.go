@@ -1,4 +1,5 @@
-// Package cli holds the root command and what all commands share: the console, tables, number formats, errors and exit codes.
+// Package cli holds the root command and the shared parts of all commands: the console, tables, number formats, errors and exit
+// codes.
 package cli
 
 import (
@@ -48,7 +49,7 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	return root
 }
 
-// dashes lets flags be written with underscores, as the same parameters are in addresses.
+// dashes accepts flags with underscores, as in query parameters.
 func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
@@ -56,7 +57,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 // Run executes one command line and returns its exit code.
 func Run(ctx context.Context, c *Console, args []string, commands ...Command) int {
 	root := NewRoot(c, commands...)
-	root.SetArgs(append([]string{}, args...)) // nil would mean the process's own
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return ExitOK

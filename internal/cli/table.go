@@ -9,15 +9,15 @@ import (
 // are hidden, the one with the highest value of hide first.
 type Column struct {
 	Title string
-	Right bool // numbers stand right
+	Right bool // right-aligned, for numbers
 	Soft  bool
-	Hide  int // order of hiding; 0 for a column that always stays
+	Hide  int // order of hiding; 0 for a column that is never hidden
 }
 
 // narrow returns the minimum width of a soft column.
 func (c Column) narrow() int { return max(MinSoftWidth, Width(c.Title)) }
 
-// Table is rows under titles: aligned, no borders.
+// Table is rows under titles: aligned, without borders.
 type Table struct {
 	Columns   []Column
 	Rows      [][]Cell
@@ -25,13 +25,13 @@ type Table struct {
 	MinWidths []int // minimum widths, or hiddenColumn; nil for none
 }
 
-// Cell is one text of a table and how it is painted on a terminal with colours.
+// Cell is one text of a table with its style.
 type Cell struct {
 	Text  string
 	Paint Paint
 }
 
-// Paint is a colour of a terminal, in its own code.
+// Paint is a style as an ANSI code.
 type Paint string
 
 // The styles.
@@ -70,7 +70,7 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Lines are the table's lines, none wider than width; 0 is any width.
+// Lines returns the lines of the table, none wider than width; 0 for no limit.
 func (t *Table) Lines(width int, coloured bool) []string {
 	widths := t.Widths(width)
 	titles := make([]Cell, len(t.Columns))
@@ -177,7 +177,7 @@ func (t *Table) hidden(width int) []string {
 	return titles
 }
 
-// line puts one row together. The last cell of a short row runs on over the columns that it has no cells for.
+// line formats one row. The last cell of a short row extends over the missing columns.
 func (t *Table) line(row []Cell, widths []int, width int, coloured bool) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", t.indent))
@@ -224,7 +224,7 @@ func Painted(text string, p Paint, coloured bool) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
 }
 
-// shorten cuts a text to width, with an ellipsis where something is missing.
+// shorten truncates a text to width, with an ellipsis.
 func shorten(text string, width int) string {
 	if Width(text) <= width {
 		return text
@@ -242,7 +242,7 @@ func shorten(text string, width int) string {
 	return text
 }
 
-// Width is how many places a text takes on a terminal.
+// Width returns the number of terminal columns that a text takes.
 func Width(text string) int {
 	width := 0
 	for _, r := range text {

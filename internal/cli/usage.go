@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// helpTemplate begins with examples, because that is what most people look for.
+// helpTemplate begins with examples, which most readers look for.
 const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}`
@@ -36,7 +36,7 @@ Global flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 `
 
-// Group is a command that only holds others.
+// Group returns a command that only has subcommands.
 func Group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: subcommand,
@@ -48,7 +48,7 @@ func Group(use, short, example string, commands ...*cobra.Command) *cobra.Comman
 	return cmd
 }
 
-// subcommand refuses what is not a command, with the one that was probably meant.
+// subcommand rejects an unknown command and suggests a similar one.
 func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return Usagef(fix, "unknown command %q", args[0])
 }
 
-// NoArgs is for commands that take flags only.
+// NoArgs is for commands without arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func OptionalArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// RequireFlag refuses a command line without a flag that has no default.
+// RequireFlag rejects a command line without a required flag.
 func RequireFlag(cmd *cobra.Command, flag, example string) error {
 	if value := cmd.Flag(flag); value.Changed && value.Value.String() != "" {
 		return nil
@@ -102,8 +102,8 @@ func RequireFlag(cmd *cobra.Command, flag, example string) error {
 	return Usagef("run  "+cmd.CommandPath()+" "+example, "--%s is missing", flag)
 }
 
-// flagError turns what the flag parser says into a usage error, with the flag that was probably meant. A command that is
-// misspelt is told before its flags, which nobody knows.
+// flagError converts an error of the flag parser to a usage error with a suggestion. A misspelt command is reported before its
+// flags, which are unknown.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() {
 		if unknownCommand := subcommand(cmd, cmd.Flags().Args()); unknownCommand != nil {
@@ -123,7 +123,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
 }
 
-// newHelp is the command behind "fairlead help keys".
+// newHelp returns the command "fairlead help keys".
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Show help about a command", Hidden: true,
@@ -149,7 +149,7 @@ func names(cmd *cobra.Command) []string {
 	return list
 }
 
-// JoinOr writes names as a sentence does: a, b or c.
+// JoinOr joins names: a, b or c.
 func JoinOr(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

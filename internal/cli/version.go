@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/admin"
 )
 
-// versionView is what this program is, as JSON.
+// versionView is the JSON form of the version.
 type versionView struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

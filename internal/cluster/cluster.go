@@ -95,6 +95,7 @@ func New(client *redis.Client, o Options) *Client {
 
 // Dial returns a Redis client whose calls end with their context and are never retried: a request must not be counted twice.
 func Dial(address string) (*redis.Client, error) {
+	silenceClient()
 	options, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, errors.New("parse redis url: invalid url") // the cause may contain the password
@@ -105,6 +106,27 @@ func Dial(address string) (*redis.Client, error) {
 	options.DialTimeout = time.Second
 	options.PoolSize = maxCalls + 8
 	return redis.NewClient(options), nil
+}
+
+// silenceClient disables the log lines of the Redis library: OnStateChange reports outages.
+var silenceClient = sync.OnceFunc(func() { redis.SetLogger(discardLogger{}) })
+
+type discardLogger struct{}
+
+// Printf implements the logger of the Redis library.
+func (discardLogger) Printf(context.Context, string, ...any) {}
+
+// Ping connects to the address once. It returns nil when Redis answers.
+func Ping(ctx context.Context, address string) error {
+	client, err := Dial(address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }() // nothing was written
+	if err := client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("ping redis: %w", err)
+	}
+	return nil
 }
 
 // ID returns the id of this replica.

@@ -86,7 +86,7 @@ func TestADeadReplicaIsForgottenAfterItsLease(t *testing.T) {
 	}
 }
 
-// Redis is killed and comes back with nothing: calls end at once meanwhile, and hooks run before it is relied on.
+// Redis is killed and comes back with nothing: calls fail immediately meanwhile, and hooks run before it is ready.
 func TestRedisGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
@@ -112,14 +112,14 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 
 	server.Kill()
 	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
-		t.Errorf("a call to nobody: %v", err)
+		t.Errorf("a call without Redis: %v", err)
 	}
 	during := link.State()
 	if during.Up || during.Ready || during.Outage == before.Outage || during.Replicas != before.Replicas {
 		t.Errorf("after its end the state is %+v, was %+v", during, before)
 	}
 	if link.Beat(t.Context()) == nil {
-		t.Error("a heartbeat was answered by nobody")
+		t.Error("a heartbeat without Redis succeeded")
 	}
 	server.Start(t)
 	mustJoin(t, link)
@@ -136,7 +136,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// An empty Redis is not relied on before every replica had the time to tell it what it knows.
+// An empty Redis is not ready before every replica had time to send its state.
 func TestAnEmptyRedisMustSettle(t *testing.T) {
 	t.Parallel()
 	o := options(redistest.Namespace())
@@ -263,10 +263,10 @@ func TestMessagesReachEveryReplica(t *testing.T) {
 			select {
 			case got := <-heard[i]:
 				if got != want {
-					t.Errorf("replica %d heard %q, want %q", i, got, want)
+					t.Errorf("replica %d received %q, want %q", i, got, want)
 				}
 			case <-time.After(10 * time.Second):
-				t.Fatalf("replica %d heard nothing, want %q", i, want)
+				t.Fatalf("replica %d received nothing, want %q", i, want)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func TestMessagesReachEveryReplica(t *testing.T) {
 	expect("one")
 	server.Kill()
 	if links[0].Publish(t.Context(), "lost") == nil {
-		t.Error("nobody took the message, and that is no error")
+		t.Error("publishing without Redis returned no error")
 	}
 	server.Start(t)
 	expect("") // something may have been missed

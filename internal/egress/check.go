@@ -12,8 +12,8 @@ import (
 )
 
 // CheckURL validates a provider address that a user entered: an https (or, on an allowed private
-// network, http) URL without user, query and fragment, whose host is at a public or an allowed address as far as can be
-// told now. The guard checks again at every connection. Errors are *llm.Error of kind InvalidRequest.
+// network, http) URL without user, query and fragment, whose host currently resolves to public or allowed
+// addresses. The guard checks again at every connection. Errors are *llm.Error of kind InvalidRequest.
 func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	s := c.current.Load()
 	u, err := url.Parse(raw)

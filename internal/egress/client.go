@@ -69,7 +69,7 @@ func New(o Options) *Client {
 }
 
 // Update replaces the options for later calls. Running calls keep the old ones; idle connections are closed, so that none stays
-// open to a host that is no longer configured.
+// open to a host that was removed from the configuration.
 func (c *Client) Update(o Options) {
 	if c.current.Load().options.equal(o) {
 		return

@@ -205,7 +205,7 @@ func TestCancellationClosesTheCall(t *testing.T) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
 	if _, ok := errors.AsType[*llm.Error](err); ok {
-		t.Error("a cancelled call is nobody's failure, but it is an *llm.Error")
+		t.Error("a cancelled call returned an *llm.Error")
 	}
 	wait(t, gone)
 }
@@ -347,7 +347,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// closedAddress is a loopback address where nobody listens.
+// closedAddress returns a loopback address without a listener.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -363,6 +363,6 @@ func wait(t *testing.T, event <-chan struct{}) {
 	select {
 	case <-event:
 	case <-time.After(10 * time.Second):
-		t.Fatal("waited 10 s in vain")
+		t.Fatal("no result after 10 s")
 	}
 }

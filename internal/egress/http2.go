@@ -128,7 +128,7 @@ func (w *stallWatch) wrote() {
 	w.from = time.Now()
 }
 
-// check ends the call if its connection has been silent for the limit, and otherwise waits for the rest of it.
+// check ends the call if its connection has been silent for the limit, and otherwise waits for the remaining time.
 func (w *stallWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// testNetwork is an HTTP/2 server behind in-memory connections that can be cut silently: nothing arrives any more and no side is told.
+// testNetwork is an HTTP/2 server behind in-memory connections that can be cut silently: no more data arrives, without an error on either side.
 type testNetwork struct {
 	incoming chan net.Conn
 	mu       sync.Mutex

@@ -7,7 +7,7 @@ import (
 )
 
 // transport sends calls with net/http. Each host has an http.Transport of its own, so that a host whose HTTP/2 connection
-// has stalled gets a new one while the calls on the old one end by themselves.
+// has stalled gets a new one while the calls on the old one finish.
 type transport struct {
 	settings *http.Transport // cloned for each host
 

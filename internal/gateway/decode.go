@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// prompt is a decoded request with its length and what targets have cached of it.
+// prompt is a decoded request with its length and the cached prefixes of targets.
 type prompt struct {
 	req         *llm.Request
 	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens

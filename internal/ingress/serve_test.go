@@ -260,7 +260,7 @@ func TestWriteDeadlineOfTheHandlerApplies(t *testing.T) {
 		for {
 			_ = rc.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
 			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-				<-r.Context().Done() // whoever works for it is told
+				<-r.Context().Done() // the handler is notified
 				seen <- err
 				return
 			}
@@ -271,7 +271,7 @@ func TestWriteDeadlineOfTheHandlerApplies(t *testing.T) {
 	c := dial(t, ln)
 	c.send("%s", get("/"))
 	if err := <-seen; err == nil {
-		t.Error("an answer that nobody reads was written")
+		t.Error("wrote a response that was not read")
 	}
 }
 

@@ -22,10 +22,10 @@ type LocalServer struct {
 	models []string
 }
 
-// probeTime bounds the search for local servers: start-up waits for it.
+// probeTime limits the search for local servers, because startup waits for it.
 const probeTime = 250 * time.Millisecond
 
-// FindLocal asks the usual loopback ports of local model servers what they serve. Servers without models are left out.
+// FindLocal reads the model lists of local model servers on their usual loopback ports. Servers without models are excluded.
 func FindLocal(ctx context.Context) []LocalServer {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -51,7 +51,7 @@ func FindLocal(ctx context.Context) []LocalServer {
 	return servers
 }
 
-// listModels reads a model list; anything but one is no models.
+// listModels reads a model list. It returns nil on any error.
 func listModels(ctx context.Context, client *egress.Client, address string) []string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -72,13 +72,13 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels reads {"data": [{"id": …}]}, bounded.
+// decodeModels decodes {"data": [{"id": …}]} of limited size.
 func decodeModels(r io.Reader) ([]string, error) {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
-		Models []struct { // as Google lists them
+		Models []struct { // Google's form
 			Name string `json:"name"`
 		} `json:"models"`
 	}

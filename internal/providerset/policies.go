@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // policies name time zones, and containers often know none
+	_ "time/tzdata" // policies name time zones, and containers often have no zone database
 
 	"fairlead/internal/config"
 	"fairlead/internal/policy"
@@ -17,11 +17,11 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// instanceSet is what the policies of the configuration are called in decisions.
+// instanceSet is the name of the configuration's policies in decisions.
 const instanceSet = "instance"
 
-// World says what policies may name: every model, vendor and offer that the catalog knows, whether its provider is set up
-// or not, and what this instance has besides. A rule against a provider stays right while the provider has no credential.
+// World returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its provider is
+// configured, and those of this instance. A rule about a provider stays valid while the provider has no credential.
 func (f *Set) World() policy.Inventory {
 	w := policy.Inventory{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
 	for _, m := range f.Catalog.Models() {
@@ -46,7 +46,7 @@ func (f *Set) World() policy.Inventory {
 	return w
 }
 
-// canonical finds a model by any of its names.
+// canonical returns the canonical name of a model.
 func (f *Set) canonical(name string) (string, bool) {
 	m, ok := f.Catalog.Model(name)
 	if !ok {
@@ -55,7 +55,7 @@ func (f *Set) canonical(name string) (string, bool) {
 	return m.Name, true
 }
 
-// ReadPolicies reads the policies of a configuration; nil when there are none. The error is a *config.Problems.
+// ReadPolicies parses the policies of a configuration; nil when there are none. The error is a *config.Problems.
 func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
@@ -64,7 +64,7 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	if _, problems := policy.Parse(instanceSet, []byte(text), w); len(problems) > 0 {
 		return nil, refusal(loaded, problems)
 	}
-	// Once it is right, nobody needs the lines of the file: the text is kept and shown as a document of its own.
+	// A valid set no longer needs the lines of the file: it is stored and shown as a document of its own.
 	set, problems := policy.Parse(instanceSet, []byte(strings.TrimLeft(text, "\n")), w)
 	if len(problems) > 0 {
 		return nil, refusal(loaded, problems)
@@ -72,7 +72,7 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	return set, nil
 }
 
-// refusal is what is wrong with policies, as problems of the configuration that holds them.
+// refusal converts problems of policies to problems of the configuration.
 func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	list := make([]config.Problem, len(problems))
 	for i, p := range problems {
@@ -89,7 +89,7 @@ func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	return loaded.Refuse(list)
 }
 
-// advice takes the word that was probably meant out of a hint; any other hint says how to mend it.
+// advice returns the suggested name of a hint, or the hint as a fix.
 func advice(p policy.Problem) (suggestion, fix string) {
 	what := map[policy.Code]string{
 		policy.UnknownField: "correct the field", policy.UnknownName: "correct the name", policy.NoEffect: "give the policy an effect",
@@ -106,8 +106,8 @@ func advice(p policy.Problem) (suggestion, fix string) {
 	return "", fix
 }
 
-// Check says what is wrong with the certificate and the names in a configuration, and what may be, without a store: the error is a
-// *config.Problems where the certificate or policies are wrong.
+// Check validates the certificate and the names in a configuration without a store. The error is a *config.Problems for an
+// invalid certificate or policy; the warning describes settings that may be wrong.
 func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
 	if _, err := loaded.Certificate(); err != nil {
 		return "", err
@@ -126,7 +126,7 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 	return strings.Join(warnings, "\n"), err
 }
 
-// WithoutModels names the providers for which neither the catalog nor the configuration has a model.
+// WithoutModels returns a warning for each provider without models in the catalog and the configuration.
 func (f *Set) WithoutModels() (warnings []string) {
 	for _, p := range f.Providers {
 		switch {
@@ -141,8 +141,8 @@ func (f *Set) WithoutModels() (warnings []string) {
 	return warnings
 }
 
-// UnknownBaseline says that no model has the name that default_model has. It is no reason to refuse the configuration: a server on this
-// machine may be off for the moment.
+// UnknownBaseline returns a warning when default_model names an unknown model. It is only a warning because a local server may
+// be stopped temporarily.
 func (f *Set) UnknownBaseline(name string) string {
 	if name == "" {
 		return ""
@@ -158,8 +158,7 @@ func (f *Set) UnknownBaseline(name string) string {
 	return text
 }
 
-// Preview is the fleet that a server with this configuration would have, as far as that is known without its store. Without
-// fetch its providers cannot log in.
+// Preview builds the provider set of a configuration without its store. Providers that log in need fetch.
 func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
 	book, err := pricebook.Of(c).Read()
 	if err != nil {

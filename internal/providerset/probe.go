@@ -11,11 +11,11 @@ import (
 	"fairlead/internal/provider"
 )
 
-// testTime bounds the test of one provider.
+// testTime limits the test of one provider.
 const testTime = 10 * time.Second
 
-// Probe asks a provider for its models: the cheapest call that shows address and credential to be right. What is
-// wrong is in the result.
+// Probe requests the model list of a provider, the cheapest call that verifies address and credential. The result describes a
+// failure.
 func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
@@ -73,7 +73,7 @@ func firstSecret(p *provider.Provider) string {
 	return p.Credentials[0].Secret
 }
 
-// clockOf is the time that the sender of an answer has; zero when it does not tell.
+// clockOf returns the Date header of a response; zero when it is missing.
 func clockOf(resp *http.Response) time.Time {
 	at, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {

@@ -29,24 +29,24 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// Set is every provider of the instance with the catalog they were built from.
+// Set is the providers of the instance with the catalog that they were built from.
 type Set struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
-	Off       []*provider.Provider // configured, but switched off
-	Sources   map[string]string    // provider -> where it comes from: file, env, detected, simulator
+	Off       []*provider.Provider // configured, but disabled
+	Sources   map[string]string    // provider -> source: file, env, detected, simulator
 	Priced    map[string]bool      // targets whose price was set in the dashboard
-	hosts     []string             // that configuration or detection names: they may be private
+	hosts     []string             // hosts named by configuration or detection, which may be private
 	Routes    *route.Snapshot
-	Policies  *policy.Set // of the instance
-	rejected  []error     // credentials in the environment that cannot be used
+	Policies  *policy.Set // policies of the instance
+	rejected  []error     // unusable credentials in the environment
 }
 
-// Credentials are those kept in the vault, by provider.
+// Credentials are the stored credentials by provider.
 type Credentials map[string][]provider.Credential
 
-// Assemble builds the providers that file, environment, loopback and simulator bring, in this order: a name taken by
-// an earlier one is left alone.
+// Assemble builds the providers of file, environment, loopback and simulator, in this order. A name that is already taken is
+// skipped.
 func (b Builder) Assemble() (*Set, error) {
 	base, err := catalog.Default()
 	if err != nil {
@@ -75,23 +75,22 @@ func (b Builder) Assemble() (*Set, error) {
 	return f, nil
 }
 
-// Builder holds what providers are built from.
+// Builder holds the inputs of a provider set.
 type Builder struct {
 	Config    config.Config
 	Version   string
 	Env       func(string) string
 	Vault     Credentials
-	Disabled  []string // switched off in the dashboard or the file
+	Disabled  []string // disabled in the dashboard or the file
 	Local     []LocalServer
 	Listed    map[string][]string // models that providers list themselves, by provider
 	Simulator *simulator.Simulator
-	Fetch     *http.Client          // for the token services of vendors that have one
-	Book      *catalog.PriceHistory // imported prices and those set by hand
+	Fetch     *http.Client          // for vendors with a token service
+	Book      *catalog.PriceHistory // imported prices and prices set by hand
 	Predictor route.Predictor
 }
 
-// add takes a provider into the fleet and lets calls reach the address that was named for it, or notes that it is
-// switched off.
+// add adds a provider to the set and allows calls to its configured address. A disabled provider is only listed.
 func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	f.Sources[p.Name] = source
 	label(p)
@@ -103,7 +102,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	for _, t := range p.Targets {
 		set := b.Book.Find(t.Provider, t.Model.Name)
 		if set != nil && set.Manual() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
-			t.Price, f.Priced[t.ID()] = set.Price, true // also where the catalog has no say: on this machine, in the simulator
+			t.Price, f.Priced[t.ID()] = set.Price, true // also for models without a catalog price, such as local and simulated ones
 		}
 	}
 	f.Providers = append(f.Providers, p)
@@ -113,7 +112,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 // Has reports whether a provider is configured.
 func (f *Set) Has(name string) bool { return f.Sources[name] != "" }
 
-// allow lets the calls to an address that the configuration names reach it, wherever it is.
+// allow permits calls to a configured address, including a private one.
 func (f *Set) allow(baseURL string) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" {
@@ -123,8 +122,8 @@ func (f *Set) allow(baseURL string) {
 	f.hosts = append(f.hosts, u.Hostname()+":"+port)
 }
 
-// vendor is the one that a provider of the file names, unless it is said to speak another format than that one; else a
-// plain one of its format.
+// vendor returns the vendor that a provider of the file names, or a plain vendor of its format if the format differs or the
+// vendor is unknown.
 func vendor(p config.Provider) provider.Vendor {
 	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
@@ -135,9 +134,9 @@ func vendor(p config.Provider) provider.Vendor {
 func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	v := vendor(p)
 	secrets := secretsOf(p.Name, p.APIKeys, "file")
-	address, _ := v.Address(b.Env) // config asks for base_url where there is none
+	address, _ := v.Address(b.Env) // config requires base_url where there is no default
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
-		secrets = b.fromVariables(f, p.Name, v) // the vendor's own key goes to the vendor's own address only
+		secrets = b.fromVariables(f, p.Name, v) // the vendor's usual key is sent only to the vendor's own address
 	}
 	offers := f.Catalog.Offers(p.Name)
 	if withCatalog(p) {
@@ -160,8 +159,7 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	return built
 }
 
-// withCatalog reports whether the provider offers what the catalog knows of its vendor: by default only when the file
-// lists no models itself.
+// withCatalog reports whether the provider offers the catalog models of its vendor; by default only if the file lists no models.
 func withCatalog(p config.Provider) bool {
 	if p.Catalog == nil {
 		return len(p.Models) == 0
@@ -177,7 +175,7 @@ func (b Builder) settings(name, baseURL string) provider.Settings {
 	}
 }
 
-// options are what a vendor alone needs: as the file says, else as the environment does.
+// options returns the vendor-specific options, from the file or else from the environment.
 func (b Builder) options(v provider.Vendor, ofFile map[string]string) map[string]string {
 	all := map[string]string{}
 	if v.Options != nil {
@@ -187,7 +185,7 @@ func (b Builder) options(v provider.Vendor, ofFile map[string]string) map[string
 	return all
 }
 
-// detectEnvironment adds the vendors whose usual variables are set, or whose credentials are in the vault.
+// detectEnvironment adds the vendors whose usual variables are set or whose credentials are stored.
 func (b Builder) detectEnvironment(f *Set) {
 	for _, v := range vendors() {
 		secrets := append(b.fromVariables(f, v.Name, v), b.Vault[v.Name]...)
@@ -202,7 +200,7 @@ func (b Builder) detectEnvironment(f *Set) {
 	}
 }
 
-// fromVariables reads a vendor's credential from its usual variables; the first that is set counts. One that is too short is
+// fromVariables reads a vendor's credential from the first of its usual variables that is set. A credential that is too short is
 // rejected.
 func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provider.Credential {
 	secret, variable := v.Key(b.Env)
@@ -210,7 +208,7 @@ func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provide
 		return nil
 	}
 	if len(secret) < redact.MinCredential {
-		f.rejected = append(f.rejected, fmt.Errorf("%s holds a credential with fewer than %d characters, which cannot be told from ordinary text: set the provider's real key, or unset the variable", variable, redact.MinCredential))
+		f.rejected = append(f.rejected, fmt.Errorf("%s holds a credential with fewer than %d characters, which cannot be distinguished from ordinary text: set the provider's real key, or unset the variable", variable, redact.MinCredential))
 		return nil
 	}
 	return []provider.Credential{{ID: name + "#1", Secret: secret, Source: "env " + variable}}
@@ -226,7 +224,7 @@ func secretsOf(name string, secrets []string, source string) []provider.Credenti
 	return list
 }
 
-// addLocal adds the model servers found on loopback. What they serve costs nothing.
+// addLocal adds the model servers found on loopback. Their models are free.
 func (b Builder) addLocal(f *Set) {
 	for _, found := range b.Local {
 		if f.Has(found.vendor.Name) {
@@ -242,7 +240,7 @@ func (b Builder) addLocal(f *Set) {
 	}
 }
 
-// simulated is the provider that needs no network and costs nothing.
+// simulated returns the simulator, which needs no network and costs nothing.
 func (b Builder) simulated() *provider.Provider {
 	models := b.Simulator.Models()
 	var targets []*provider.Target
@@ -260,7 +258,7 @@ func (b Builder) simulated() *provider.Provider {
 	return p
 }
 
-// targets makes the targets of a provider's offers.
+// targets builds the targets of a provider's offers.
 func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.Provider) []*provider.Target {
 	var list []*provider.Target
 	seen := map[string]bool{}
@@ -281,8 +279,8 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 	return list
 }
 
-// withListed adds the models that the provider lists itself and that neither the catalog nor the configuration knows. Their
-// price is unknown.
+// withListed adds models that the provider lists and that neither the catalog nor the configuration contains. Their price is
+// unknown.
 func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
 	var offers []catalog.Offer
 	for _, model := range b.Listed[name] {
@@ -304,7 +302,7 @@ func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p c
 	return targets
 }
 
-// localModel describes a model that a local server lists: what the catalog knows under a like name, else common abilities.
+// localModel describes a model of a local server: the catalog model with a similar name, or a default with common capabilities.
 func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision, Assumed: true}
 	if known, ok := cat.Model(name); ok {
@@ -316,8 +314,8 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	return &m
 }
 
-// timeouts are the waiting times that hold for a model at a provider, the most particular first: the model's at the
-// provider, the model's anywhere, the provider's.
+// timeouts returns the timeouts that apply to a model at a provider, most specific first: the model's at the provider, the
+// model's, the provider's.
 func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
 	var list []config.Timeouts
 	for _, models := range [][]config.Model{p.Models, b.Config.Models} {
@@ -330,12 +328,12 @@ func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts
 	return append(list, p.Timeouts)
 }
 
-// firstToken is how long a model's first token may take: by what is set for it, or by the kind of model.
+// firstToken returns the first-token timeout of a model: the configured one, or the default for its kind.
 func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	reasons := m.Abilities.Has(llm.Reasoning)
 	list := b.timeouts(m, p)
 	for i, t := range append(list, b.Config.Timeouts) {
-		general := i >= len(list)-1 // not for this model alone: it may know better of those that think
+		general := i >= len(list)-1 // a general setting does not shorten the time of reasoning models
 		switch {
 		case reasons && t.FirstTokenReasoning > 0:
 			return t.FirstTokenReasoning
@@ -346,11 +344,11 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	return b.Config.Timeouts.FirstToken
 }
 
-// waits are the other waiting times for a model at a provider; what is set for all is the gateway's matter.
+// waits returns the other timeouts of a model at a provider. The gateway applies the general ones.
 func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	w := provider.Waits{Headers: b.Config.Timeouts.Headers}
 	list := b.timeouts(m, p)
-	slices.Reverse(list) // so that the most particular has the last word
+	slices.Reverse(list) // so that the most specific setting is applied last
 	for _, t := range list {
 		w.Connect, w.Headers = cmp.Or(t.Connect, w.Connect), cmp.Or(t.Headers, w.Headers)
 		w.Idle, w.Total = cmp.Or(t.Idle, w.Idle), cmp.Or(t.Total, w.Total)
@@ -358,7 +356,7 @@ func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	return w
 }
 
-// PricedInFile reports whether the configuration file prices a model at a provider, or wherever it is offered.
+// PricedInFile reports whether the configuration file sets the price of a model at the provider or at every provider.
 func PricedInFile(c config.Config, providerName, model string) bool {
 	priced := func(m config.Model) bool { return m.Name == model && (m.InputPerMtok != nil || m.OutputPerMtok != nil) }
 	return slices.ContainsFunc(c.Models, priced) || slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
@@ -366,7 +364,7 @@ func PricedInFile(c config.Config, providerName, model string) bool {
 	})
 }
 
-// overrides turns the models of the file into facts of the catalog.
+// overrides converts the models of the file to catalog overrides.
 func overrides(c config.Config) catalog.Overrides {
 	var list catalog.Overrides
 	for _, m := range c.Models {
@@ -402,14 +400,14 @@ func override(providerName string, m config.Model) catalog.Override {
 		o.Dimensions = []int64{m.Dimensions}
 	}
 	if m.PerRequest != nil {
-		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both count nano-dollars
+		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both are in nano-dollars
 		o.PerRequest = &amount
 	}
 	if len(m.Abilities) > 0 {
 		var set llm.Abilities
 		for _, name := range m.Abilities {
 			one, err := llm.ParseAbility(name)
-			if err == nil { // config has refused unknown names
+			if err == nil { // config rejects unknown names
 				set |= one
 			}
 		}
@@ -426,21 +424,21 @@ func rate(dollars *float64) *money.Rate {
 	return &r
 }
 
-// Snapshot is the router's view of the fleet.
+// Snapshot returns the router's view of the set.
 func (f *Set) Snapshot() *route.Snapshot { return f.Routes }
 
-// EgressOptions say where calls may go: public addresses, what the operator allows, and what configuration names.
+// EgressOptions returns the permitted addresses: public ones, those that the operator allows, and those in the configuration.
 func (f *Set) EgressOptions(c config.Config) egress.Options {
 	o := egress.Options{Connect: c.Timeouts.Connect, AllowHosts: f.hosts}
 	for _, text := range c.AllowPrivateUpstreams {
-		if prefix, err := netip.ParsePrefix(text); err == nil { // config has refused bad ones
+		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid ones
 			o.AllowPrivate = append(o.AllowPrivate, prefix)
 		}
 	}
 	return o
 }
 
-// State is what is known of a provider, switched on or off: all but its targets.
+// State returns the state of a provider without its targets, enabled or not.
 func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
 	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], Simulated: p.Simulated}
 	for _, c := range p.Credentials {

@@ -9,18 +9,18 @@ import (
 	"fairlead/internal/provider"
 )
 
-// The tags that targets have by themselves.
+// Built-in tags of targets.
 const (
-	tagZDR         = "zdr"          // marked as keeping nothing of what it is sent
-	tagCollects    = "collects"     // may keep or train on what it is sent
-	tagSimulated   = "simulated"    // no model at all
+	tagZDR         = "zdr"          // zero data retention
+	tagCollects    = "collects"     // may store prompts or train on them
+	tagSimulated   = "simulated"    // simulated
 	tagLocal       = "local"        // on this machine or in its private network
 	tagOpenWeights = "open_weights" // the model's weights are published
 )
 
 var derivedTags = []string{tagCollects, tagLocal, tagOpenWeights, tagSimulated, tagZDR}
 
-// label gives the targets of a provider their tags: the operator's, and those that follow from what is known.
+// label sets the tags of a provider's targets: the operator's, and those derived from known facts.
 func label(p *provider.Provider) {
 	local := !p.Simulated && isPrivate(p.BaseURL)
 	for _, t := range p.Targets {
@@ -44,11 +44,11 @@ func label(p *provider.Provider) {
 	}
 }
 
-// privateNames are the ends of host names that no public name server answers for.
+// privateNames are suffixes of host names that have no public DNS records.
 var privateNames = []string{".localhost", ".local", ".internal", ".home.arpa"}
 
-// isPrivate reports whether an address is sure to stay within this machine or its network: it is loopback or private, or
-// its name is one that only a private network knows. Of other names nobody can tell without asking.
+// isPrivate reports whether an address is certainly on this machine or its network: a loopback or private address, or a name
+// that only private networks resolve. Other names would need a DNS lookup.
 func isPrivate(baseURL string) bool {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Hostname() == "" {

@@ -19,8 +19,8 @@ import (
 	"fairlead/internal/wire/messages"
 )
 
-// dialects are the vendors with a folder of their own: one line each. Vendors that speak the chat format are rows of data
-// in internal/provider/compatible.
+// dialects are the vendors with a package of their own. Vendors that speak the chat format are rows of data in
+// internal/provider/compatible.
 var dialects = []provider.Vendor{
 	anthropic.Vendor,
 	azure.Vendor,
@@ -29,8 +29,7 @@ var dialects = []provider.Vendor{
 	vertex.Vendor,
 }
 
-// plain makes a vendor that nobody has described, by the format it speaks: at an address of its own, without quirks that
-// we know of.
+// plain returns a vendor without quirks for a format, for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
 	chat.Name:       compatible.Plain,
 	messages.Name:   anthropic.Plain,
@@ -38,7 +37,7 @@ var plain = map[string]func(name, title string) provider.Vendor{
 	converse.Name:   bedrock.Plain,
 }
 
-// vendors lists everybody whose API we know.
+// vendors lists all known vendors.
 func vendors() []provider.Vendor {
 	list := slices.Clone(dialects)
 	for _, row := range compatible.Rows() {
@@ -47,7 +46,7 @@ func vendors() []provider.Vendor {
 	return list
 }
 
-// VendorNames are the names that bring their address and models.
+// VendorNames returns the vendors with a known address and known models.
 func VendorNames() []string {
 	var names []string
 	for _, v := range vendors() {
@@ -56,7 +55,7 @@ func VendorNames() []string {
 	return names
 }
 
-// MissingAddress says what to add to a provider of the file so that it has an address; "" when it has one.
+// MissingAddress returns the setting that a provider of the file needs to have an address; "" when it has one.
 func MissingAddress(p config.Provider, lookup func(string) string) string {
 	v := vendor(p)
 	address, _ := v.Address(lookup)

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// redactTexts redacts everything in an entry that callers or providers wrote, except the bodies and the preview. What
-// the entry points to is copied: others may be reading it.
+// redactTexts redacts every text that callers or providers wrote, except the bodies and the preview. It copies the values that
+// the entry points to, because other goroutines may read them.
 func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	for _, c := range requestlog.Columns() {
 		if c.Redacted != nil {
@@ -39,12 +39,12 @@ func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	}
 }
 
-// redactDecision takes what the decision keeps of the caller's texts from the entry, which is redacted already, and
-// redacts the words of policies that were skipped: they say what was seen.
+// redactDecision replaces the caller's texts in the decision with the redacted ones of the entry, and redacts the errors of
+// skipped policies, which quote the request.
 func redactDecision(e *requestlog.Entry, text func(string) string) *route.Decision {
 	whole, err := e.WholeDecision()
 	if err != nil {
-		return nil // what cannot be read cannot be redacted
+		return nil // an undecodable decision cannot be redacted
 	}
 	decision := *whole
 	in := &decision.Input
@@ -70,22 +70,22 @@ func redactValues(p *redact.Pass, values map[string]string) map[string]string {
 	return values
 }
 
-// redactBodies redacts the texts of request and answer, and makes the preview anew: in the old one something may be cut
-// off in the middle, where no rule knows it.
+// redactBodies redacts the request and response bodies and rebuilds the preview: the old preview may end in the middle of a
+// secret, where no rule matches.
 func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 	original := e.Body.Request
 	e.Body.Request = p.JSON(original)
 	e.Preview = redactPreview(p, e, e.Body.Request, original)
 	if e.Body.Streamed {
-		// Events that no answer could be made of: a text may be split between them, where no rule finds it.
+		// Stored events without a joined response: a secret may be split between events, where no rule matches.
 		e.Body.Response, e.Body.Streamed = nil, false
 		return
 	}
 	e.Body.Response = p.JSON(e.Body.Response)
 }
 
-// redactPreview makes the preview of an entry from its redacted request, or, where a rule has made of that what is no
-// request any more, from the original one. Without either, a preview that may have been cut is not kept.
+// redactPreview builds the preview from the redacted request, or from the original one if redaction made the request
+// invalid. Without either, a preview that may be truncated is removed.
 func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byte) string {
 	if e.Preview == "" {
 		return ""
@@ -108,7 +108,7 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 	return p.Text(e.Preview)
 }
 
-// withhold takes away every text of an entry that cannot be redacted.
+// withhold removes every text of an entry that cannot be redacted.
 func withhold(e *requestlog.Entry) {
 	e.Body, e.Preview, e.Session, e.EndUser, e.Metadata, e.Warnings = requestlog.Body{}, "", "", "", nil, nil
 	if e.BodyState == requestlog.BodyStored {

@@ -20,18 +20,18 @@ import (
 const (
 	redactEntryTime = 2 * time.Second        // one entry
 	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path
-	redactBatchTime = 250 * time.Millisecond // every batch, whatever is left of the allowance for waiting
-	redactFree      = 50 * time.Nanosecond   // one byte, which is not counted: twice what all built-in rules need
+	redactBatchTime = 250 * time.Millisecond // every batch, regardless of the remaining allowance
+	redactFree      = 50 * time.Nanosecond   // one byte, not charged: twice the time of all built-in rules
 	redactWarnEvery = time.Minute
 )
 
-// Filter removes from entries what their workspaces do not want stored.
+// Filter redacts entries by the rules of their workspaces.
 type Filter struct {
-	workspace func(workspaceID string) *account.Workspace // nil when it is not known
-	standard  func() []string                             // the instance's rules
+	workspace func(workspaceID string) *account.Workspace // nil for an unknown workspace
+	standard  func() []string                             // rules of the instance
 	log       *slog.Logger
 	now       func() time.Time
-	waiting   *allowance // time that delivery waits for slow rules
+	waiting   *allowance // time that delivery may wait for slow rules
 	workers   sync.WaitGroup
 
 	mu      sync.Mutex
@@ -40,24 +40,24 @@ type Filter struct {
 
 // tenantRules are the compiled rules of a workspace.
 type tenantRules struct {
-	own      *redact.Rules // what they were made of; nil for the standard ones
+	own      *redact.Rules // source of the rules; nil for the standard ones
 	standard []string
-	redactor *redact.Redactor // nil when nothing is to be removed
-	broken   bool             // they cannot be compiled
+	redactor *redact.Redactor // nil when no rule applies
+	broken   bool             // the rules cannot be compiled
 	usage    *tenantUsage
 }
 
-// tenantUsage is what a workspace uses for redaction, under old and new rules alike.
+// tenantUsage is the time a workspace uses for redaction. It survives changes of the rules.
 type tenantUsage struct {
 	*allowance
-	busy   atomic.Bool  // a batch is being redacted, perhaps one whose time is over
+	busy   atomic.Bool  // a worker is running, perhaps after its batch has ended
 	warned atomic.Int64 // unix nanoseconds
 }
 
-// allowance is an amount of time that is used up and refilled.
+// allowance is an amount of time that is consumed and refilled.
 type allowance struct {
 	most   time.Duration
-	refill time.Duration // one second is added in this many
+	refill time.Duration // refill rate: one second per this many
 
 	mu   sync.Mutex
 	left time.Duration
@@ -76,8 +76,8 @@ func New(workspace func(string) *account.Workspace, standard func() []string, lo
 	}
 }
 
-// of returns the rules that are in force for a workspace. The keyring hands out another workspace when it has changed,
-// so the pointer tells whether the compiled rules are still right.
+// of returns the active rules of a workspace. The keyring returns a new workspace after a change, so an equal pointer means that
+// the compiled rules are current.
 func (r *Filter) of(workspaceID string) *tenantRules {
 	var own *redact.Rules
 	if w := r.workspace(workspaceID); w != nil {
@@ -92,7 +92,7 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 	}
 	usage := &tenantUsage{allowance: newAllowance(5*time.Second, 4, r.now())}
 	if t != nil {
-		usage = t.usage // new rules do not bring new time
+		usage = t.usage // new rules do not reset the allowance
 	}
 	t = &tenantRules{own: own, standard: standard, usage: usage}
 	rules := redact.Rules{Builtin: standard}
@@ -131,7 +131,7 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	}
 	began := r.now()
 	free := redactBatchTime + time.Duration(size)*redactFree
-	timer := time.NewTimer(free + max(r.waiting.lend(began), 0))
+	timer := time.NewTimer(free + max(r.waiting.grant(began), 0))
 	defer timer.Stop()
 	ready := make(chan redactedEntry, waiting) // workers never block
 	over := &atomic.Bool{}
@@ -201,7 +201,7 @@ func (r *Filter) Wait() { r.workers.Wait() }
 // redact applies the rules of a workspace to an entry, or removes its texts when that takes too long.
 func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 	began := r.now()
-	end := began.Add(min(redactEntryTime, t.usage.lend(began)))
+	end := began.Add(min(redactEntryTime, t.usage.grant(began)))
 	pass := t.redactor.Begin(func() bool { return over() || !r.now().Before(end) })
 	size := time.Duration(len(e.Body.Request) + len(e.Body.Response))
 	redactTexts(pass, e)
@@ -225,7 +225,7 @@ func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
 		return copied
 	}
 	began := r.now()
-	end := began.Add(min(redactShownTime, t.usage.lend(began)))
+	end := began.Add(min(redactShownTime, t.usage.grant(began)))
 	pass := t.redactor.Begin(func() bool { return !r.now().Before(end) })
 	redactTexts(pass, &copied)
 	copied.Preview = redactPreview(pass, e, nil, e.Body.Request)
@@ -236,8 +236,8 @@ func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
 	return copied
 }
 
-// lend returns how much time may be used now.
-func (a *allowance) lend(now time.Time) time.Duration {
+// grant returns the time that may be used now.
+func (a *allowance) grant(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left = min(a.most, a.left+max(0, now.Sub(a.at))/a.refill)

@@ -202,7 +202,7 @@ func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	c.step = 0
-	c.at = c.at.Add(-time.Second) // a clock that is put back lends nothing
+	c.at = c.at.Add(-time.Second) // a clock that is set back grants nothing
 	r.of("ws_1").usage.spend(5 * time.Second)
 	e = leaky()
 	prepareOne(r, &e)
@@ -254,7 +254,7 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 	}
 }
 
-// slowRules take quadratic time on the text of slowEntry: minutes for the whole of it.
+// slowRules take quadratic time on the text of slowEntry: minutes for the whole text.
 var slowRules = &redact.Rules{Custom: []redact.Custom{{Name: "slow", Pattern: "a.*b|a"}}}
 
 func slowEntry(workspace string) requestlog.Entry {

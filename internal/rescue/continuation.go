@@ -148,7 +148,7 @@ func (c *continuation) matchRestart(text string, end bool) (rest string, m match
 	return "", undecided
 }
 
-// matchPrefill removes what a prefilled target repeats of the delivered text, as some do: its end, or all of it.
+// matchPrefill removes what a prefilled target repeats of the delivered text, as some do: its end, or the whole text.
 func (c *continuation) matchPrefill(text string, end bool) (rest string, m match) {
 	c.received += text
 	if !end && strings.Contains(c.delivered, c.received) {

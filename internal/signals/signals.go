@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/transcript"
 )
 
-// signalPause is how long signals are gathered before they are written together.
+// signalPause is the interval between two batches.
 const signalPause = time.Second
 
-// Collector gathers what answers show by themselves.
+// Collector collects implicit feedback signals of responses.
 type Collector struct {
 	waiting chan feedback.Rating
 	write   func(context.Context, []feedback.Rating) error
@@ -31,7 +31,7 @@ func New(write func(context.Context, []feedback.Rating) error, report func(error
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
 }
 
-// Add takes the signals of an entry. They are hints: when more come than can be written, the rest is let go.
+// Add collects the signals of an entry. Signals are dropped when they arrive faster than they can be written.
 func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.KeyID == requestlog.SampleKey {
 		return
@@ -52,7 +52,7 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	}
 }
 
-// Run writes what was gathered until ctx ends.
+// Run writes collected signals until ctx ends.
 func (s *Collector) Run(ctx context.Context) {
 	tick := time.NewTicker(signalPause)
 	defer tick.Stop()
@@ -80,8 +80,8 @@ func (s *Collector) gathered() []feedback.Rating {
 	}
 }
 
-// violates reports whether an answer that should be JSON is none, or is not of the schema that was asked for. Only stored
-// answers that came to their proper end are looked at.
+// violates reports whether a response that should be JSON is invalid or does not match the requested schema. Only stored,
+// complete responses are checked.
 func violates(e *requestlog.Entry) bool {
 	if e.Outcome != requestlog.OK || e.Finish != "stop" || e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) == 0 || e.Body.Streamed {
 		return false
@@ -105,14 +105,14 @@ func violates(e *requestlog.Entry) bool {
 	return !conforms(value, schema.Raw)
 }
 
-// conforms reports whether a value is of a schema. A schema that cannot be read is the caller's matter.
+// conforms reports whether a value matches a schema. It returns true for an invalid schema.
 func conforms(value any, schema string) bool {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(schema)))
 	if err != nil {
 		return true
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is fetched
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // no external schemas are loaded
 	if compiler.AddResource("schema.json", document) != nil {
 		return true
 	}

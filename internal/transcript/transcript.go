@@ -21,8 +21,8 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// AssembleResponse joins the stored events of a stream into one answer in the format that the caller speaks, away from the
-// request's own path. What cannot be joined stays as it came.
+// AssembleResponse joins the stored events of a stream into one response in the caller's format, outside the request path.
+// Events that cannot be joined are kept.
 func AssembleResponse(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return
@@ -44,7 +44,7 @@ func assemble(format string, events []byte) ([]byte, error) {
 	}
 }
 
-// messagesPieces reads a stored answer: one event a line as it came over the wire, or whole.
+// messagesPieces decodes a stored response: one event per line, or a complete response.
 func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 	options := messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}}
 	if !streamed {
@@ -64,8 +64,8 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 	return nil, chatstream.ErrNoChunks
 }
 
-// ToChat is a stored request and its answer in the chat format, for readers that know no other. It is empty where the
-// texts came in that format anyway, or cannot be told in it.
+// ToChat converts a stored request and its response to the chat format. The result is empty for bodies that are in the chat
+// format already or cannot be converted.
 func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
 	case messages.Name:
@@ -76,13 +76,13 @@ func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	return nil, nil
 }
 
-// RequestToChat is a request of a named other format, or nil where it is none.
+// RequestToChat converts a request of another format to the chat format; nil when it is invalid.
 func RequestToChat(format string, body []byte) []byte {
 	request, _ := ToChat(format, requestlog.Body{Request: body})
 	return request
 }
 
-// asChat writes a request of another format as one of the chat format.
+// asChat encodes a request of another format in the chat format.
 func asChat(f wire.Format, body []byte) []byte {
 	req, err := f.DecodeRequest(context.Background(), llm.Chat, body)
 	if err != nil {
@@ -97,7 +97,7 @@ func asChat(f wire.Format, body []byte) []byte {
 	return text
 }
 
-// messagesAnswer goes by way of a stream, because a stream may be told in part.
+// messagesAnswer decodes the response as a stream, because a stream may be incomplete.
 func messagesAnswer(body requestlog.Body) []byte {
 	var chunks bytes.Buffer
 	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
@@ -114,7 +114,7 @@ func messagesAnswer(body requestlog.Body) []byte {
 	return whole
 }
 
-// responsesAnswer reads what was answered the way that a client sends it back: as the input of the next turn.
+// responsesAnswer decodes the response in the form in which a client sends it back: as input of the next turn.
 func responsesAnswer(body requestlog.Body) []byte {
 	stored, err := responses.Assemble(body.Response)
 	if err != nil {
@@ -140,7 +140,7 @@ func quoted(text rawjson.Value) string {
 	return text.Raw
 }
 
-// finishOf says why an answer ended, as the chat format does; null for one that did not.
+// finishOf returns the finish reason of the chat format; null for an incomplete response.
 func finishOf(answer, message rawjson.Value) string {
 	switch answer.Get("status").String() {
 	case "completed":

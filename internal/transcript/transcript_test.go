@@ -55,14 +55,14 @@ func stored(t *testing.T, f wire.Format, pieces []llm.Delta) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// heard is what a reader of the chat format makes of an answer.
-type heard struct {
+// decodeAnswer decodes a response in the chat format.
+type decodeAnswer struct {
 	Content string
 	Calls   []string
 	Finish  string
 }
 
-func readChat(t *testing.T, answer []byte) heard {
+func readChat(t *testing.T, answer []byte) decodeAnswer {
 	t.Helper()
 	var whole struct {
 		Choices []struct {
@@ -79,7 +79,7 @@ func readChat(t *testing.T, answer []byte) heard {
 		t.Fatalf("%s: %v", answer, err)
 	}
 	c := whole.Choices[0]
-	h := heard{Content: c.Message.Content, Finish: c.FinishReason}
+	h := decodeAnswer{Content: c.Message.Content, Finish: c.FinishReason}
 	for _, call := range c.Message.ToolCalls {
 		h.Calls = append(h.Calls, call.Function.Name+call.Function.Arguments)
 	}
@@ -107,7 +107,7 @@ func fold(b *requestlog.Body) {
 
 func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
 	t.Parallel()
-	want := heard{Content: "It is 12 °C.", Calls: []string{`look{"at":1}`}, Finish: "tool_calls"}
+	want := decodeAnswer{Content: "It is 12 °C.", Calls: []string{`look{"at":1}`}, Finish: "tool_calls"}
 	for name, tc := range foreign {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,6 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/workspaces"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/llm"
@@ -23,7 +22,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 		newAdminCreate(c, o), newAdminReset(c, o), newAdminUnlock(c, o), newAdminRemove(c, o))
 }
 
-// accountView is an account as JSON.
+// accountView is the JSON form of an account.
 type accountView struct {
 	ID    string `json:"id,omitempty"`
 	Email string `json:"email"`
@@ -45,7 +44,7 @@ func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				created, err := i.Accounts.CreateAccount(cmd.Context(), email, password, name)
 				if err != nil {
 					return accountError(err)
@@ -75,7 +74,7 @@ func newAdminReset(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				if err := i.Accounts.ResetPassword(cmd.Context(), email, password); err != nil {
 					return accountError(err)
 				}
@@ -97,7 +96,7 @@ func newAdminUnlock(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
 				return err
 			}
-			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				if err := i.Accounts.Unlock(cmd.Context(), email); err != nil {
 					return accountError(err)
 				}
@@ -109,7 +108,7 @@ func newAdminUnlock(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// removedView is a removed member as JSON.
+// removedView is the JSON form of a removed member.
 type removedView struct {
 	Email       string                  `json:"email"`
 	WorkspaceID string                  `json:"workspace_id"`
@@ -127,7 +126,7 @@ func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
 				return err
 			}
-			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				w, err := i.Workspace(cmd.Context(), workspace)
 				if err != nil {
 					return accountError(err)
@@ -157,7 +156,7 @@ func tellRemoved(c *cli.Console, o *cli.Options, view removedView) error {
 	return nil
 }
 
-// passwordFlag never takes the password itself: command lines are seen by others and remembered by shells.
+// passwordFlag never takes the password itself: command lines are visible to other users and stored by shells.
 func passwordFlag(cmd *cobra.Command, stdin *bool) {
 	cmd.Flags().BoolVar(stdin, "password-stdin", false, "read the password from the first line of standard input")
 }

@@ -21,8 +21,8 @@ import (
 
 	"fairlead/internal/account"
 	adminpolicies "fairlead/internal/admin/policies"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
 	"fairlead/internal/config"
 	"fairlead/internal/llm"
 	"fairlead/internal/replay"
@@ -32,7 +32,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the commands print into testdata")
 
-// Noon is the time in all tests.
+// Noon is the time of every test.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 // Lab is a data directory with a console for running commands on it.
@@ -64,7 +64,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// New is without a terminal, without colours and without any configuration of this machine.
+// New returns a lab without a terminal, without colours and without the configuration of this machine.
 func New(t *testing.T, commands ...cli.Command) *Lab {
 	t.Helper()
 	home := t.TempDir()
@@ -81,7 +81,7 @@ func New(t *testing.T, commands ...cli.Command) *Lab {
 	return l
 }
 
-// emptyConfig keeps the search for a configuration file away from this machine's own.
+// emptyConfig prevents the search for a configuration file of this machine.
 func (l *Lab) emptyConfig(dir string) string {
 	path := filepath.Join(dir, "empty.yaml")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -90,7 +90,7 @@ func (l *Lab) emptyConfig(dir string) string {
 	return path
 }
 
-// Run executes a command line and returns what it wrote; its exit code must be the wanted one.
+// Run executes a command line, checks its exit code and returns its output.
 func (l *Lab) Run(want int, args ...string) (out, err string) {
 	l.T.Helper()
 	return l.RunContext(context.Background(), want, args...)
@@ -107,12 +107,12 @@ func (l *Lab) RunContext(ctx context.Context, want int, args ...string) (out, er
 	return l.Out.String(), l.Err.String()
 }
 
-// Open opens the lab's data beside the commands.
-func (l *Lab) Open() (*app.Instance, account.Workspace) {
+// Open opens the lab's data next to the commands.
+func (l *Lab) Open() (*instance.Instance, account.Workspace) {
 	l.T.Helper()
 	c := config.Default()
 	c.DataDir = l.Dir
-	i, err := app.OpenInstance(l.T.Context(), &config.Loaded{Config: c})
+	i, err := instance.Open(l.T.Context(), &config.Loaded{Config: c})
 	if err != nil {
 		l.T.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (l *Lab) Seed(entries ...requestlog.Entry) {
 	}
 }
 
-// Golden compares with a file of testdata.
+// Golden compares output with a file in testdata.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -178,7 +178,7 @@ func MustContain(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// WithProviders gives the lab a file with one provider that works, one that does not and one that is off.
+// WithProviders writes a configuration with one working, one failing and one disabled provider.
 func (l *Lab) WithProviders() *Lab {
 	l.T.Helper()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -219,7 +219,7 @@ func (l *Lab) Configure(text string) {
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG="+path)
 }
 
-// File writes a file for a command to read.
+// File writes a file as input of a command.
 func (l *Lab) File(name, text string) string {
 	l.T.Helper()
 	path := filepath.Join(l.T.TempDir(), name)
@@ -229,12 +229,12 @@ func (l *Lab) File(name, text string) string {
 	return path
 }
 
-// routing opens the lab's data with what decisions depend on.
-func (l *Lab) routing() (*app.Instance, account.Workspace, *app.Routing) {
+// routing opens the lab's data with providers, policies and ratings.
+func (l *Lab) routing() (*instance.Instance, account.Workspace, *instance.Routing) {
 	l.T.Helper()
 	c := config.Default()
 	c.DataDir, c.Detect = l.Dir, false
-	i, err := app.OpenInstance(l.T.Context(), &config.Loaded{Config: c})
+	i, err := instance.Open(l.T.Context(), &config.Loaded{Config: c})
 	if err != nil {
 		l.T.Fatal(err)
 	}
@@ -250,13 +250,13 @@ func (l *Lab) routing() (*app.Instance, account.Workspace, *app.Routing) {
 	return i, w, r
 }
 
-// StoreDecided stores requests as a server would have decided on them, oldest first, and keeps what they were decided by.
+// StoreDecided stores requests as a server would have decided on them, oldest first, with the versions of their decisions.
 func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []string {
 	l.T.Helper()
 	i, w, r := l.routing()
 	var ids []string
 	for n, prompt := range prompts {
-		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // the cheapest, whatever is predicted
+		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // the cheapest model, independent of the prediction
 		d, err := r.Explain(l.T.Context(), adminpolicies.ExplainQuery{WorkspaceID: w.ID, Body: body})
 		if err != nil {
 			l.T.Fatal(err)
@@ -271,7 +271,7 @@ func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []
 		}
 		ids = append(ids, e.ID)
 	}
-	rules := r.Backtest(w.ID, nil, nil).Live
+	rules := r.BacktestOptions(w.ID, nil, nil).Live
 	if err := replay.Keep(context.Background(), i.Store.Config, rules.Snapshot, rules.Policies, nil); err != nil {
 		l.T.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func (l *Lab) Seeded() *Lab {
 	return l
 }
 
-// FirstPolicies are policies of which one is on.
+// FirstPolicies are two policies, one of them enabled.
 const FirstPolicies = `# what we allow
 policies:
   - name: no-code-outside
@@ -309,7 +309,7 @@ policies:
     deny: Sleep.
 `
 
-// Squeeze makes runs of spaces one, so that widths do not matter.
+// Squeeze replaces runs of spaces by one space, so that column widths do not matter.
 func Squeeze(text string) []string {
 	spaces := regexp.MustCompile(` {2,}`)
 	var rows []string

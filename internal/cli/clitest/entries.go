@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// RequestID is the n-th id of a test, made at this moment.
+// RequestID returns the n-th id of a test.
 func RequestID(at time.Time, n int) string {
 	floor := id.Floor("req", at)
 	return fmt.Sprintf("%s%04d", floor[:len(floor)-4], n)
@@ -21,7 +21,7 @@ func RequestID(at time.Time, n int) string {
 // Nano returns a pointer to an amount in nano-dollars.
 func Nano(n int64) *money.Amount { return new(money.Amount(n)) }
 
-// Served is a request as it usually goes: auto, streamed, served by the first choice for less than the baseline.
+// Served returns the entry of a typical request: auto, streamed, served by the first target for less than the baseline.
 func Served() requestlog.Entry {
 	at := Noon.Add(-time.Hour)
 	own := catalog.Price{Input: money.PerMillion(0.1), Output: money.PerMillion(0.4), CacheRead: new(money.PerMillion(0.025)), Source: "vendor page", AsOf: "2026-11-01"}
@@ -63,7 +63,7 @@ func Served() requestlog.Entry {
 	}
 }
 
-// FellBack is a request that the second target served, dearer than the baseline and at a provider that costs nothing to ask.
+// FellBack returns the entry of a request that the second target served, at a higher cost than the baseline.
 func FellBack() requestlog.Entry {
 	e := Served()
 	e.ID, e.Time = RequestID(Noon.Add(-30*time.Minute), 2), Noon.Add(-30*time.Minute)
@@ -78,13 +78,13 @@ func FellBack() requestlog.Entry {
 	e.Attempts[1].Start, e.Attempts[1].Wait = 1429*time.Millisecond, 1397*time.Millisecond
 	e.Wait = e.Attempts[1].Wait
 	e.BaselineModel, e.BaselineSource, e.BaselineCost, e.BaselineBill = "tiny", "caller", Nano(100_000), nil
-	e.Warnings = []string{"top_k was left out: provider-x does not know it"}
+	e.Warnings = []string{"Dropped field top_k: not supported by provider-x."}
 	e.Usage.Estimated = true
 	e.Latency = 1840 * time.Millisecond
 	return e
 }
 
-// Failed is a request that no provider served.
+// Failed returns the entry of a request that no provider served.
 func Failed() requestlog.Entry {
 	at := Noon.Add(-10 * time.Minute)
 	return requestlog.Entry{

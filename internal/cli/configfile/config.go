@@ -52,7 +52,7 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// problemView is a problem as JSON.
+// problemView is the JSON form of a problem.
 type problemView struct {
 	Path       string      `json:"path"`
 	Source     string      `json:"source"`
@@ -83,7 +83,7 @@ func showFine(c *cli.Console, o *cli.Options, loaded *config.Loaded) error {
 		c.Infof(o, "warning: %s", cli.Clean(warning))
 	}
 	if o.JSON {
-		return nil // one object per problem, and there are none
+		return nil // one object per problem: no output without problems
 	}
 	name := loaded.Path
 	if name == "" {
@@ -115,7 +115,7 @@ func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// printJSON is the printed configuration as one object, or as one line per value with its origin.
+// printJSON prints the configuration as one object, or as one line per value with its origin.
 func printJSON(c *cli.Console, loaded *config.Loaded, origin bool) error {
 	var text bytes.Buffer
 	if err := loaded.Print(&text, false); err != nil {
@@ -139,7 +139,7 @@ func printJSON(c *cli.Console, loaded *config.Loaded, origin bool) error {
 	return nil
 }
 
-// leaf is one value of the configuration as JSON.
+// leaf is the JSON form of one value of the configuration.
 type leaf struct {
 	Path   string `json:"path"`
 	Value  any    `json:"value"`

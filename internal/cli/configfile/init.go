@@ -14,12 +14,12 @@ import (
 	"fairlead/internal/config"
 )
 
-// starting is the file that init writes. Lines that begin with # and no space are settings that can be switched on.
+// starting is the file that init writes. Lines that begin with # and no space are settings that can be uncommented.
 //
 //go:embed starting.yaml
 var starting string
 
-// written is the file that was made, as JSON.
+// written is the JSON form of the created file.
 type written struct {
 	Path string `json:"path"`
 }
@@ -46,7 +46,7 @@ func NewInit(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// writeStarting makes the file for its owner alone, because secrets may come to stand in it.
+// writeStarting creates the file readable only by its owner, because it may contain secrets later.
 func writeStarting(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -61,7 +61,7 @@ func writeStarting(path string) error {
 	}
 	_, err = f.WriteString(starting)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write the configuration file: %w", err), os.Remove(path)) // half of one would be read
+		return errors.Join(fmt.Errorf("write the configuration file: %w", err), os.Remove(path)) // an incomplete file would be loaded
 	}
 	return nil
 }

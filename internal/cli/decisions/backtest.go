@@ -57,7 +57,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				o := from.Backtest(from.Workspace.ID, draft, objective)
+				o := from.BacktestOptions(from.Workspace.ID, draft, objective)
 				o.Filter, o.Limit, o.All, o.Ready = filter, f.limit, f.all, f.ready
 				o.Filter.WorkspaceID = from.Workspace.ID
 				if err := instance.ResolveKeys(cmd.Context(), from.Instance, &o.Filter); err != nil {
@@ -79,10 +79,10 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// backtestFilter reads the filters, with --since and --until as other words for --from and --to.
+// backtestFilter parses the filters, with --since and --until as aliases of --from and --to.
 func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (requestlog.Filter, error) {
 	values := filter.Values(cmd)
-	instead := map[string]string{} // flags that stand for others here
+	instead := map[string]string{} // aliases of other flags
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
 			return requestlog.Filter{}, cli.Usagef("use only one of them", "both --%s and --%s are given", end.flag, end.name)
@@ -100,12 +100,12 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 		return selection, filter.FlagError(err, instead)
 	}
 	if selection.To.IsZero() {
-		selection.To = r.Console.Now() // what comes in meanwhile is not part of it
+		selection.To = r.Console.Now() // requests that arrive during the backtest are excluded
 	}
 	return selection, nil
 }
 
-// ago makes a span a moment before now; other texts stay as they are.
+// ago converts a span to a time before now; other values are unchanged.
 func ago(text string) string {
 	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
 		return "now-" + text
@@ -113,7 +113,7 @@ func ago(text string) string {
 	return text
 }
 
-// parseObjective reads an objective by its name or as a number; nil for none.
+// parseObjective parses the name or the number of an objective; nil for none.
 func parseObjective(text string) (*route.Objective, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // requests keep their own

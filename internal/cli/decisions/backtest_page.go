@@ -11,13 +11,13 @@ import (
 	"fairlead/internal/replay"
 )
 
-// backtestPage writes the report of a backtest for people.
+// backtestPage writes the report of a backtest as text.
 type backtestPage struct {
 	cli.Page
 	at func(time.Time) string
 }
 
-// caution stands beside what a backtest says.
+// caution is printed with every backtest.
 const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted, not measured."
 
 func (p *backtestPage) report(r *replay.Report) {
@@ -94,7 +94,7 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	}
 }
 
-// portion writes a part of a whole in percent.
+// portion formats a share in percent.
 func portion(part, whole int64) string {
 	if whole == 0 {
 		return cli.Dash
@@ -134,7 +134,7 @@ func flows(list []replay.Flow) *cli.Table {
 	return t
 }
 
-// refusedOr is the model, or that there is none.
+// refusedOr returns the model, or "rejected" without one.
 func refusedOr(model string) string {
 	if model == "" {
 		return "rejected"
@@ -142,7 +142,7 @@ func refusedOr(model string) string {
 	return model
 }
 
-// moreOrLess writes a change with its sign; without anything priced it is unknown.
+// moreOrLess formats a change with its sign; unknown when no request has a price.
 func moreOrLess(a money.Amount, priced int64) string {
 	switch {
 	case priced == 0:

@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/route"
 )
 
-// decisionCommands is what the commands on decisions share.
+// decisionCommands is the shared state of the commands on decisions.
 type decisionCommands struct{ instance.Commands }
 
-// explainFlags say what is to be explained.
+// explainFlags select the request to explain.
 type explainFlags struct {
 	prompt   string
 	model    string
@@ -28,7 +28,7 @@ type explainFlags struct {
 	policies string
 }
 
-// maxExplained bounds the request that is read.
+// maxExplained limits the size of the request.
 const maxExplained = 32 << 20
 
 // NewExplain returns the command "explain".
@@ -61,7 +61,7 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// explained is the body of the request.
+// explained builds the body of the request.
 func (r *decisionCommands) explained(cmd *cobra.Command, args []string, f explainFlags) ([]byte, error) {
 	switch {
 	case cmd.Flags().Changed("prompt") && len(args) > 0:

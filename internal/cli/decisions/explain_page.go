@@ -11,10 +11,10 @@ import (
 	"fairlead/internal/route"
 )
 
-// decisionPage writes a decision for people.
+// decisionPage writes a decision as text.
 type decisionPage struct{ cli.Page }
 
-// explanation writes a decision in words: what would happen, what was seen, what policies say, and how candidates do.
+// explanation writes the outcome, the features, the evaluated policies and the candidates of a decision.
 func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	p.Paragraph(outcome(d, refusal), 0)
 	p.Section("Request")
@@ -44,7 +44,7 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	p.choice(d)
 }
 
-// outcome says in a sentence what would happen.
+// outcome describes the outcome in a sentence.
 func outcome(d *route.Decision, refusal *llm.Error) string {
 	if refusal != nil {
 		text := "Rejected (" + refusal.Kind.Code() + "): " + refusal.Message
@@ -89,7 +89,7 @@ func (p *decisionPage) seen(d *route.Decision) {
 	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
 }
 
-// taskText says what the prompt asks for, and how sure that is.
+// taskText describes the task of the prompt and its confidence.
 func taskText(s *predict.Features) string {
 	text := string(s.Task)
 	if s.Language != "" {
@@ -98,7 +98,7 @@ func taskText(s *predict.Features) string {
 	return fmt.Sprintf("%s; %s %% similar to training prompts", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
 }
 
-// policy says what a policy does to the request, or which of its conditions failed.
+// policy describes the effect of a policy on the request, or the condition that failed.
 func (p *decisionPage) policy(hit *route.PolicyHit) {
 	if hit.Matched {
 		p.Field("matched", strings.TrimSuffix(hit.Name+": "+hit.Effect(), ": "))
@@ -143,7 +143,7 @@ func excludedTable(d *route.Decision) *cli.Table {
 	return t
 }
 
-// chance writes a probability with three digits.
+// chance formats a success probability with three digits.
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
 func chanceSpread(c *route.Candidate) string {
@@ -176,7 +176,7 @@ func (p *decisionPage) choice(d *route.Decision) {
 	}
 }
 
-// Features are what the router saw of the request.
+// Features describes the features of the request.
 func Features(in *route.Input) string {
 	parts := []string{"model " + cli.OrDash(in.Model)}
 	if route.IsAuto(in.Model) {
@@ -208,7 +208,7 @@ func Expected(ms int64) string {
 	return cli.Count(ms) + " ms"
 }
 
-// BaselineSource says why a model is the baseline.
+// BaselineSource describes why a model is the baseline.
 func BaselineSource(source route.BaselineSource) string {
 	texts := map[route.BaselineSource]string{
 		route.BaselineCaller: "the model that the caller requested", route.BaselineHeader: "the model named in a header",

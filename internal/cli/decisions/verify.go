@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// verified is a verification as JSON.
+// verified is the JSON form of a verification.
 type verified struct {
 	RequestID string `json:"request_id"`
 	replay.Verification
@@ -25,7 +25,7 @@ func NewVerify(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify ID", Short: "Recompute a logged routing decision and report differences", Args: cli.OneArg("the request's id"),
 		Long: "Recompute a logged routing decision with the targets, prices, policies and ratings that were active at the time, and report differences.\n" +
-			"The exit code is 3 when the result differs, or when data it needs is no longer stored.",
+			"The exit code is 3 when the result differs, or when required data has been deleted.",
 		Example: `  fairlead verify req_01J…
   fairlead verify req_01J… --json | jq .differences`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func (r *decisionCommands) verify(ctx context.Context, from instance.Routed, id 
 			return err
 		}
 	}
-	v := from.Verify(ctx, &e, body)
+	v := from.VerifyBody(ctx, &e, body)
 	if err := r.showVerified(&e, v); err != nil || v.Same {
 		return err
 	}

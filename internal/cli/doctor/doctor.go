@@ -18,17 +18,17 @@ import (
 	"fairlead/internal/providerset"
 )
 
-// checkTime bounds a check: one that hangs must not hide what the others find.
+// checkTime limits a check, so that one that hangs does not hide the findings of the others.
 const checkTime = 20 * time.Second
 
-// The results of a check.
+// Results of a check.
 const (
 	fine   = "ok"
-	doubt  = "warn" // it works, but not for long or not for everything
+	doubt  = "warn" // works with restrictions, or not for long
 	broken = "fail"
 )
 
-// finding is what a check has found, as JSON too.
+// finding is the result of a check, also in JSON.
 type finding struct {
 	Check   string `json:"check"`
 	Result  string `json:"result"`
@@ -36,12 +36,12 @@ type finding struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// doctor is one examination.
+// doctor runs the checks.
 type doctor struct {
 	console  *cli.Console
 	options  *cli.Options
-	public   *url.URL      // where clients find the server; nil if unknown
-	patience time.Duration // with the first words of a stream
+	public   *url.URL      // address for clients; nil if unknown
+	patience time.Duration // timeout until the first event of a stream
 	loaded   *config.Loaded
 }
 
@@ -77,7 +77,7 @@ with the scope read, is read from FAIRLEAD_API_KEY. The exit code is 3 when a ch
 	return cmd
 }
 
-// examine makes all checks at a time and returns what they found in their order.
+// examine runs all checks concurrently and returns their findings in order.
 func (d *doctor) examine(ctx context.Context) []finding {
 	found := d.configuration(ctx)
 	checks := []struct {
@@ -104,7 +104,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	return found
 }
 
-// bounded makes one check and leaves it alone when it does not end: the process is about to.
+// bounded runs one check and stops waiting for it after the limit: the process is about to exit.
 func bounded(ctx context.Context, name string, check func(context.Context) []finding) []finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -113,12 +113,12 @@ func bounded(ctx context.Context, name string, check func(context.Context) []fin
 	select {
 	case found := <-done:
 		return found
-	case <-time.After(checkTime + time.Second): // what heeds the context has said so by now
+	case <-time.After(checkTime + time.Second): // checks that observe the context have returned by now
 		return []finding{{name, broken, fmt.Sprintf("the check did not finish within %s", cli.Duration(checkTime)), "check for a disk or network that does not respond"}}
 	}
 }
 
-// configuration reads the configuration; what is wrong in it has its default for the other checks.
+// configuration loads the configuration; invalid settings have their defaults for the other checks.
 func (d *doctor) configuration(ctx context.Context) []finding {
 	const check = "config"
 	loaded, err := instance.LoadConfig(d.console, d.options, d.options.Flags())
@@ -156,7 +156,7 @@ func (d *doctor) configuration(ctx context.Context) []finding {
 	return []finding{{check, fine, loaded.Path, ""}}
 }
 
-// show writes what was found; failures make the command one that found problems.
+// show prints the findings. It returns an error when a check failed.
 func (d *doctor) show(found []finding) error {
 	failed, doubted := 0, 0
 	for _, f := range found {
@@ -186,7 +186,7 @@ func (d *doctor) show(found []finding) error {
 	return nil
 }
 
-// findings is a table in which nothing is cut off: what is too long for the terminal goes on below.
+// findings formats a table without truncation: long texts are wrapped.
 func findings(found []finding, width int) *cli.Table {
 	paints := map[string]cli.Paint{fine: cli.Green, doubt: cli.Yellow, broken: cli.Red}
 	t := &cli.Table{Columns: []cli.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "FOUND"}}}
@@ -212,7 +212,7 @@ func findings(found []finding, width int) *cli.Table {
 	return t
 }
 
-// fold breaks a text into lines for a terminal; elsewhere it stays one.
+// fold wraps a text for a terminal; elsewhere it stays one line.
 func fold(text string, width, room int) []string {
 	if width == 0 || cli.Width(text) <= room {
 		return []string{text}

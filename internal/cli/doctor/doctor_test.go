@@ -56,7 +56,7 @@ func TestDoctorMakesNothing(t *testing.T) {
 	l.Console.Env = append(l.Console.Env, anyPort)
 	mustFind(t, examine(l, cli.ExitOK), map[string]string{
 		"config": "ok: ", "port": "ok: 127.0.0.1:0 is free", "data": "ok: " + l.Dir + " is not there yet", "database": "ok: " + l.Dir + "/fairlead.db is not there yet",
-		"provider simulator": "warn: answers are SIMULATED", "clock": "ok: no provider has told",
+		"provider simulator": "warn: answers are SIMULATED", "clock": "ok: no provider returned",
 	})
 	if _, err := os.Stat(l.Dir); err == nil {
 		t.Error("the doctor made a data directory")
@@ -111,7 +111,7 @@ func TestDoctorFindsEverythingAtOnce(t *testing.T) {
 func TestDoctorTellsProvidersApart(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // that we do not trust it is what is tested
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the test checks that it is not trusted
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plainServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

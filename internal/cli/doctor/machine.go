@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/cli/server"
+	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/store"
 	"fairlead/web"
@@ -25,12 +26,12 @@ import (
 
 const (
 	certificateSoon = 14 * 24 * time.Hour
-	leastFree       = 64 << 20 // below which the next entries may not be written
+	leastFree       = 64 << 20 // less free space may prevent the next entries from being written
 	soonFull        = 1 << 30
 	redisTime       = 3 * time.Second
 )
 
-// ports checks the addresses to listen on.
+// ports checks the listening addresses.
 func (d *doctor) ports(ctx context.Context) []finding {
 	c := d.loaded.Config
 	found := []finding{d.port(ctx, "port", c)}
@@ -40,13 +41,13 @@ func (d *doctor) ports(ctx context.Context) []finding {
 	return found
 }
 
-// port checks that an address can be listened on, or that it is our own server that does.
+// port checks that an address is free or that it is used by our own server.
 func (d *doctor) port(ctx context.Context, check string, c config.Config) finding {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", c.Listen)
 	switch {
 	case err == nil:
-		_ = listener.Close() // nobody has come
+		_ = listener.Close() // no connection was accepted
 		return finding{check, fine, c.Listen + " is free; no server runs there", ""}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return d.listening(ctx, check, c)
@@ -58,7 +59,7 @@ func (d *doctor) port(ctx context.Context, check string, c config.Config) findin
 	return finding{check, broken, fmt.Sprintf("nothing can listen on %s: %v", c.Listen, server.UnwrapNet(err)), "choose another address"}
 }
 
-// listening tells who listens on the address.
+// listening describes the process that listens on the address.
 func (d *doctor) listening(ctx context.Context, check string, c config.Config) finding {
 	other := "stop what listens there, or choose another address"
 	u, err := url.Parse(instance.ListenURL(c))
@@ -77,7 +78,7 @@ func (d *doctor) listening(ctx context.Context, check string, c config.Config) f
 	return finding{check, fine, "our server listens on " + c.Listen + " and is ready", ""}
 }
 
-// isServed reports whether a server has the data directory. A lock that cannot be looked at is taken for one that is held.
+// isServed reports whether a server uses the data directory. It returns true when the lock cannot be read.
 func isServed(dir string) bool {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -86,11 +87,11 @@ func isServed(dir string) bool {
 	if err != nil {
 		return true
 	}
-	_ = release() // it was held for no longer than it takes to see
+	_ = release() // it was held only for this check
 	return false
 }
 
-// certificate checks the one of the public listener.
+// certificate checks the certificate of the public listener.
 func (d *doctor) certificate(context.Context) []finding {
 	const check = "certificate"
 	c := d.loaded.Config.TLS
@@ -112,7 +113,7 @@ func (d *doctor) certificate(context.Context) []finding {
 	return []finding{{check, fine, "it ends on " + text, ""}}
 }
 
-// data checks the data directory. It is not made: a server does that.
+// data checks the data directory without creating it: a server does that.
 func (d *doctor) data(context.Context) []finding {
 	const check = "data"
 	dir := d.loaded.Config.DataDir
@@ -124,7 +125,7 @@ func (d *doctor) data(context.Context) []finding {
 	case err != nil:
 		return []finding{{check, broken, "look at the data directory: " + err.Error(), mend}}
 	case !info.IsDir():
-		return []finding{{check, broken, dir + " is no directory", "choose another one:  --data-dir,  or data_dir in the configuration"}}
+		return []finding{{check, broken, dir + " is not a directory", "choose another one:  --data-dir,  or data_dir in the configuration"}}
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err == nil {
@@ -140,7 +141,7 @@ func (d *doctor) data(context.Context) []finding {
 	return []finding{space(dir, app.FreeBytes(dir), int64(d.loaded.Config.Spool.Limit))}
 }
 
-// space judges what is left on the disk: the spool alone may need its limit.
+// space checks the free space of the disk: the spool may need its whole limit.
 func space(dir string, free, spool int64) finding {
 	const check, mend = "data", "make room, or shorten log.entry_retention and log.body_retention"
 	switch {
@@ -154,7 +155,7 @@ func space(dir string, free, spool int64) finding {
 	return finding{check, fine, fmt.Sprintf("%s can be written, %s left", dir, sized(free)), ""}
 }
 
-// sized writes a number of bytes as people read it.
+// sized formats a number of bytes.
 func sized(n int64) string {
 	if n < 1<<30 {
 		return cli.Count(n>>20) + " MiB"
@@ -162,7 +163,7 @@ func sized(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-// redis checks that the one that is configured answers.
+// redis checks that the configured Redis answers.
 func (d *doctor) redis(ctx context.Context) []finding {
 	const check = "redis"
 	address := d.loaded.Config.Redis
@@ -173,13 +174,13 @@ func (d *doctor) redis(ctx context.Context) []finding {
 	ctx, cancel := context.WithTimeout(ctx, redisTime)
 	defer cancel()
 	began := time.Now()
-	if err := app.AskRedis(ctx, address); err != nil {
+	if err := cluster.Ping(ctx, address); err != nil {
 		return []finding{{check, broken, fmt.Sprintf("%s does not answer, so limits are kept by shares: %v", shown, server.UnwrapNet(err)), "start it, or correct redis in the configuration: address, password and firewall"}}
 	}
 	return []finding{{check, fine, fmt.Sprintf("%s answers in %s", shown, cli.Duration(time.Since(began))), ""}}
 }
 
-// dashboard checks that the pages are inside this program.
+// dashboard checks that the binary contains the dashboard.
 func (d *doctor) dashboard(context.Context) []finding {
 	if web.Built() {
 		return []finding{{"dashboard", fine, "inside this program", ""}}
@@ -187,7 +188,7 @@ func (d *doctor) dashboard(context.Context) []finding {
 	return []finding{{"dashboard", doubt, "this program was built without it; the API works", "use a released one, or build it with  make build"}}
 }
 
-// hasMasterKey reports whether the key that protects the database is there; opening it without one would make another.
+// hasMasterKey reports whether the master key exists; opening the instance without one would create another.
 func hasMasterKey(c config.Config) bool {
 	_, err := os.Stat(filepath.Join(c.DataDir, "master.key"))
 	return c.MasterKey != "" || err == nil

@@ -18,8 +18,8 @@ import (
 
 	"fairlead/internal/account"
 	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
+	"fairlead/internal/cli/instance"
 	"fairlead/internal/cli/keys"
 	"fairlead/internal/cli/providers"
 	"fairlead/internal/store"
@@ -27,26 +27,26 @@ import (
 )
 
 const (
-	storeTime = 8 * time.Second // leaves the providers theirs
+	storeTime = 8 * time.Second // leaves time for the providers
 	keySoon   = 7 * 24 * time.Hour
-	clockOff  = 30 * time.Second // beyond what a slow answer explains
-	clockBad  = 5 * time.Minute  // from which signed calls are refused
-	mostNamed = 3                // of a list that may be long
+	clockOff  = 30 * time.Second // more than a slow response explains
+	clockBad  = 5 * time.Minute  // difference at which providers reject signed calls
+	mostNamed = 3                // maximum names in a list
 )
 
-// state checks the database and what is known with its help, or without it as far as that goes.
+// state checks the database, and with or without it the providers, prices and keys.
 func (d *doctor) state(ctx context.Context) []finding {
 	instance, found := d.database(ctx)
 	if instance != nil {
-		defer func() { _ = instance.Close() }() // everything was read
+		defer func() { _ = instance.Close() }() // only read
 	}
-	fleet, err := d.fleet(ctx, instance)
+	set, err := d.providerSet(ctx, instance)
 	if err != nil {
 		found = append(found, finding{"providers", broken, err.Error(), "see  fairlead config check"})
 	} else {
-		defer fleet.Close()
-		found = append(found, d.providers(ctx, fleet)...)
-		found = append(found, prices(fleet.Providers())...)
+		defer set.Close()
+		found = append(found, d.providers(ctx, set)...)
+		found = append(found, prices(set.Providers())...)
 	}
 	if instance != nil {
 		found = append(found, d.keys(ctx, instance))
@@ -54,8 +54,8 @@ func (d *doctor) state(ctx context.Context) []finding {
 	return found
 }
 
-// database opens the instance, unless that would make one.
-func (d *doctor) database(ctx context.Context) (*app.Instance, []finding) {
+// database opens the instance, unless that would create one.
+func (d *doctor) database(ctx context.Context) (*instance.Instance, []finding) {
 	const check = "database"
 	c := d.loaded.Config
 	shown := store.Redact(c.Store)
@@ -78,10 +78,10 @@ func (d *doctor) database(ctx context.Context) (*app.Instance, []finding) {
 	return instance, []finding{{check, fine, fmt.Sprintf("%s answers in %s", shown, cli.Duration(time.Since(began))), ""}}
 }
 
-// open opens the instance as a whole, or only sees whether its database answers. It is left alone when it hangs.
-func (d *doctor) open(ctx context.Context, whole bool) (*app.Instance, error) {
+// open opens the instance, or only checks that its database answers. It stops waiting when the database hangs.
+func (d *doctor) open(ctx context.Context, whole bool) (*instance.Instance, error) {
 	type result struct {
-		instance *app.Instance
+		instance *instance.Instance
 		err      error
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
@@ -89,7 +89,7 @@ func (d *doctor) open(ctx context.Context, whole bool) (*app.Instance, error) {
 	done := make(chan result, 1)
 	go func() {
 		if whole {
-			instance, err := app.OpenInstance(ctx, d.loaded)
+			instance, err := instance.Open(ctx, d.loaded)
 			done <- result{instance, err}
 			return
 		}
@@ -103,7 +103,7 @@ func (d *doctor) open(ctx context.Context, whole bool) (*app.Instance, error) {
 	}
 }
 
-// unopened says what to do about a database that does not open.
+// unopened describes a database that does not open, with a fix.
 func unopened(check, shown string, err error) finding {
 	fix := cli.FixText(err)
 	switch {
@@ -116,20 +116,20 @@ func unopened(check, shown string, err error) finding {
 	return finding{check, broken, fmt.Sprintf("%s does not open: %v", shown, err), fix}
 }
 
-// fleet assembles the providers with what the database knows of them, or without it.
-func (d *doctor) fleet(ctx context.Context, instance *app.Instance) (*app.Fleet, error) {
-	if instance != nil {
-		fleet, err := instance.Fleet(ctx, d.console.Getenv, d.console.Version, slog.New(slog.DiscardHandler))
+// providerSet builds the providers with the stored settings, or without them when the database is unavailable.
+func (d *doctor) providerSet(ctx context.Context, opened *instance.Instance) (*instance.ProviderSet, error) {
+	if opened != nil {
+		set, err := opened.Providers(ctx, d.console.Getenv, d.console.Version, slog.New(slog.DiscardHandler))
 		if err == nil {
-			return fleet, nil
+			return set, nil
 		}
 	}
-	return app.Preview(ctx, d.loaded.Config, d.console.Getenv)
+	return instance.Preview(ctx, d.loaded.Config, d.console.Getenv)
 }
 
-// providers tests each that is switched on, all at a time, and compares the clocks of those that answered.
-func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
-	list := slices.DeleteFunc(fleet.Providers(), func(p adminproviders.ProviderState) bool { return !p.Enabled })
+// providers tests all enabled providers concurrently and compares the clocks of those that answered.
+func (d *doctor) providers(ctx context.Context, set *instance.ProviderSet) []finding {
+	list := slices.DeleteFunc(set.Providers(), func(p adminproviders.ProviderState) bool { return !p.Enabled })
 	if len(list) == 0 {
 		return []finding{{"providers", broken, "there are none, so no request can be served", "set OPENAI_API_KEY, or add one to the configuration"}}
 	}
@@ -138,7 +138,7 @@ func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
 	var wait sync.WaitGroup
 	for i := range list {
 		wait.Go(func() {
-			result, err := fleet.Test(ctx, list[i].Name)
+			result, err := set.Test(ctx, list[i].Name)
 			if err != nil {
 				result.Error = err.Error()
 			}
@@ -152,7 +152,7 @@ func (d *doctor) providers(ctx context.Context, fleet *app.Fleet) []finding {
 	return append(found, clock(list, offs, told))
 }
 
-// provided judges the test of a provider.
+// provided returns the finding for the test of a provider.
 func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) finding {
 	check := "provider " + p.Name
 	switch {
@@ -182,14 +182,14 @@ func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) fin
 	return finding{check, fine, text, ""}
 }
 
-// offersListed reports whether one of the provider's targets at least is in its list, which may be the first page of many.
+// offersListed reports whether at least one of the provider's targets is in its list, which may be the first page of several.
 func offersListed(p *adminproviders.ProviderState, listed []string) bool {
 	return slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
 		return slices.Contains(listed, t.Target.Upstream) || slices.Contains(listed, t.Target.Model.Name)
 	})
 }
 
-// remedy says what to do about a provider that fails.
+// remedy returns the fix for a failing provider.
 func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) string {
 	_, isDNS := errors.AsType[*net.DNSError](r.Cause)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](r.Cause)
@@ -210,7 +210,7 @@ func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) strin
 	return "see whether a firewall or a proxy is in the way, and whether base_url is right"
 }
 
-// clock compares this machine's with the provider's that differs most.
+// clock compares this machine's clock with the provider clock that differs most.
 func clock(list []adminproviders.ProviderState, offs []time.Duration, told []bool) finding {
 	const check = "clock"
 	worst := -1
@@ -220,7 +220,7 @@ func clock(list []adminproviders.ProviderState, offs []time.Duration, told []boo
 		}
 	}
 	if worst < 0 {
-		return finding{check, fine, "no provider has told the time to compare it with", ""}
+		return finding{check, fine, "no provider returned its time for comparison", ""}
 	}
 	off := offs[worst].Abs()
 	if off <= clockOff {
@@ -237,7 +237,7 @@ func clock(list []adminproviders.ProviderState, offs []time.Duration, told []boo
 	return f
 }
 
-// prices finds the targets that nobody knows the price of.
+// prices finds targets without a known price.
 func prices(providers []adminproviders.ProviderState) []finding {
 	const check = "prices"
 	var missing []string
@@ -265,7 +265,7 @@ func prices(providers []adminproviders.ProviderState) []finding {
 	}}
 }
 
-// named is the first of a list, and how many more there are.
+// named returns the first names of a list and the number of the others.
 func named(list []string) string {
 	if len(list) <= mostNamed {
 		return strings.Join(list, ", ")
@@ -273,8 +273,8 @@ func named(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), len(list)-mostNamed)
 }
 
-// keys finds those of all workspaces that end soon.
-func (d *doctor) keys(ctx context.Context, instance *app.Instance) finding {
+// keys finds keys of any workspace that expire soon.
+func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding {
 	const check = "keys"
 	now := d.console.Now()
 	var ending []string
@@ -293,7 +293,7 @@ func (d *doctor) keys(ctx context.Context, instance *app.Instance) finding {
 	case err != nil:
 		return finding{check, broken, "read the keys: " + err.Error(), "see the line on the database"}
 	case active == 0:
-		return finding{check, doubt, "there is none, so nobody can send requests", "make one:  fairlead keys create --name ci"}
+		return finding{check, doubt, "there is no key, so clients cannot send requests", "make one:  fairlead keys create --name ci"}
 	case len(ending) > 0:
 		return finding{check, doubt, fmt.Sprintf("%d of %d end within 7 days: %s", len(ending), active, named(ending)), "give them a later end in the dashboard, or make new ones:  fairlead keys create"}
 	}

@@ -12,11 +12,11 @@ import (
 	"fairlead/internal/cli/server"
 )
 
-// streamTime is how long the first words of a stream may take to arrive.
+// streamTime limits the time until the first event of a stream arrives.
 const streamTime = 5 * time.Second
 
-// stream asks the address that clients use for the live feed of requests, which says hello at once and then stays open: what does
-// not arrive is held back on the way.
+// stream opens the live feed of requests at the address for clients. The feed sends an event immediately and stays open, so an
+// event that does not arrive is buffered by a proxy.
 func (d *doctor) stream(ctx context.Context) []finding {
 	if d.public == nil {
 		return nil
@@ -62,7 +62,7 @@ func (d *doctor) askStream(ctx context.Context) finding {
 	return finding{Result: fine, Message: fmt.Sprintf("the beginning of one arrives after %s, while it goes on", cli.Duration(time.Since(began)))}
 }
 
-// heldBack tells a stream that is held back from one that breaks.
+// heldBack distinguishes a buffered stream from a broken one.
 func (d *doctor) heldBack(ctx context.Context, err error) finding {
 	if ctx.Err() == nil {
 		return finding{Result: broken, Message: fmt.Sprintf("the stream breaks: %v", server.UnwrapNet(err)), Fix: "see the log of the proxy in front of the gateway"}

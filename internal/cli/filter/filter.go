@@ -43,7 +43,7 @@ func (t *texts) String() string     { return strings.Join(*t, ",") }
 func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 func (t *texts) Type() string       { return "text" }
 
-// Parse reads the filter flags as the API reads the parameters of an address.
+// Parse parses the filter flags as the API parses query parameters.
 func Parse(cmd *cobra.Command, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	filter, page, err := requestlog.ParseFilter(Values(cmd), now)
 	return filter, page, FlagError(err, nil)
@@ -60,7 +60,8 @@ func Values(cmd *cobra.Command) url.Values {
 	return values
 }
 
-// FlagError is an error about a parameter of the API as one about the flag that stands for it: that of its name, unless others says another.
+// FlagError converts an error about an API parameter to one about the corresponding flag: the flag of the same name, unless
+// others maps it.
 func FlagError(err error, others map[string]string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/config"
 	"fairlead/internal/providerset"
@@ -25,12 +24,12 @@ import (
 const WorkspaceHelp = "workspace id (default: the first workspace)"
 
 const (
-	// SpoolDelay is how long an entry may be on its way from a running server to the store.
+	// SpoolDelay is the maximum delay between the end of a request and its entry in the store.
 	SpoolDelay = 2 * time.Second
 	spoolRetry = 100 * time.Millisecond
 )
 
-// LoadConfig reads the configuration as this command line has it.
+// LoadConfig loads the configuration for this command line.
 func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*config.Loaded, error) {
 	loaded, err := config.Load(ConfigSources(c, o, flags))
 	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
@@ -39,18 +38,18 @@ func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*confi
 	return loaded, err
 }
 
-// ConfigSources are where the configuration of this command line comes from.
+// ConfigSources returns the sources of the configuration for this command line.
 func ConfigSources(c *cli.Console, o *cli.Options, flags map[string]string) config.Options {
 	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: providerset.VendorNames(), Missing: providerset.MissingAddress}
 }
 
-// onlyFlags reports whether nothing but this command line is wrong.
+// onlyFlags reports whether all problems are in the flags.
 func onlyFlags(problems *config.Problems) bool {
 	return !slices.ContainsFunc(problems.List, func(p config.Problem) bool { return !strings.HasPrefix(p.Source, "--") })
 }
 
 // openInstance opens the data of the instance that the configuration names.
-func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*app.Instance, error) {
+func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*Instance, error) {
 	loaded, err := LoadConfig(c, o, o.Flags())
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*app.Ins
 	for _, warning := range loaded.Warnings {
 		c.Infof(o, "warning: %s", cli.Clean(warning))
 	}
-	instance, err := app.OpenInstance(ctx, loaded)
+	instance, err := Open(ctx, loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +67,8 @@ func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*app.Ins
 	return instance, nil
 }
 
-// OwnURL is where a server with this configuration is found on the machine itself. Whether the configuration is in
-// order is the matter of another command: a server that runs has refused what is not, and goes on.
+// OwnURL returns the local address of a server with this configuration. An invalid configuration gives only a warning, because a
+// running server has rejected it and uses the previous one.
 func OwnURL(c *cli.Console, o *cli.Options) string {
 	loaded, err := LoadConfig(c, o, o.Flags())
 	if err != nil {
@@ -79,7 +78,7 @@ func OwnURL(c *cli.Console, o *cli.Options) string {
 	return ListenURL(loaded.Config)
 }
 
-// ListenURL is the address to open on the machine itself: a wildcard becomes loopback.
+// ListenURL returns the local address: a wildcard becomes loopback.
 func ListenURL(c config.Config) string {
 	scheme := "http"
 	if c.TLS.Cert != "" {
@@ -95,7 +94,7 @@ func ListenURL(c config.Config) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// BaseURL is where clients find the gateway.
+// BaseURL returns the address for clients.
 func BaseURL(c config.Config) string {
 	if c.PublicURL != "" {
 		return strings.TrimSuffix(c.PublicURL, "/")
@@ -104,7 +103,7 @@ func BaseURL(c config.Config) string {
 }
 
 // With opens the instance for as long as do runs.
-func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*app.Instance) error) (err error) {
+func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*Instance) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
 		return err
@@ -114,7 +113,7 @@ func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*app.Inst
 }
 
 // WithWorkspace opens the instance for as long as do runs.
-func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id string, do func(*app.Instance, account.Workspace) error) (err error) {
+func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id string, do func(*Instance, account.Workspace) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
 		return err
@@ -127,8 +126,8 @@ func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id strin
 	return do(instance, workspace)
 }
 
-// WithProviders opens the instance and assembles its providers for as long as do runs.
-func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*app.Fleet) error) (err error) {
+// WithProviders opens the instance and builds its providers for as long as do runs.
+func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*ProviderSet) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
 		return err
@@ -138,16 +137,16 @@ func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(
 	if o.Quiet {
 		log = slog.New(slog.DiscardHandler)
 	}
-	fleet, err := instance.Fleet(ctx, c.Getenv, c.Version, log)
+	set, err := instance.Providers(ctx, c.Getenv, c.Version, log)
 	if err != nil {
 		return err
 	}
-	defer fleet.Close()
-	return do(fleet)
+	defer set.Close()
+	return do(set)
 }
 
-// FindKey finds a key by its id or its name. Of several keys with one name the one that is still valid is meant.
-func FindKey(ctx context.Context, i *app.Instance, w account.Workspace, text string) (account.Key, error) {
+// FindKey finds a key by its id or its name. Of several keys with the same name, valid ones take precedence.
+func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string) (account.Key, error) {
 	keys, err := i.Accounts.Keys(ctx, w.ID)
 	if err != nil {
 		return account.Key{}, err
@@ -189,8 +188,8 @@ func noSuchKey(text string, names []string) error {
 	return cli.WithFix(err, "see  fairlead keys list")
 }
 
-// ResolveKeys lets --key name keys as people do. What is no key's name stays as it is: a deleted key has entries still.
-func ResolveKeys(ctx context.Context, i *app.Instance, f *requestlog.Filter) error {
+// ResolveKeys replaces key names in a filter by key ids. Other values are unchanged, because a deleted key still has entries.
+func ResolveKeys(ctx context.Context, i *Instance, f *requestlog.Filter) error {
 	if len(f.Key) == 0 {
 		return nil
 	}
@@ -214,7 +213,7 @@ func ResolveKeys(ctx context.Context, i *app.Instance, f *requestlog.Filter) err
 	return nil
 }
 
-// AwaitEntry reads an entry, which may still be on its way to the store when the request has just ended.
+// AwaitEntry reads an entry. It retries for up to SpoolDelay, because a recent entry may still be in the spool.
 func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id string) (requestlog.Entry, error) {
 	for waited := time.Duration(0); ; waited += spoolRetry {
 		e, err := store.Entry(ctx, workspaceID, id)

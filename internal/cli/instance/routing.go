@@ -9,28 +9,27 @@ import (
 	"os"
 
 	"fairlead/internal/account"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/policy"
 )
 
-// Commands is what the commands share that decide as the gateway would.
+// Commands is the shared state of the commands that compute decisions.
 type Commands struct {
 	Console   *cli.Console
 	Options   *cli.Options
 	Workspace string
 }
 
-// Routed is an instance with a workspace, and what its requests are decided by.
+// Routed is an instance with a workspace and the routing of its requests.
 type Routed struct {
-	*app.Routing
-	Instance  *app.Instance
+	*Routing
+	Instance  *Instance
 	Workspace account.Workspace
 }
 
 // WithRouting opens the instance for as long as do runs.
 func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error {
-	return WithWorkspace(ctx, r.Console, r.Options, r.Workspace, func(i *app.Instance, w account.Workspace) error {
+	return WithWorkspace(ctx, r.Console, r.Options, r.Workspace, func(i *Instance, w account.Workspace) error {
 		log := slog.New(slog.NewTextHandler(r.Console.Err, nil))
 		if r.Options.Quiet {
 			log = slog.New(slog.DiscardHandler)
@@ -43,10 +42,10 @@ func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error
 	})
 }
 
-// Draft reads policies that are to be tried; nil when no file is named. Problems are shown.
+// Draft reads a policy draft; nil without a file. It prints problems.
 func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // no draft is what is in force
+		return nil, nil //nolint:nilnil // nil means the active policies
 	}
 	source, err := r.Read(path, policy.MaxBytes)
 	if err != nil {
@@ -59,7 +58,7 @@ func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	return set, nil
 }
 
-// Read reads a file, or standard input for a dash. It reads no more than one byte above most.
+// Read reads a file, or standard input for a dash. It returns an error for more than most bytes.
 func (r *Commands) Read(path string, most int64) ([]byte, error) {
 	in := r.Console.In
 	if path != "-" {
@@ -80,7 +79,7 @@ func (r *Commands) Read(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// ShowPolicyProblems writes what is wrong with policies, and returns that problems were found.
+// ShowPolicyProblems prints the problems of policies and returns a ProblemsError.
 func (r *Commands) ShowPolicyProblems(w io.Writer, path string, source []byte, problems []policy.Problem) error {
 	found := &cli.ProblemsError{Count: len(problems)}
 	if r.Options.JSON {

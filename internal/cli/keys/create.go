@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/config"
@@ -20,7 +19,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// keyFlags are the settings of a new key as the command line has them.
+// keyFlags are the command-line settings of a new key.
 type keyFlags struct {
 	name     string
 	scopes   []string
@@ -54,7 +53,7 @@ func (k *keyCommands) newCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.create(cmd.Context(), i, w, draft)
 			})
 		},
@@ -122,7 +121,7 @@ func parseTags(texts []string) (map[string]string, error) {
 	return tags, nil
 }
 
-// parseEnd reads when something ends: a span from now on, or a moment; empty is never.
+// parseEnd parses an expiry: a span from now on, or a time; empty means never.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -137,7 +136,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 	return end, nil
 }
 
-func (k *keyCommands) create(ctx context.Context, i *app.Instance, w account.Workspace, draft account.KeyDraft) error {
+func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w account.Workspace, draft account.KeyDraft) error {
 	key, text, err := i.Accounts.CreateKey(ctx, account.CommandLine(w.ID), draft)
 	if err != nil {
 		return cli.AsUsageError(err)
@@ -155,7 +154,7 @@ func (k *keyCommands) create(ctx context.Context, i *app.Instance, w account.Wor
 	return nil
 }
 
-// curl is a request that works as it stands.
+// curl returns an example request with the key.
 func curl(c config.Config, key string) string {
 	body, err := json.Marshal(map[string]any{"model": "auto", "messages": []any{map[string]any{"role": "user", "content": "Hello"}}})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/config/unit"
@@ -29,15 +28,15 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// keyCommands is what the commands on keys share.
+// keyCommands is the shared state of the commands on keys.
 type keyCommands struct {
 	console   *cli.Console
 	options   *cli.Options
 	workspace string
 }
 
-// with opens the instance and hands it over together with the workspace.
-func (k *keyCommands) with(ctx context.Context, do func(*app.Instance, account.Workspace) error) error {
+// with opens the instance and its workspace for as long as do runs.
+func (k *keyCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
 	return instance.WithWorkspace(ctx, k.console, k.options, k.workspace, do)
 }
 
@@ -47,7 +46,7 @@ func (k *keyCommands) newList() *cobra.Command {
 		Example: `  fairlead keys list
   fairlead keys list --json | jq -r 'select(.state == "active") | .name'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				keys, err := i.Accounts.Keys(cmd.Context(), w.ID)
 				if err != nil {
 					return err
@@ -87,7 +86,7 @@ func (k *keyCommands) newRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.rotate(cmd.Context(), i, w, args[0], g)
 			})
 		},
@@ -105,7 +104,7 @@ func parseGrace(grace, afterUse string) (g account.Grace, err error) {
 	return g, err
 }
 
-// parseSpan reads a duration such as 90d; empty is none.
+// parseSpan parses a duration such as 90d; empty means none.
 func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -117,7 +116,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	return d, nil
 }
 
-func (k *keyCommands) rotate(ctx context.Context, i *app.Instance, w account.Workspace, name string, g account.Grace) error {
+func (k *keyCommands) rotate(ctx context.Context, i *instance.Instance, w account.Workspace, name string, g account.Grace) error {
 	key, err := instance.FindKey(ctx, i, w, name)
 	if err != nil {
 		return err
@@ -146,7 +145,7 @@ func graceText(g account.Grace) string {
 		ends = append(ends, unit.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
-		return "The old secret is no longer valid."
+		return "The old secret has been revoked."
 	}
 	return "The old secret is valid until " + strings.Join(ends, ", or ") + "."
 }
@@ -157,14 +156,14 @@ func (k *keyCommands) newRevoke() *cobra.Command {
 		Example: `  fairlead keys revoke ci
   fairlead keys revoke key_01J… --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return k.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.revoke(cmd.Context(), i, w, args[0])
 			})
 		},
 	}
 }
 
-func (k *keyCommands) revoke(ctx context.Context, i *app.Instance, w account.Workspace, name string) error {
+func (k *keyCommands) revoke(ctx context.Context, i *instance.Instance, w account.Workspace, name string) error {
 	key, err := instance.FindKey(ctx, i, w, name)
 	if err != nil {
 		return err

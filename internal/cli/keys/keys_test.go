@@ -109,7 +109,7 @@ func TestListKeys(t *testing.T) {
 	for i, want := range []string{
 		`^NAME +ID +KEY +SCOPES +LIMITS +BUDGET +LAST USED +EXPIRES +STATE$`,
 		`^gone +key_\w{26} +fl_\w{4}…\w{4} +inference +none +none +never +never +revoked$`,
-		`^batch +key_\w{26} +fl_\w{4}…\w{4} +inference +60 req/min, 4 at once +\$50\.00/month +never +never +active$`,
+		`^batch +key_\w{26} +fl_\w{4}…\w{4} +inference +60 req/min, 4 concurrent +\$50\.00/month +never +never +active$`,
 		`^old +key_\w{26} +fl_\w{4}…\w{4} +inference +none +none +never +2026-12-01 00:00 +expired$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(rows[i]) {
@@ -147,7 +147,7 @@ func TestRotateKey(t *testing.T) {
 		t.Errorf("old secret: %+v", s)
 	}
 	_, err = l.Run(cli.ExitOK, "keys", "rotate", keys[0].ID)
-	clitest.MustContain(t, err, "The old secret is no longer valid.")
+	clitest.MustContain(t, err, "The old secret has been revoked.")
 	_, err = l.Run(cli.ExitFailed, "keys", "rotate", "cii")
 	clitest.MustContain(t, err, `key "cii" not found`, `fix: did you mean "ci"?`)
 }

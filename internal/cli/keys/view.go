@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/cli"
 )
 
-// keyView is a key as JSON. Names are those of the admin API.
+// keyView is the JSON form of a key, with the names of the admin API.
 type keyView struct {
 	ID            string            `json:"id"`
-	Key           string            `json:"key,omitempty"` // the secret, right after it was made
+	Key           string            `json:"key,omitempty"` // the secret, only right after its creation
 	Name          string            `json:"name"`
 	WorkspaceID   string            `json:"workspace_id"`
 	State         string            `json:"state"`
@@ -21,7 +21,7 @@ type keyView struct {
 	Budget        *account.Budget   `json:"budget,omitempty"`
 	LogBodies     *bool             `json:"log_bodies"`
 	Tags          map[string]string `json:"tags"`
-	Secrets       []secretView      `json:"secrets"` // the current one last
+	Secrets       []secretView      `json:"secrets"` // the current secret last
 	CreatedBy     *string           `json:"created_by"`
 	CreatedAt     *time.Time        `json:"created_at"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
@@ -30,7 +30,7 @@ type keyView struct {
 	LastUsedBy    *string           `json:"last_used_by"`
 }
 
-// secretView is what may be shown of a secret.
+// secretView is the visible part of a secret.
 type secretView struct {
 	Start     string     `json:"start"`
 	End       string     `json:"end"`
@@ -54,7 +54,7 @@ func viewKey(k *account.Key, now time.Time) keyView {
 	return v
 }
 
-// newKeyView is a key with the secret that was just made for it.
+// newKeyView returns a key with its new secret.
 func newKeyView(k *account.Key, secret string, now time.Time) keyView {
 	v := viewKey(k, now)
 	v.Key = secret
@@ -126,7 +126,7 @@ func statePaint(state string) cli.Paint {
 	return cli.Yellow
 }
 
-// secretText shows the ends of the current secret.
+// secretText formats the visible part of the current secret.
 func secretText(k *account.Key) string {
 	if len(k.Secrets) == 0 {
 		return cli.Dash
@@ -148,7 +148,7 @@ func limitsText(l account.Limits) string {
 	for _, one := range []struct {
 		n    int64
 		unit string
-	}{{l.RequestsPerMinute, " req/min"}, {l.TokensPerMinute, " tok/min"}, {l.Concurrent, " at once"}} {
+	}{{l.RequestsPerMinute, " req/min"}, {l.TokensPerMinute, " tok/min"}, {l.Concurrent, " concurrent"}} {
 		if one.n > 0 {
 			parts = append(parts, cli.Count(one.n)+one.unit)
 		}
@@ -164,7 +164,7 @@ func budgetText(b *account.Budget) string {
 	case b == nil:
 		return "none"
 	case b.Period == account.Total:
-		return cli.Dollars(b.Amount) + " in all"
+		return cli.Dollars(b.Amount) + " total"
 	}
 	return cli.Dollars(b.Amount) + "/" + string(b.Period)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/catalog/importer"
 	"fairlead/internal/cli"
@@ -19,10 +18,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// largestList bounds a price list that is read from a file.
+// largestList limits the size of a price list file.
 const largestList = 64 << 20
 
-// importFlags say which list is read and what of it is accepted.
+// importFlags select the list and the changes to accept.
 type importFlags struct {
 	from      string
 	jumps     bool
@@ -33,17 +32,17 @@ type importFlags struct {
 func newModelsImport(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import [FILE|URL]", Short: "Take prices over from a list that others publish, and show what they change",
+		Use: "import [FILE|URL]", Short: "Import prices from a published list and show the changes",
 		Args: cli.OptionalArg("a file or an address"),
-		Long: `Take prices over from a list that others publish, and show what they change. Without a file or address the list is read
-where it is published. A price that becomes five times as high or low is refused, and so are prices of zero: lists have
-slips by powers of ten. Prices that were set by hand stay. A server that is running takes the new prices up at once.`,
+		Long: `Import prices from a published list and show the changes. Without a file or address, the list is downloaded from its
+publisher. A price that changes by a factor of five or more is rejected, and so are prices of zero, because lists contain
+errors by powers of ten. Prices set by hand are kept. A running server uses the new prices immediately.`,
 		Example: `  fairlead models import --from models.dev --dry-run
   fairlead models import --from litellm model_prices_and_context_window.json
   curl -s https://models.dev/api.json | fairlead models import --from models.dev -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(importer.Sources(), f.from) {
-				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "--from %q is no known list", cli.Clean(f.from))
+				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "unknown list --from %q", cli.Clean(f.from))
 			}
 			where := importer.Address(f.from)
 			if len(args) > 0 {
@@ -70,7 +69,7 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 	if err != nil {
 		return cli.WithFix(err, "name the list that it is with  --from %s", strings.Join(importer.Sources(), "  or  --from "))
 	}
-	return instance.With(ctx, c, o, func(i *app.Instance) error {
+	return instance.With(ctx, c, o, func(i *instance.Instance) error {
 		choice := importer.Options{At: c.Now().UTC(), Jumps: f.jumps, NewModels: f.newModels}
 		diff, err := i.ImportPrices(ctx, f.from, rows, choice, f.dryRun)
 		if err != nil {
@@ -84,8 +83,8 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 func readList(ctx context.Context, c *cli.Console, o *cli.Options, where string) (text []byte, err error) {
 	switch {
 	case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
-		err = instance.WithProviders(ctx, c, o, func(fleet *app.Fleet) error {
-			text, err = fleet.FetchList(ctx, where, c.Version)
+		err = instance.WithProviders(ctx, c, o, func(set *instance.ProviderSet) error {
+			text, err = set.FetchList(ctx, where, c.Version)
 			return err
 		})
 		return text, err
@@ -109,7 +108,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largestList))
 }
 
-// changeView is a change as JSON.
+// changeView is the JSON form of a change.
 type changeView struct {
 	State     importer.State `json:"state"`
 	Provider  string         `json:"provider"`
@@ -170,7 +169,7 @@ func changes(diff importer.Diff) *cli.Table {
 	return t
 }
 
-// why is the reason, or what changes where neither input nor output does.
+// why returns the reason, or the changed rates when neither input nor output changes.
 func why(change importer.Change) string {
 	if change.Reason != "" || change.Old == nil || change.New == nil {
 		return change.Reason
@@ -181,7 +180,7 @@ func why(change importer.Change) string {
 	return ""
 }
 
-// arrow shows a rate before and after.
+// arrow formats a rate before and after a change.
 func arrow(change importer.Change, of func(*catalog.Price) *money.Rate) string {
 	before, after := cli.Dash, cli.Dash
 	if change.Old != nil {

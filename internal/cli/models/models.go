@@ -10,14 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/llm"
 )
 
-// modelFlags choose models.
+// modelFlags select models.
 type modelFlags struct {
 	all      bool
 	provider string
@@ -43,8 +42,8 @@ func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {
 			if !slices.Contains([]string{"", "chat", "embedding"}, f.kind) {
 				return cli.Usagef("use  --kind chat  or  --kind embedding", "unknown kind %q", f.kind)
 			}
-			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error {
-				return listModels(c, o, f, gather(fleet, f, c.Now()))
+			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error {
+				return listModels(c, o, f, gather(set, f, c.Now()))
 			})
 		},
 	}
@@ -55,7 +54,7 @@ func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// offered is a model with those who offer it.
+// offered is a model with its targets.
 type offered struct {
 	model   *catalog.Model
 	targets []modelTarget
@@ -66,12 +65,12 @@ type modelTarget struct {
 	upstream string
 	price    *catalog.Price
 	here     bool   // a configured provider offers it
-	needs    string // what it takes more than a key
-	unpriced string // why there is no price, where that is known
+	needs    string // requirements in addition to a key
+	unpriced string // reason for an unknown price, if available
 }
 
-// gather collects the models by name, with the prices of a moment.
-func gather(fleet *app.Fleet, f modelFlags, now time.Time) []offered {
+// gather collects the models by name, with the prices at a time.
+func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 	byName := map[string]*offered{}
 	add := func(m *catalog.Model, t modelTarget) {
 		if (f.provider != "" && t.provider != f.provider) || !ofKind(m, f.kind) {
@@ -89,11 +88,11 @@ func gather(fleet *app.Fleet, f modelFlags, now time.Time) []offered {
 			o.targets = append(o.targets, t)
 		}
 	}
-	for _, t := range fleet.Targets() {
+	for _, t := range set.Targets() {
 		add(t.Model, modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
 	}
 	if f.all {
-		addCatalog(fleet.Catalog(), add)
+		addCatalog(set.Catalog(), add)
 	}
 	var list []offered
 	for _, o := range byName {
@@ -155,7 +154,8 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 	return c.PrintTable(o, t)
 }
 
-// cheapest is the card that the list shows: the cheapest of the providers here, else of all; nil when none is known.
+// cheapest returns the price shown in the list: the cheapest of the configured providers, else of all; nil when no price is
+// known.
 func (m *offered) cheapest() *catalog.Price {
 	var best *catalog.Price
 	here := false

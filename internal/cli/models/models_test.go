@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/clitest"
 	"fairlead/internal/cli/instance"
@@ -69,9 +68,9 @@ func TestListAllModels(t *testing.T) {
 func TestEveryModelOfTheCatalogIsFound(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	err := instance.WithProviders(t.Context(), l.Console, &cli.Options{Quiet: true}, func(fleet *app.Fleet) error {
-		for _, m := range gather(fleet, modelFlags{all: true}, clitest.Noon) {
-			if findModel(fleet, m.model.Name) == nil {
+	err := instance.WithProviders(t.Context(), l.Console, &cli.Options{Quiet: true}, func(set *instance.ProviderSet) error {
+		for _, m := range gather(set, modelFlags{all: true}, clitest.Noon) {
+			if findModel(set, m.model.Name) == nil {
 				t.Errorf("%s is listed and not found", m.model.Name)
 			}
 		}

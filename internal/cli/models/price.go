@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
@@ -22,7 +21,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// priceFlags are a price as the command line has it, in dollars per million tokens.
+// priceFlags are a price in dollars per million tokens.
 type priceFlags struct {
 	input, output           string
 	cacheRead, cacheWrite   string
@@ -36,11 +35,11 @@ type priceFlags struct {
 func newModelsPrice(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f priceFlags
 	cmd := &cobra.Command{
-		Use: "price PROVIDER/MODEL --input N --output N", Short: "Set the price of a model at a provider, or take it back",
+		Use: "price PROVIDER/MODEL --input N --output N", Short: "Set or remove the price of a model at a provider",
 		Args: cli.OneArg("the target, such as openai/gpt-4.1"),
-		Long: `Set the price of a model at a provider, in dollars per million tokens, or take it back. It is kept in the data directory
-with what was asked before, so that older requests explain themselves. A server that is running takes it up at once.
-Prices in the configuration file win over it.`,
+		Long: `Set the price of a model at a provider, in dollars per million tokens, or remove it. The data directory keeps the previous
+prices, so that the costs of older requests can be explained. A running server uses the new price immediately.
+Prices in the configuration file take precedence.`,
 		Example: `  fairlead models price openai/gpt-4.1 --input 1.8 --output 7.2 --cache-read 0.45
   fairlead models price openai/gpt-4.1 --input 2 --output 8 --from 2027-01-01
   fairlead models price openai/gpt-4.1 --remove`,
@@ -56,7 +55,7 @@ Prices in the configuration file win over it.`,
 			if err != nil {
 				return err
 			}
-			return instance.With(cmd.Context(), c, o, func(i *app.Instance) error {
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				if f.remove {
 					return removePrice(cmd.Context(), c, o, i, provider, model, at)
 				}
@@ -88,12 +87,12 @@ func (f *priceFlags) moment(now time.Time) (time.Time, error) {
 	}
 	at, err := requestlog.ParseTime(f.from, now)
 	if err != nil {
-		return at, cli.Usagef("write a day such as 2027-01-01", "--from %q is no time", cli.Clean(f.from))
+		return at, cli.Usagef("write a day such as 2027-01-01", "invalid time --from %q", cli.Clean(f.from))
 	}
 	return at, nil
 }
 
-func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {
 	if err := knownProvider(i, provider); err != nil {
 		return err
 	}
@@ -116,8 +115,8 @@ func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i 
 	return priceSet(c, o, i, provider, model, at)
 }
 
-// knownProvider refuses the name of a provider that cannot be: its price would never count.
-func knownProvider(i *app.Instance, name string) error {
+// knownProvider rejects an unknown provider name, whose price would never apply.
+func knownProvider(i *instance.Instance, name string) error {
 	names := append(providerset.VendorNames(), simulator.Provider)
 	for _, p := range i.Config.Providers {
 		names = append(names, p.Name)
@@ -132,7 +131,7 @@ func knownProvider(i *app.Instance, name string) error {
 	return cli.Usagef(fix, "provider %q not found", cli.Clean(name))
 }
 
-// price reads the rates. What is not given stays as it is where a price is known already, and input and output do too.
+// price parses the rates. Omitted rates keep their current value; without a current price, input and output are required.
 func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*catalog.Price, error) {
 	p := &catalog.Price{}
 	offer, known := prices.Offer(provider, model)
@@ -175,7 +174,7 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	}
 	fee, err := parseRate("per-request", f.perRequest)
 	if fee != nil {
-		p.PerRequest = money.Amount(*fee) // both count nano-dollars
+		p.PerRequest = money.Amount(*fee) // both are in nano-dollars
 	}
 	return p, err
 }
@@ -186,14 +185,14 @@ func parseRate(flag, text string) (*money.Rate, error) {
 	}
 	a, err := money.Parse(strings.TrimPrefix(text, "$"))
 	if err != nil || a < 0 || a > 1_000_000*money.Dollar {
-		return nil, cli.Usagef("write dollars such as 0.4", "--%s %q is no price", flag, cli.Clean(text))
+		return nil, cli.Usagef("write dollars such as 0.4", "invalid price --%s %q", flag, cli.Clean(text))
 	}
 	return new(money.Rate(a)), nil
 }
 
-func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {
 	err := i.RemovePrice(ctx, provider, model, at)
-	if errors.Is(err, app.ErrNoPrice) {
+	if errors.Is(err, instance.ErrNoPrice) {
 		return cli.WithFix(fmt.Errorf("no price of %s/%s was imported or set by hand", cli.Clean(provider), cli.Clean(model)), "see  fairlead models show %s", cli.Clean(model))
 	}
 	if err != nil {
@@ -202,8 +201,8 @@ func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *app.Ins
 	return priceSet(c, o, i, provider, model, at)
 }
 
-// priceSet shows the price that holds afterwards.
-func priceSet(c *cli.Console, o *cli.Options, i *app.Instance, provider, model string, at time.Time) error {
+// priceSet prints the price that applies afterwards.
+func priceSet(c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {
 	prices, err := i.Prices()
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func TestImportFromTheNetworkAndStandardInput(t *testing.T) {
 	t.Cleanup(server.Close)
 	l := newLab(t)
 	_, err := l.Run(cli.ExitFailed, "models", "import", server.URL+"/api.json")
-	clitest.MustContain(t, err, "error:") // a private address that nobody has allowed
+	clitest.MustContain(t, err, "error:") // a private address that is not allowed
 	l.Configure("catalog: {url: " + server.URL + "/api.json}\n")
 	_, err = l.Run(cli.ExitOK, "models", "import", server.URL+"/api.json", "--dry-run")
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored")
@@ -84,7 +84,7 @@ func TestImportRefusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "models", "import", "--from", "portkey", "x.json")
-	clitest.MustContain(t, err, `--from "portkey" is no known list`)
+	clitest.MustContain(t, err, `unknown list --from "portkey"`)
 	_, err = l.Run(cli.ExitFailed, "models", "import", filepath.Join(l.Dir, "nothing.json"))
 	clitest.MustContain(t, err, "no such file")
 	_, err = l.Run(cli.ExitFailed, "models", "import", "--from", "litellm", writeList(l, priceList))
@@ -144,11 +144,11 @@ func TestPricesThatAreNone(t *testing.T) {
 	l := newLab(t)
 	for want, args := range map[string][]string{
 		`"gpt-4.1" is not PROVIDER/MODEL`:            {"gpt-4.1", "--input", "1"},
-		`--input "cheap" is no price`:                {"openai/gpt-4.1", "--input", "cheap"},
-		`--output "-1" is no price`:                  {"openai/gpt-4.1", "--output=-1"},
+		`invalid price --input "cheap"`:              {"openai/gpt-4.1", "--input", "cheap"},
+		`invalid price --output "-1"`:                {"openai/gpt-4.1", "--output=-1"},
 		`a price needs --input or --output`:          {"openai/gpt-4.1", "--cache-read", "1"},
 		`has no price yet, so both rates are needed`: {"openai/gpt-99", "--input", "1"},
-		`--from "soon" is no time`:                   {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
+		`invalid time --from "soon"`:                 {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
 		`provider "opnai" not found`:                 {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
 		`did you mean "mistral"?`:                    {"mistrall/small", "--input", "1", "--output", "4"},
 		`--remove and a price exclude each other`:    {"openai/gpt-4.1", "--input", "1", "--remove"},

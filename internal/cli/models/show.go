@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
@@ -24,36 +23,36 @@ func newModelsShow(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead models show gpt-5.6-sol
   fairlead models show deepseek-v4-pro --json | jq '.targets[].price'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error { return showModel(c, o, fleet, args[0]) })
+			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error { return showModel(c, o, set, args[0]) })
 		},
 	}
 }
 
-func showModel(c *cli.Console, o *cli.Options, fleet *app.Fleet, name string) error {
-	m := findModel(fleet, name)
+func showModel(c *cli.Console, o *cli.Options, set *instance.ProviderSet, name string) error {
+	m := findModel(set, name)
 	if m == nil {
 		fix := "see  fairlead models list --all"
-		if near := fleet.Catalog().Suggest(name, 3); len(near) > 0 {
+		if near := set.Catalog().Suggest(name, 3); len(near) > 0 {
 			fix = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		return cli.WithFix(fmt.Errorf("model %q not found", cli.Clean(name)), "%s", fix)
 	}
-	one := offered{model: m, targets: targetsOf(fleet, m.Name)}
+	one := offered{model: m, targets: targetsOf(set, m.Name)}
 	if o.JSON {
 		return c.PrintJSON(viewModel(&one, c.Now()))
 	}
-	const wide = 200 // where nobody's screen ends a line
+	const wide = 200 // not limited by a terminal
 	p := &modelPage{Page: cli.Page{Width: max(cmp.Or(c.Columns(), wide), 60), Coloured: c.Coloured(o)}, now: c.Now()}
 	p.show(&one)
 	return c.Print(p.String())
 }
 
-// findModel returns a model of the catalog, or one that only the configuration of a provider declares; nil when there is neither.
-func findModel(fleet *app.Fleet, name string) *catalog.Model {
-	if m, ok := fleet.Catalog().Model(name); ok {
+// findModel returns a model of the catalog or of a provider's configuration; nil when it is unknown.
+func findModel(set *instance.ProviderSet, name string) *catalog.Model {
+	if m, ok := set.Catalog().Model(name); ok {
 		return m
 	}
-	for _, t := range fleet.Targets() {
+	for _, t := range set.Targets() {
 		if t.Model.Name == name {
 			return t.Model
 		}
@@ -61,20 +60,20 @@ func findModel(fleet *app.Fleet, name string) *catalog.Model {
 	return nil
 }
 
-// targetsOf lists who offers a model: those of this instance, then those of the catalog.
-func targetsOf(fleet *app.Fleet, model string) []modelTarget {
+// targetsOf lists the targets of a model: those of this instance, then those of the catalog.
+func targetsOf(set *instance.ProviderSet, model string) []modelTarget {
 	var list []modelTarget
 	add := func(t modelTarget) {
 		if !slices.ContainsFunc(list, func(x modelTarget) bool { return x.provider == t.provider }) {
 			list = append(list, t)
 		}
 	}
-	for _, t := range fleet.Targets() {
+	for _, t := range set.Targets() {
 		if t.Model.Name == model {
 			add(modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
 		}
 	}
-	for _, offer := range fleet.Catalog().AllOffers() {
+	for _, offer := range set.Catalog().AllOffers() {
 		if offer.Model == model {
 			add(modelTarget{provider: offer.Provider, upstream: offer.Upstream, price: offer.Price, needs: offer.Needs, unpriced: offer.Unpriced})
 		}
@@ -82,7 +81,7 @@ func targetsOf(fleet *app.Fleet, model string) []modelTarget {
 	return list
 }
 
-// modelPage writes one model for people.
+// modelPage writes one model as text.
 type modelPage struct {
 	cli.Page
 	now time.Time
@@ -156,7 +155,7 @@ func (p *modelPage) prices(o *offered) *cli.Table {
 	return t
 }
 
-// notes say which other cards a price has.
+// notes describe the other cards of a price.
 func (p *modelPage) notes(o *offered) *cli.Table {
 	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "WHEN"}, {Title: "IN", Right: true}, {Title: "OUT", Right: true}}}
 	for _, one := range o.targets {
@@ -187,7 +186,7 @@ func times(factor int64) string {
 	return "×" + strconv.FormatFloat(float64(factor)/1000, 'f', -1, 64)
 }
 
-// windows writes times of the week, in UTC.
+// windows formats times of the week, in UTC.
 func windows(list []catalog.Window) string {
 	var texts []string
 	day := ""
@@ -239,7 +238,7 @@ func (p *modelPage) what(period catalog.Period) string {
 	return "former price"
 }
 
-// dayOr is a day, or a dash for an open end. Until is the first moment that a price no longer holds.
+// dayOr formats a day, or returns a dash for an open end. Until is exclusive.
 func dayOr(t time.Time) string {
 	if t.IsZero() {
 		return cli.Dash

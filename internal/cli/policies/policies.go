@@ -26,10 +26,10 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// policyCommands is what the commands on policies share.
+// policyCommands is the shared state of the commands on policies.
 type policyCommands struct{ instance.Commands }
 
-// policyView is a policy in force as JSON.
+// policyView is the JSON form of an active policy.
 type policyView struct {
 	Source string `json:"source"` // instance or workspace
 	policy.Policy
@@ -90,7 +90,7 @@ func (p *policyCommands) list(from instance.Routed) error {
 	return p.Console.PrintTable(p.Options, t)
 }
 
-// effects says in words what a policy does.
+// effects describes the effects of a policy.
 func effects(p *policy.Policy) string {
 	var parts []string
 	add := func(applies bool, format string, args ...any) {
@@ -165,7 +165,7 @@ func (p *policyCommands) validate(from instance.Routed, path string) error {
 		return p.ShowPolicyProblems(p.Console.Out, path, source, problems)
 	}
 	if p.Options.JSON {
-		return nil // one object per problem, and there are none
+		return nil // one object per problem: no output without problems
 	}
 	return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
 }

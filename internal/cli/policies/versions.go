@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/policystore"
 )
 
-// savedView is a version of policies as JSON.
+// savedView is the JSON form of a version of policies.
 type savedView struct {
 	Version int64     `json:"version"`
 	Hash    string    `json:"hash"`
@@ -38,7 +38,7 @@ func parseVersion(text string) (int64, error) {
 	return n, nil
 }
 
-// version returns a version of the workspace's policies; the newest for 0, which has the number 0 while there is none.
+// version returns a version of the workspace's policies. For 0 it returns the newest one, with number 0 when there is none.
 func (p *policyCommands) version(ctx context.Context, from instance.Routed, number int64) (policystore.Version, error) {
 	if number == 0 {
 		return from.Newest(ctx, from.Workspace.ID)
@@ -84,7 +84,7 @@ func (p *policyCommands) history(versions []policystore.Version) error {
 	for i, v := range versions {
 		number := cli.Cell{Text: strconv.FormatInt(v.Number, 10)}
 		if i == 0 {
-			number.Paint = cli.Green // in force
+			number.Paint = cli.Green // active version
 		}
 		t.Add(number, cli.Cell{Text: p.Console.FormatTime(p.Options, v.CreatedAt, cli.FullTime)}, cli.Cell{Text: cli.OrDash(v.CreatedBy)}, cli.Cell{Text: cli.OrDash(v.Hash)}, cli.Cell{Text: cli.OrDash(v.Note)})
 	}
@@ -127,7 +127,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 	case 1:
 		before, err = p.text(ctx, from, args[0])
 		if _, number := strconv.ParseInt(args[0], 10, 64); number != nil {
-			before, after = after, before // a file is what might become of the newest
+			before, after = after, before // a file is compared with the newest version
 		}
 	case 2:
 		if before, err = p.text(ctx, from, args[0]); err == nil {
@@ -148,7 +148,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 	return p.Console.Print(cli.CleanLines(text))
 }
 
-// text is a version's, by its number, or a file's.
+// text returns the source of a version or of a file.
 func (p *policyCommands) text(ctx context.Context, from instance.Routed, name string) ([]byte, error) {
 	number, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
@@ -207,8 +207,8 @@ func (p *policyCommands) apply(ctx context.Context, from instance.Routed, path s
 	return p.saved(before, saved, err)
 }
 
-// confirmEmptying asks before a document without policies replaces one that has some. It ignores a document with problems, which
-// is rejected later. It returns an error unless the answer is yes.
+// confirmEmptying asks before a document without policies replaces one that has some. It ignores an invalid document, which is
+// rejected later. It returns an error unless the answer is yes.
 func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Routed, source []byte) error {
 	current := from.Rules.Own(from.Workspace.ID).Policies()
 	set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
@@ -226,7 +226,7 @@ func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Rout
 	return err
 }
 
-// saved tells what is in force now.
+// saved prints the version that is now active.
 func (p *policyCommands) saved(before, saved policystore.Version, err error) error {
 	if errors.Is(err, policystore.ErrConflict) {
 		return cli.WithFix(fmt.Errorf("the policies have changed: the newest version is %d", before.Number),

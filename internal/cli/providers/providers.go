@@ -11,7 +11,6 @@ import (
 
 	"fairlead/internal/account"
 	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/spelling"
@@ -23,7 +22,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o))
 }
 
-// providerView is a provider as JSON. Names are those of the admin API.
+// providerView is the JSON form of a provider, with the names of the admin API.
 type providerView struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
@@ -47,7 +46,7 @@ func newProvidersList(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead providers list
   OPENAI_API_KEY=sk-… fairlead providers list`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error { return listProviders(c, o, fleet.Providers()) })
+			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error { return listProviders(c, o, set.Providers()) })
 		},
 	}
 }
@@ -106,7 +105,7 @@ func viewProvider(p *adminproviders.ProviderState) providerView {
 	return v
 }
 
-// testView is the result of a test as JSON.
+// testView is the JSON form of a test result.
 type testView struct {
 	Name      string   `json:"name"`
 	OK        bool     `json:"ok"`
@@ -125,18 +124,18 @@ func newProvidersTest(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead providers test
   fairlead providers test openai`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return instance.WithProviders(cmd.Context(), c, o, func(fleet *app.Fleet) error {
-				chosen, err := choose(fleet.Providers(), args)
+			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error {
+				chosen, err := choose(set.Providers(), args)
 				if err != nil {
 					return err
 				}
-				return testProviders(cmd.Context(), c, o, fleet, chosen)
+				return testProviders(cmd.Context(), c, o, set, chosen)
 			})
 		},
 	}
 }
 
-// choose returns the names of the providers that are on, or the one that was named.
+// choose returns the names of the enabled providers, or the given one.
 func choose(providers []adminproviders.ProviderState, args []string) ([]string, error) {
 	var on, known []string
 	for _, p := range providers {
@@ -170,11 +169,11 @@ type tester interface {
 	Test(ctx context.Context, name string) (adminproviders.ProbeResult, error)
 }
 
-func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, fleet tester, names []string) error {
+func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, set tester, names []string) error {
 	failed := 0
 	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "RESULT"}, {Title: "LATENCY", Right: true, Hide: 2}, {Title: "MODELS", Right: true, Hide: 1}, {Title: "ERROR", Soft: true}}}
 	for _, name := range names {
-		result, err := fleet.Test(ctx, name)
+		result, err := set.Test(ctx, name)
 		if errors.Is(err, account.ErrNotFound) {
 			err = fmt.Errorf("provider %q no longer exists", name)
 		}

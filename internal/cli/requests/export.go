@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// exportFlags say what an export is to be.
+// exportFlags configure an export.
 type exportFlags struct {
 	format  string
 	columns string
@@ -42,7 +42,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 			}
 			return r.selecting(cmd, func(s selected) error {
 				if s.filter.To.IsZero() {
-					s.filter.To = r.console.Now() // what arrives meanwhile is not part of it
+					s.filter.To = r.console.Now() // requests that arrive during the export are excluded
 				}
 				return r.export(cmd.Context(), s.store, s.filter, e)
 			})
@@ -81,7 +81,7 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 	return nil
 }
 
-// writePages writes page after page; each is read only when the one before has gone out.
+// writePages writes all pages; each is read after the previous one was written.
 func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *adminrequests.Sheet, wrote func(int)) error {
 	if err := sheet.Begin(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filte
 		}
 		wrote(len(page))
 		switch {
-		case partial: // the search goes on from where its time was up
+		case partial: // continues a search that reached its time limit
 			before = unfinished.Before
 		case len(page) < requestlog.MaxLimit:
 			return nil
@@ -112,8 +112,8 @@ func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filte
 	}
 }
 
-// output is where an export goes. A file gets its name only when it is complete, so that a part is not taken for the
-// whole.
+// output is the destination of an export. A file gets its name only when it is complete, so that a partial file is not mistaken
+// for a complete one.
 type output struct {
 	io.Writer
 	file *os.File

@@ -96,7 +96,7 @@ func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
 		cli.Cell{Text: cli.OrDash(e.Requested)}, cli.Cell{Text: cli.OrDash(e.KeyName)})
 }
 
-// rowTime returns when a request came: in a narrow terminal, as ls does, the time of day for today and the date for older ones.
+// rowTime returns the time of a request: in a narrow terminal, as in ls, the time of day for today and the date for older ones.
 func (r *requestCommands) rowTime(t time.Time) string {
 	const date = "Jan 02"
 	at := func(t time.Time, layout string) string { return r.console.FormatTime(r.options, t, layout) }
@@ -143,7 +143,7 @@ func decisionCell(e *requestlog.Entry) cli.Cell {
 	return cli.Cell{Text: cli.OrDash(text)}
 }
 
-// providerText says of simulated answers that they are.
+// providerText formats the provider and marks simulated responses.
 func providerText(e *requestlog.Entry) string {
 	if e.Simulated && e.Provider != "" {
 		return e.Provider + " SIMULATED"
@@ -151,7 +151,7 @@ func providerText(e *requestlog.Entry) string {
 	return cli.OrDash(e.Provider)
 }
 
-// costText is what a request cost. One that no model served cost nothing, which is another thing than a free model.
+// costText formats the cost of a request. A request that no model served cost nothing, which differs from a free model.
 func costText(e *requestlog.Entry) string {
 	if e.Model == "" {
 		return cli.Amount(e.Cost)
@@ -159,7 +159,7 @@ func costText(e *requestlog.Entry) string {
 	return cli.Cost(e.Cost)
 }
 
-// versusBaseline is how much less or more than the baseline the request cost.
+// versusBaseline formats the difference to the baseline cost.
 func versusBaseline(e *requestlog.Entry) string {
 	saved, ok := e.Saved()
 	if !ok {

@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/route"
 )
 
-// entryPage writes a request for people.
+// entryPage writes a request as text.
 type entryPage struct{ cli.Page }
 
-// entry writes a whole request: the verdict, the decision, the attempts, the money, the rest.
+// entry writes the summary, the decision, the attempts, the costs and the other fields of a request.
 func (p *entryPage) entry(e *requestlog.Entry, when string) {
 	kind := e.Endpoint
 	if e.Stream {
@@ -186,7 +186,7 @@ func pairs(m map[string]string) string {
 	return strings.Join(texts, ", ")
 }
 
-// body writes the texts of request and answer, or why they are not there.
+// body writes the request and response bodies, or why they are missing.
 func (p *entryPage) body(b *adminrequests.RequestBody) {
 	if b.Reason != nil {
 		p.Section("Prompt and answer")
@@ -206,7 +206,7 @@ func (p *entryPage) body(b *adminrequests.RequestBody) {
 	}
 }
 
-// readable indents JSON; other text stays as it is.
+// readable indents JSON; other text is unchanged.
 func readable(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {

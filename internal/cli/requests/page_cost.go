@@ -12,10 +12,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// estimate is said beside every saving.
+// estimate is printed with every saving.
 const estimate = "Estimate: same tokens at list prices. Another model might have produced a different number of tokens."
 
-// classNames are the rows of a bill in their order. Reasoning is a part of output that is shown apart.
+// classNames are the rows of a bill in order. Reasoning is a part of output that is shown separately.
 var classNames = []struct{ class, name string }{
 	{"input", "uncached input"},
 	{"input_audio", "audio input"},
@@ -30,10 +30,10 @@ var classNames = []struct{ class, name string }{
 	{brokenAttempts, "interrupted attempts"},
 }
 
-// brokenAttempts is the row of what was delivered by targets that broke off before another one went on.
+// brokenAttempts is the row for output of targets that failed before another one continued.
 const brokenAttempts = "broken_attempts"
 
-// aboveHold is the row that lowers a bill to what was held for the request.
+// aboveHold is the row that reduces a bill to the amount held for the request.
 const aboveHold = "above_hold"
 
 func (p *entryPage) money(e *requestlog.Entry) {
@@ -93,7 +93,7 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 	}
 }
 
-// pricesText says where the prices of a bill come from, and which card of them it was.
+// pricesText describes the source of the prices of a bill and the card used.
 func pricesText(b *catalog.Bill) string {
 	text := cli.OrDash(b.Source)
 	if b.AsOf != "" {
@@ -138,7 +138,7 @@ func classTokens(u llm.Usage, class string) int64 {
 	}[class]
 }
 
-// savedText says how the cost compares with the baseline.
+// savedText compares the cost with the baseline.
 func savedText(e *requestlog.Entry) string {
 	saved, ok := e.Saved()
 	if !ok || *e.BaselineCost <= 0 || e.BaselineModel == e.Model {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/filter"
 	"fairlead/internal/cli/instance"
@@ -26,31 +25,31 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// requestCommands is what the commands on requests share.
+// requestCommands is the shared state of the commands on requests.
 type requestCommands struct {
 	console   *cli.Console
 	options   *cli.Options
 	workspace string
 }
 
-func (r *requestCommands) with(ctx context.Context, do func(*app.Instance, account.Workspace) error) error {
+func (r *requestCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
 	return instance.WithWorkspace(ctx, r.console, r.options, r.workspace, do)
 }
 
-// selected is a store, and the requests in it that the flags select.
+// selected is a store with the filter of the flags.
 type selected struct {
 	store  requestlog.Reader
 	filter requestlog.Filter
 	page   requestlog.Page
 }
 
-// selecting reads the filter flags and opens the instance for as long as do runs.
+// selecting parses the filter flags and opens the instance for as long as do runs.
 func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error) error {
 	f, page, err := filter.Parse(cmd, r.console.Now())
 	if err != nil {
 		return err
 	}
-	return r.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+	return r.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 		f.WorkspaceID = w.ID
 		if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
 			return err

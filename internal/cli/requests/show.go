@@ -9,13 +9,12 @@ import (
 
 	"fairlead/internal/account"
 	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/app"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/requestlog"
 )
 
-// detail is a request as JSON, with its texts when they were asked for.
+// detail is the JSON form of a request, with its bodies on demand.
 type detail struct {
 	adminrequests.RequestDetail
 	Body *adminrequests.RequestBody `json:"body,omitempty"`
@@ -29,7 +28,7 @@ func (r *requestCommands) newShow() *cobra.Command {
   fairlead requests show req_01J… --body
   fairlead requests show req_01J… --json | jq .trace.candidates`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
+			return r.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return r.show(cmd.Context(), i.Store.Log, w.ID, args[0], withBody)
 			})
 		},
@@ -72,7 +71,7 @@ func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry)
 	}
 	body, err := store.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return adminrequests.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has taken it
+		return adminrequests.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has deleted it
 	}
 	return adminrequests.BodyOf(e.BodyState, body), err
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	tailEvery  = 500 * time.Millisecond
-	tailMemory = 400 // requests that are looked at again: a long one appears after shorter ones that began later
+	tailMemory = 400 // requests that are read again: a long one appears after shorter ones that began later
 
 	longestRequest = 10 * time.Minute
 )
@@ -71,15 +71,15 @@ func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f r
 	}
 }
 
-// tail is a place in the log.
+// tail is a position in the log.
 type tail struct {
 	store  requestlog.Reader
 	filter requestlog.Filter
-	floor  string   // nothing older is looked at
-	known  []string // ids seen at or after the floor, in order
+	floor  string   // start of the range that is read
+	known  []string // known ids at or after the floor, in order
 }
 
-// begin returns the newest requests, oldest first, and makes them known.
+// begin returns the newest requests, oldest first, and marks them as known.
 func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
 	entries, err := t.store.Entries(ctx, t.filter, requestlog.Page{Limit: requestlog.MaxLimit})
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
 		t.known = append(t.known, e.ID)
 	}
 	if len(entries) == requestlog.MaxLimit {
-		t.floor = entries[0].ID // what is older has been there before
+		t.floor = entries[0].ID // older requests existed before
 	}
 	return entries, nil
 }
@@ -121,7 +121,7 @@ func (t *tail) next(ctx context.Context) ([]requestlog.Entry, error) {
 	return fresh, nil
 }
 
-// follower writes rows as they come.
+// follower writes rows as they arrive.
 type follower struct {
 	requests *requestCommands
 	widths   []int
@@ -151,7 +151,7 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	f.widths = t.Widths(width)
 	lines := t.Lines(width, r.console.Coloured(r.options))
 	if !first {
-		lines = lines[1:] // the titles stand above already
+		lines = lines[1:] // the titles are already printed
 	}
 	for _, line := range lines {
 		if err := r.console.Print(line + "\n"); err != nil {
@@ -161,5 +161,5 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	return nil
 }
 
-// usualWidths keep the columns of a tail in place while rows come one by one.
+// usualWidths keep the columns of a tail aligned.
 var usualWidths = []int{30, 15, 18, 8, 20, 10, 10, 7, 9, 7, 7, 10, 6}

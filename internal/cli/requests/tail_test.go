@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// growing is a store that entries are added to while somebody reads.
+// growing is a store that grows while it is read.
 type growing struct {
 	requestlog.Reader
 	mu      sync.Mutex

@@ -9,8 +9,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// verdict says in one sentence what became of a request: who served it, how it came to that, how fast and for how much;
-// or what failed, who caused it and what to do.
+// verdict summarises a request in one sentence: target, path, latency and cost, or the failure with its origin and a fix.
 func verdict(e *requestlog.Entry) string {
 	if e.Outcome == requestlog.OK {
 		return served(e) + "."
@@ -62,7 +61,7 @@ func routeText(e *requestlog.Entry) string {
 	return "no decision"
 }
 
-// ending says how a request ended that was not served to its end.
+// ending describes the end of an incomplete request.
 func ending(e *requestlog.Entry) string {
 	after := cli.Duration(e.Latency)
 	switch e.Outcome {
@@ -102,7 +101,7 @@ func rejecter(e *requestlog.Entry) string {
 	return "the gateway"
 }
 
-// advice says what to do about a failure, where its own message does not.
+// advice returns the fix for a failure whose message has none.
 func advice(e *requestlog.Entry) string {
 	switch e.Outcome {
 	case requestlog.UpstreamError:

@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/predict/protocol"
 )
 
-// evalFlags choose what is judged.
+// evalFlags select the models and data to evaluate.
 type evalFlags struct {
 	predictions string
 	abilities   string
@@ -93,7 +93,7 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 	return protocol.Evaluate(e.rows, e.predictions, plan), nil
 }
 
-// plan is the usual one, or the pairs asked for with whatever has costs.
+// plan returns the default plan, or one for the requested pairs.
 func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan := protocol.Standard()
 	if len(f.pairs) == 0 {
@@ -102,7 +102,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan.Pairs = nil
 	for _, text := range f.pairs {
 		source, models, ok1 := strings.Cut(text, ":")
-		slash := strings.LastIndexByte(models, '/') // the strong model's vendor may stand before an earlier one
+		slash := strings.LastIndexByte(models, '/') // the strong model's vendor may precede an earlier one
 		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
 			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q is not SOURCE:STRONG/WEAK", text)
 		}
@@ -112,7 +112,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 	return plan, nil
 }
 
-// dataFiles are the files named, and those in the directories named.
+// dataFiles returns the named files and the files in the named directories.
 func dataFiles(args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
@@ -133,7 +133,7 @@ func dataFiles(args []string) ([]string, error) {
 	return paths, nil
 }
 
-// evaluation collects outcomes and predictions. Lines are read on all cores.
+// evaluation collects outcomes and predictions. Lines are decoded on all cores.
 type evaluation struct {
 	plan        protocol.Plan
 	guess       *guesser // nil when the predictions are given
@@ -187,7 +187,7 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 	})
 }
 
-// wanted are the models of a source that the plan asks for; all of them where costs are judged.
+// wanted returns the models of a source that the plan needs; all models when costs are evaluated.
 func (e *evaluation) wanted(source string) (models []string, all bool) {
 	for _, p := range e.plan.Pairs {
 		if p.Source == source {
@@ -236,16 +236,16 @@ func (e *evaluation) readFile(ctx context.Context, path string, read func(line [
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	slices.SortFunc(e.rows[before:], func(a, b protocol.Row) int { return strings.Compare(a.ID, b.ID) }) // several cores read them in any order
+	slices.SortFunc(e.rows[before:], func(a, b protocol.Row) int { return strings.Compare(a.ID, b.ID) }) // cores finish in any order
 	return nil
 }
 
-// guesser predicts. Models of which nothing is known have no prediction.
+// guesser predicts. Unknown models have no prediction.
 type guesser struct {
 	roster *roster
 	only   []string
 	mu     sync.Mutex
-	known  map[string]*predict.Ability // nil for those of which nothing is known
+	known  map[string]*predict.Ability // nil for unknown models
 }
 
 func (f *evalFlags) guesser() (*guesser, error) {

@@ -54,7 +54,7 @@ func TestEvalOfGivenPredictions(t *testing.T) {
 	pairs := []string{"--pair", "sums:gpt-4o/gpt-4o-mini", "--pair", "talk:openai/gpt-4o/gpt-4o-mini", "--pair", "none:a/b"}
 	out, err := l.Run(cli.ExitOK, append([]string{"router", "eval", dir, "--predictions", predictions}, pairs...)...)
 	clitest.MustContain(t, out, "SOURCE", "sums", "talk", "pooled", "APGR")
-	clitest.MustContain(t, err, "1 pair left out")
+	clitest.MustContain(t, err, "1 pair excluded")
 	out, _ = l.Run(cli.ExitOK, append([]string{"router", "eval", dir, "--predictions", predictions, "--json"}, pairs...)...)
 	report := clitest.Lines(t, out)[0]
 	apgr := func(i int) float64 { return report["pairs"].([]any)[i].(map[string]any)["apgr"].(float64) }

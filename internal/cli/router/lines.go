@@ -17,7 +17,7 @@ const (
 	batchLines  = 64
 )
 
-// batch is lines that one goroutine works on.
+// batch is a group of lines for one goroutine.
 type batch struct {
 	first int // number of the first line
 	lines [][]byte
@@ -26,7 +26,7 @@ type batch struct {
 	err   error
 }
 
-// lineError says which line is wrong.
+// lineError is an error with its line number.
 type lineError struct {
 	line int
 	err  error
@@ -35,8 +35,8 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine hands every line that is not blank to work, on all cores, and what work appends to out to write, in the order of
-// the lines. At the first line that is wrong it stops, after writing what came before. Only a few batches are held at a time.
+// eachLine passes every line that is not blank to work, on all cores, and passes the output of work to write, in the order of
+// the lines. It stops at the first invalid line, after writing the results before it. Only a few batches are in memory.
 func eachLine(ctx context.Context, in io.Reader, work func(line, out []byte) ([]byte, error), write func([]byte) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo := make(chan *batch)
@@ -100,7 +100,7 @@ func writeBatches(ctx context.Context, order <-chan *batch, write func([]byte) e
 	return nil
 }
 
-// readBatches cuts the input into batches of lines. A line that cannot be read is reported after those before it.
+// readBatches splits the input into batches of lines. A read error is reported after the lines before it.
 func readBatches(ctx context.Context, in io.Reader, send func(*batch) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), largestLine)

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// promptLine is a line of input: a prompt, or a conversation as the API takes it.
+// promptLine is a line of input: a prompt, or a conversation in the API's form.
 type promptLine struct {
 	ID       json.RawMessage `json:"id"`
 	Prompt   *string         `json:"prompt"`
@@ -26,13 +26,13 @@ type promptMessage struct {
 	Content promptContent `json:"content"`
 }
 
-// promptContent is the text of a message, and whether there are pictures in it.
+// promptContent is the text of a message, and whether it contains images.
 type promptContent struct {
 	text   string
 	images bool
 }
 
-// UnmarshalJSON takes a text, a list of parts, or null.
+// UnmarshalJSON decodes a string, a list of parts, or null.
 func (c *promptContent) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("null")) {
 		return nil
@@ -66,7 +66,7 @@ var (
 	errNoPrompt = errors.New(`there is neither a "prompt" nor "messages"`)
 )
 
-// parsePrompt reads a line. The id comes back as it was written.
+// parsePrompt decodes a line. The id is returned unchanged.
 func parsePrompt(line []byte) (id []byte, p predict.Prompt, err error) {
 	var in promptLine
 	if err := json.Unmarshal(line, &in); err != nil {
@@ -81,7 +81,7 @@ func parsePrompt(line []byte) (id []byte, p predict.Prompt, err error) {
 		return nil, p, errNoPrompt
 	}
 	p = in.prompt()
-	p.Tools = len(in.Tools) > 2 && in.Tools[0] == '[' // more than "[]"; a text describes tools, it does not offer them
+	p.Tools = len(in.Tools) > 2 && in.Tools[0] == '[' // more than "[]"; a string does not define tools
 	p.JSON = strings.HasPrefix(in.Format.Type, "json")
 	return in.ID, p, nil
 }

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/predict/protocol"
 )
 
-// showReport puts the judgement out as tables.
+// showReport prints the evaluation as tables.
 func showReport(c *cli.Console, o *cli.Options, r protocol.Report) error {
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "SOURCE"},
@@ -44,7 +44,7 @@ func showReport(c *cli.Console, o *cli.Options, r protocol.Report) error {
 		return err
 	}
 	if skipped > 0 {
-		c.Infof(o, "%s left out: too few prompts with outcomes and predictions of both models", cli.Plural(skipped, "pair"))
+		c.Infof(o, "%s excluded: too few prompts with outcomes and predictions of both models", cli.Plural(skipped, "pair"))
 	}
 	return showFrontiers(c, o, r.Costed)
 }

@@ -27,22 +27,22 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead router eval outcomes/`, newRouterScore(c), newRouterEval(c, o))
 }
 
-// rated is a model with what it can do, under the name that was asked for.
+// rated is a model with its ability, under the requested name.
 type rated struct {
 	name    string
 	ability predict.Ability
 }
 
-// roster knows the abilities of models: from a file of scores, from training, from the catalog.
+// roster provides the abilities of models: from a file of scores, from training, from the catalog.
 type roster struct {
 	predictor *predict.Predictor
 	fitter    *ability.Fitter
 	catalog   *catalog.Catalog
 	given     map[string][]ability.Score // by the name in the file
-	order     []string                   // the names in the order of the file
+	order     []string                   // names in the order of the file
 }
 
-// newRoster reads the file of scores where there is one.
+// newRoster reads the file of scores, if any.
 func newRoster(path string) (*roster, error) {
 	predictor, err := predict.Embedded()
 	if err != nil {
@@ -102,13 +102,13 @@ func (r *roster) read(from io.Reader) error {
 	}
 }
 
-// ability of a model by any of its names. A model that the file lists is what the file says.
+// ability returns the ability of a model by any of its names. The file takes precedence.
 func (r *roster) ability(name string) (predict.Ability, bool) {
 	if scores := r.scores(name); scores != nil {
 		return r.fitter.Ability("", scores, 0), true
 	}
 	if exact, ok := r.predictor.Known(name); ok {
-		return exact, true // a dated edition that was recorded itself
+		return exact, true // a dated version with an ability of its own
 	}
 	m, ok := r.catalog.Model(name)
 	if !ok {
@@ -133,7 +133,7 @@ func (r *roster) scores(name string) []ability.Score {
 	return nil
 }
 
-// rate finds the abilities of the models asked for; of all in the file when none is.
+// rate returns the abilities of the requested models; of all models of the file when none is requested.
 func (r *roster) rate(names []string) ([]rated, error) {
 	if len(names) == 0 {
 		names = r.order

@@ -46,11 +46,11 @@ says even when more is known about it.`,
 	return cmd
 }
 
-// scoreLines answers standard input line by line.
+// scoreLines scores standard input line by line.
 func scoreLines(ctx context.Context, c *cli.Console, predictor *predict.Predictor, models []rated) error {
 	keys := make([][]byte, len(models))
 	for i, m := range models {
-		keys[i], _ = json.Marshal(m.name) // a text always marshals
+		keys[i], _ = json.Marshal(m.name) // a string always marshals
 	}
 	out := bufio.NewWriterSize(c.Out, 64<<10)
 	err := eachLine(ctx, c.In, func(line, buffer []byte) ([]byte, error) {

@@ -132,7 +132,7 @@ func TestAFileOfScoresThatIsNone(t *testing.T) {
 	clitest.MustContain(t, err, "open the abilities")
 }
 
-// An endless input is worked on as it comes, and stops when nobody wants the rest.
+// Endless input is processed as it arrives, until the command is cancelled.
 func TestScoreStreamsAndStops(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -142,7 +142,7 @@ func TestScoreStreamsAndStops(t *testing.T) {
 	clitest.MustContain(t, err, "interrupted")
 }
 
-// endless is input that never ends; once it is read somebody has had enough.
+// endless is input that never ends; reading it cancels the command.
 type endless struct{ enough func() }
 
 func (e endless) Read(p []byte) (int, error) {

@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/cli/instance"
 )
 
-// healthTime bounds the question whether a server is ready.
+// healthTime limits the readiness request.
 const healthTime = 5 * time.Second
 
 // Readiness is the response of /readyz.
@@ -57,7 +57,7 @@ func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// ParseAddress reads what --url says.
+// ParseAddress parses the value of --url.
 func ParseAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -74,7 +74,7 @@ func askHealth(ctx context.Context, c *cli.Console, o *cli.Options, u *url.URL, 
 	return tellHealth(c, o, status, state)
 }
 
-// AskReady asks a server whether it is ready; own says that it is the one of this machine and configuration.
+// AskReady requests the readiness of a server; own means the server of this machine and configuration.
 func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
@@ -82,7 +82,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 	if err != nil {
 		return 0, state, err
 	}
-	// The certificate of our own listener is made for its public name, not for loopback.
+	// The certificate of our own listener is issued for its public name, not for loopback.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && isLoopback(u)}}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
@@ -100,7 +100,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 	return resp.StatusCode, state, nil
 }
 
-// UnwrapNet leaves out the parts of a network error that repeat the address.
+// UnwrapNet removes the parts of a network error that repeat the address.
 func UnwrapNet(err error) error {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		return e.Err
@@ -123,7 +123,7 @@ func tellHealth(c *cli.Console, o *cli.Options, status int, state Readiness) err
 	return err
 }
 
-// String is the state in one line, with the checks that failed.
+// String returns the state in one line, with the failed checks.
 func (r Readiness) String() string {
 	var bad []string
 	for _, check := range r.Checks {

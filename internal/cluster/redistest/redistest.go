@@ -116,7 +116,7 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 	return connect(t, s.url)
 }
 
-// Kill ends the server at once; what it knew is lost.
+// Kill ends the server immediately and discards its data.
 func (s *Server) Kill() { s.stop() }
 
 // Start starts the server again.

@@ -1,4 +1,4 @@
-package app
+package providerset
 
 import (
 	"fmt"
@@ -10,14 +10,13 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/provider"
-	"fairlead/internal/providerset"
 	"fairlead/internal/simulator"
 )
 
 func TestModelListsAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var l modelLists
+	var l ModelLists
 	many := []string{"b", "", "a", "a", "line\nbreak", strings.Repeat("x", maxModelID+1)}
 	if !l.set("house", many, now) || !slices.Equal(l.get()["house"], []string{"a", "b"}) {
 		t.Errorf("got %q", l.get()["house"])
@@ -68,7 +67,7 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 		{Name: "one", Upstream: "one-2026", InputPerMtok: &price, OutputPerMtok: &price},
 	}}}
 	c.Providers = append(c.Providers, config.Provider{Name: "openai", APIKeys: []string{"sk-0123456789"}})
-	b := providerset.Builder{
+	b := Builder{
 		Config: c, Env: func(string) string { return "" },
 		Listed:    map[string][]string{"house": {"one-2026", "two"}, "openai": {"gpt-4.1", "gpt-4.1-2025-04-14", "gpt-99"}, "other": {"three"}},
 		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
@@ -99,7 +98,7 @@ func TestProvidersWithoutModelsAreReported(t *testing.T) {
 		{Name: "house", BaseURL: "http://house.example/v1"},
 		{Name: "known", BaseURL: "http://known.example/v1", Models: []config.Model{{Name: "one"}}},
 	}
-	f, err := providerset.Builder{
+	f, err := Builder{
 		Config: c, Env: func(string) string { return "" },
 		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()

@@ -1,4 +1,4 @@
-package app
+package instance
 
 import (
 	"errors"
@@ -25,9 +25,9 @@ func instanceConfig(t *testing.T) config.Config {
 	return c
 }
 
-func openInstance(t *testing.T, c config.Config) *Instance {
+func openTest(t *testing.T, c config.Config) *Instance {
 	t.Helper()
-	i, err := OpenInstance(t.Context(), &config.Loaded{Config: c})
+	i, err := Open(t.Context(), &config.Loaded{Config: c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +39,16 @@ func openInstance(t *testing.T, c config.Config) *Instance {
 	return i
 }
 
-func TestInstancesShareTheirDataWithAServer(t *testing.T) {
+func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 	t.Parallel()
 	c := instanceConfig(t)
-	first := openInstance(t, c)
+	first := openTest(t, c)
 	release, err := store.Lock(c.DataDir) // as a running server holds it
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = release() })
-	second := openInstance(t, c)
+	second := openTest(t, c)
 	if !first.New || second.New {
 		t.Errorf("new: %v, %v", first.New, second.New)
 	}
@@ -103,12 +103,12 @@ func TestInstanceNeedsAUsableDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.DataDir = filepath.Join(file, "data")
-	if _, err := OpenInstance(t.Context(), &config.Loaded{Config: c}); err == nil {
+	if _, err := Open(t.Context(), &config.Loaded{Config: c}); err == nil {
 		t.Error("opened a directory below a file")
 	}
 }
 
-func TestFleetOfAnInstance(t *testing.T) {
+func TestProvidersOfAnInstance(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" && r.Header.Get("Authorization") == "Bearer from-the-vault" {
@@ -125,11 +125,11 @@ func TestFleetOfAnInstance(t *testing.T) {
 		{Name: "astray", BaseURL: upstream.URL + "/v2", Models: model},
 		{Name: "off", BaseURL: upstream.URL, Disabled: true},
 	}
-	i := openInstance(t, c)
+	i := openTest(t, c)
 	if _, err := i.vault.Add(t.Context(), "vaulted", "from-the-vault", ""); err != nil {
 		t.Fatal(err)
 	}
-	f, err := i.Fleet(t.Context(), func(string) string { return "" }, "test", slog.New(slog.DiscardHandler))
+	f, err := i.Providers(t.Context(), func(string) string { return "" }, "test", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestFleetOfAnInstance(t *testing.T) {
 	if err != nil || result.OK || result.Status != http.StatusTeapot || result.Error == "" || strings.Contains(result.Error, "from-the-vault") {
 		t.Errorf("astray: %+v, %v", result, err)
 	}
-	for _, name := range []string{"off", "nobody"} {
+	for _, name := range []string{"off", "unknown"} {
 		if _, err := f.Test(t.Context(), name); !errors.Is(err, account.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -21,7 +21,7 @@ func (a *App) printBanner(w io.Writer, took time.Duration) {
 	line("policies", fmt.Sprintf("%-34s baseline  %s", a.policiesText(), a.baselineText()))
 	base, others := a.addresses()
 	line("API", base+"/proxy/v1")
-	line("dashboard", base+alsoAt(others))
+	line("dashboard", base+otherAddresses(others))
 	if text := a.setupText(); text != "" {
 		line("setup", text)
 	}
@@ -44,9 +44,9 @@ func (a *App) dataText() string {
 	return text
 }
 
-// policiesText counts the instance's policies: those of workspaces are their own matter.
+// policiesText counts the policies of the instance, without those of workspaces.
 func (a *App) policiesText() string {
-	if n := a.rules.Instance().Len(); n > 0 {
+	if n := a.policies.Instance().Len(); n > 0 {
 		return fmt.Sprintf("%d from the configuration", n)
 	}
 	return "0 – routing on score only"
@@ -60,7 +60,7 @@ func (a *App) baselineText() string {
 }
 
 func (a *App) providersText() string {
-	f := a.fleet.Load()
+	f := a.providers.Load()
 	var parts []string
 	for _, p := range f.Providers {
 		n := len(p.Targets)
@@ -94,7 +94,7 @@ func (a *App) setupText() string {
 	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
 }
 
-// addresses are those to open: a wildcard address becomes loopback and the machine's own addresses.
+// addresses returns the addresses to open. A wildcard address becomes loopback and the addresses of the machine.
 func (a *App) addresses() (first string, others []string) {
 	scheme := "http"
 	if a.loaded().Config.TLS.Cert != "" {
@@ -117,7 +117,7 @@ func (a *App) addresses() (first string, others []string) {
 	return scheme + "://" + net.JoinHostPort("127.0.0.1", port), others
 }
 
-// ownAddresses are the machine's addresses that others can reach.
+// ownAddresses returns the IPv4 addresses of the machine that other machines can reach.
 func ownAddresses() []string {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -132,7 +132,7 @@ func ownAddresses() []string {
 	return own
 }
 
-func alsoAt(others []string) string {
+func otherAddresses(others []string) string {
 	if len(others) == 0 {
 		return ""
 	}

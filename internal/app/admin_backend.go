@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,24 +20,27 @@ import (
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/admin/spending"
 	"fairlead/internal/admin/workspaces"
+	"fairlead/internal/catalog"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
+	"fairlead/internal/pricebook"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
 	"fairlead/internal/route"
 	"fairlead/internal/samples"
+	"fairlead/internal/settings"
 	"fairlead/internal/store"
 	"fairlead/internal/transcript"
-	"fairlead/internal/wire/chat"
+	"fairlead/internal/vault"
 )
 
-// adminParts introduces the parts to the admin API.
+// adminParts returns the dependencies of the admin API.
 func (a *App) adminParts() admin.Parts {
-	b := bridge{a}
+	b := adminBackend{a}
 	c := a.loaded().Config
 	requestLog := freshReader{a.db.Log, a.spool}
-	sender := samples.Sender{Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.fleet.Load().Providers }}
+	sender := samples.Sender{Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.providers.Load().Providers }}
 	labels := &workspaces.Labels{Keys: a.accounts, Members: a.accounts, Names: a.db.Accounts}
 	facts := func() accounts.Facts {
 		f := b.Facts()
@@ -57,12 +60,12 @@ func (a *App) adminParts() admin.Parts {
 		},
 		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		Requests: requests.Deps{
-			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: b, Ratings: ratings{a}, Transcript: transcript.ToChat,
+			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
 		},
 		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
 		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Figures: a.db.Figures},
 		Policies: policies.Deps{
-			Policies: a.rules, Versions: a.rules, Explainer: b, Backtester: b, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
+			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
@@ -70,13 +73,13 @@ func (a *App) adminParts() admin.Parts {
 	}
 }
 
-// bridge shows the running parts as the admin API wants to see them.
-type bridge struct{ app *App }
+// adminBackend implements interfaces of the admin API with the running parts.
+type adminBackend struct{ app *App }
 
 // Models lists every model that has a target.
-func (b bridge) Models() []providers.ModelState {
+func (b adminBackend) Models() []providers.ModelState {
 	var list []providers.ModelState
-	states, set := b.health(), b.app.fleet.Load().Priced
+	states, set := b.health(), b.app.providers.Load().Priced
 	for _, t := range b.app.gateway.Targets().Targets() {
 		state := providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
 		i := slices.IndexFunc(list, func(m providers.ModelState) bool { return m.Model.Name == t.Model.Name })
@@ -90,18 +93,18 @@ func (b bridge) Models() []providers.ModelState {
 	return list
 }
 
-// Providers lists the configured providers, those that are switched off at the end.
-func (b bridge) Providers() []providers.ProviderState {
-	f := b.app.fleet.Load()
-	states, tired := b.health(), b.app.health.Credentials()
+// Providers lists the configured providers, disabled ones last.
+func (b adminBackend) Providers() []providers.ProviderState {
+	f := b.app.providers.Load()
+	states, credentials := b.health(), b.app.health.Credentials()
 	var list []providers.ProviderState
 	for _, p := range f.Providers {
 		one := f.State(p)
 		one.Enabled = true
 		for i := range one.Credentials {
-			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == one.Credentials[i].ID })
+			at := slices.IndexFunc(credentials, func(h health.CredentialHealth) bool { return h.ID == one.Credentials[i].ID })
 			if at >= 0 {
-				one.Credentials[i].BackingOffUntil, one.Credentials[i].Reason = tired[at].Until, tired[at].Reason
+				one.Credentials[i].BackingOffUntil, one.Credentials[i].Reason = credentials[at].Until, credentials[at].Reason
 			}
 		}
 		for _, t := range p.Targets {
@@ -115,12 +118,12 @@ func (b bridge) Providers() []providers.ProviderState {
 	return list
 }
 
-// Known reports whether a name means a model that is on offer, or at least in the catalog.
-func (b bridge) Known(name string) (bool, []string) {
+// Known reports whether a name identifies a model of a provider or of the catalog. Otherwise it returns suggestions.
+func (b adminBackend) Known(name string) (bool, []string) {
 	return providerset.Known(b.app.gateway.Targets(), name)
 }
 
-func (b bridge) health() map[string]providers.TargetHealth {
+func (b adminBackend) health() map[string]providers.TargetHealth {
 	states := map[string]providers.TargetHealth{}
 	for _, h := range b.app.health.Snapshot() {
 		states[h.Target] = targetHealth(h)
@@ -136,7 +139,7 @@ func targetHealth(h health.TargetHealth) providers.TargetHealth {
 }
 
 // Test makes one cheap call to the provider.
-func (b bridge) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
+func (b adminBackend) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
 		return providers.ProbeResult{}, account.ErrNotFound
@@ -144,8 +147,8 @@ func (b bridge) Test(ctx context.Context, name string) (providers.ProbeResult, e
 	return providerset.Probe(ctx, b.app.egress, p), nil
 }
 
-// ResetCircuits closes the circuits of a provider and wakes its credentials.
-func (b bridge) ResetCircuits(_ context.Context, name string) error {
+// ResetCircuits closes the circuits of a provider and ends the backoff of its credentials.
+func (b adminBackend) ResetCircuits(_ context.Context, name string) error {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
 		return account.ErrNotFound
@@ -159,49 +162,21 @@ func (b bridge) ResetCircuits(_ context.Context, name string) error {
 	return nil
 }
 
-// Explain decides as the gateway would, and calls nobody.
-func (b bridge) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
-	if q.RequestID != "" {
-		return b.explainLogged(ctx, q)
-	}
-	op := llm.Chat
-	if q.Endpoint == "embeddings" {
-		op = llm.Embed
-	}
-	req, err := chat.Format{}.DecodeRequest(ctx, op, q.Body)
-	if err != nil {
-		return nil, err
-	}
-	workspace, err := b.app.accounts.Workspace(ctx, q.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	grant := &account.Grant{Key: &account.Key{}, Workspace: &workspace}
-	if q.KeyID != "" {
-		key, err := b.app.accounts.Key(ctx, q.WorkspaceID, q.KeyID)
-		if err != nil {
-			return nil, err
-		}
-		grant.Key = &key
-	}
-	return b.app.gateway.Explain(ctx, grant, req, q.Tradeoff, q.Draft)
-}
-
-// ServeAs answers a chat request of a person who is signed in.
-func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
+// ServeAs handles a chat request of a signed-in user.
+func (b adminBackend) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
 	workspace, err := b.app.accounts.Workspace(r.Context(), workspaceID)
 	if err != nil {
-		refuse(w, r, llm.AsError(err))
+		reject(w, r, llm.AsError(err))
 		return
 	}
 	b.app.gateway.ServeAs(w, r, &workspace, accountID)
 }
 
-// Facts tells what this gateway is.
-func (b bridge) Facts() overview.Facts {
+// Facts describes the gateway: version, settings and limits.
+func (b adminBackend) Facts() overview.Facts {
 	loaded := b.app.loaded()
 	c := loaded.Config
-	providers := b.app.fleet.Load().Providers
+	providers := b.app.providers.Load().Providers
 	simulated := len(providers) > 0
 	for _, p := range providers {
 		simulated = simulated && p.Simulated
@@ -218,19 +193,19 @@ func (b bridge) Facts() overview.Facts {
 			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
 		},
-		Catalog: b.app.fleet.Load().Catalog.Version(), Router: route.Router,
-		Predictor: b.app.predictor.Version(), Policies: b.app.rules.Instance().Len(),
+		Catalog: b.app.providers.Load().Catalog.Version(), Router: route.Router,
+		Predictor: b.app.predictor.Version(), Policies: b.app.policies.Instance().Len(),
 	}
 }
 
-// Storage measures what is stored.
-func (b bridge) Storage(ctx context.Context) (overview.StorageUse, error) {
+// Storage returns the space that the database and the spool use.
+func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) {
 	used, err := b.app.db.Log.Usage(ctx)
 	if err != nil {
 		return overview.StorageUse{}, err
 	}
 	c := b.app.loaded().Config
-	keep, err := b.app.db.Log.LongestRetention(ctx, retention(c.Log))
+	keep, err := b.app.db.Log.LongestRetention(ctx, settings.Retention(c.Log))
 	if err != nil {
 		return overview.StorageUse{}, err
 	}
@@ -241,15 +216,15 @@ func (b bridge) Storage(ctx context.Context) (overview.StorageUse, error) {
 	}, nil
 }
 
-// Disk tells how full storage is without asking the database.
-func (b bridge) Disk() overview.DiskUse {
+// Disk returns the disk use without a query to the database.
+func (b adminBackend) Disk() overview.DiskUse {
 	c := b.app.loaded().Config
 	free, total := diskBytes(c.DataDir)
 	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
 }
 
-// BudgetUse says how much of the budgets of a workspace and its keys is used up.
-func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]spending.BudgetUse, error) {
+// BudgetUse returns the use of the budgets of a workspace and its keys.
+func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[string]spending.BudgetUse, error) {
 	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
 	if err != nil {
 		return nil, err
@@ -274,45 +249,75 @@ func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]s
 	return use, nil
 }
 
-// disabledProviders are those switched off in the dashboard.
-func (a *App) disabledProviders(ctx context.Context) ([]string, error) {
-	text, err := a.db.Setting(ctx, disabledSetting)
-	if err != nil || text == "" {
-		return nil, err
-	}
-	var names []string
-	return names, json.Unmarshal([]byte(text), &names)
-}
-
-const disabledSetting = "disabled_providers"
-
-// SetEnabled turns a provider on or off and keeps that over restarts.
-func (b bridge) SetEnabled(ctx context.Context, name string, enabled bool) error {
-	f := b.app.fleet.Load()
+// SetEnabled enables or disables a provider permanently.
+func (b adminBackend) SetEnabled(ctx context.Context, name string, enabled bool) error {
+	f := b.app.providers.Load()
 	if !f.Has(name) {
 		return account.ErrNotFound
 	}
-	names, err := b.app.disabledProviders(ctx)
-	if err != nil {
-		return err
-	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
-	if !enabled {
-		names = append(names, name)
-	}
-	text, err := json.Marshal(names)
-	if err != nil {
-		return err
-	}
-	if err := b.app.db.SetSetting(ctx, disabledSetting, string(text)); err != nil {
+	if err := b.app.loader.SetEnabled(ctx, name, enabled); err != nil {
 		return err
 	}
 	return b.app.rebuild(ctx)
 }
 
-// rebuild assembles the providers anew under the configuration in force.
+// rebuild builds the provider set again with the active configuration.
 func (a *App) rebuild(ctx context.Context) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	return a.apply(ctx, a.loaded())
+}
+
+// SetPrice sets the price of a target; nil removes it, so that the price of the catalog or the configuration applies.
+func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error {
+	p, ok := b.app.gateway.Targets().Provider(providerName)
+	if !ok {
+		return account.ErrNotFound
+	}
+	t, ok := p.Target(model)
+	if !ok {
+		return account.ErrNotFound
+	}
+	c, now := b.app.loaded().Config, time.Now()
+	if providerset.PricedInFile(c, providerName, model) {
+		return llm.Errorf(llm.Conflict, "The configuration file sets the price of %s at %s. Change it there.", model, providerName)
+	}
+	err := pricebook.Of(c).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
+		if price != nil {
+			book.Set(known, catalog.Listing{Provider: providerName, Model: model, Upstream: t.Upstream, Op: t.Model.Op, Price: price}, now)
+			return nil
+		}
+		if set := book.Find(providerName, model); set == nil || !set.Manual() || !book.Remove(providerName, model, now) {
+			return account.ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.app.rebuild(ctx)
+}
+
+// AddCredential stores a secret and uses it immediately.
+func (b adminBackend) AddCredential(ctx context.Context, name, secret string) (providers.CredentialState, error) {
+	c, err := b.app.vault.Add(ctx, name, secret, "")
+	if err != nil {
+		return providers.CredentialState{}, err
+	}
+	if err := b.app.rebuild(ctx); err != nil {
+		return providers.CredentialState{}, err
+	}
+	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
+}
+
+// RemoveCredential deletes a stored secret and stops using it immediately.
+func (b adminBackend) RemoveCredential(ctx context.Context, name, credentialID string) error {
+	err := b.app.vault.Remove(ctx, name, credentialID)
+	if errors.Is(err, vault.ErrNotFound) {
+		return account.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return b.app.rebuild(ctx)
 }

@@ -1,0 +1,178 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fairlead/internal/account"
+	"fairlead/internal/cluster"
+	"fairlead/internal/config"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	joinTime     = 2 * time.Second  // how long a start waits for Redis
+	warnInterval = 10 * time.Second // minimum time between two warnings about Redis
+	hintQueue    = 256
+)
+
+// clusterParts are the parts that replicas share through Redis.
+type clusterParts struct {
+	redis    *redis.Client
+	client   *cluster.Client
+	liveness *cluster.Liveness
+	ledger   *ledger.Shared
+	hints    chan health.Hint // to be published
+	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
+}
+
+// openCluster builds limits and budgets, either for this process alone or shared through Redis.
+func (a *App) openCluster(ctx context.Context, c config.Config) error {
+	budgets := ledger.Options{Spent: a.spent, OnWarn: a.warnBudget}
+	if c.Redis == "" {
+		a.limits, a.ledger = limit.NewMemory(time.Now), ledger.New(budgets)
+		return nil
+	}
+	redisClient, err := cluster.Dial(c.Redis)
+	if err != nil {
+		return err
+	}
+	p := &clusterParts{redis: redisClient, hints: make(chan health.Hint, hintQueue)}
+	p.client = cluster.New(redisClient, cluster.Options{Seen: cluster.StoredReplicas(ctx, a.db), OnStateChange: func(err error) { a.reportRedis(p, err) }})
+	p.liveness = cluster.NewLiveness(p.client, a.db)
+	a.cluster = p // a.now uses it
+	budgets.Now, budgets.OthersReachRedis = a.now, p.liveness.OthersReachRedis
+	p.ledger = ledger.NewShared(p.client, budgets)
+	a.limits, a.ledger = limit.NewRedis(p.client, nil), p.ledger
+	if !p.client.AwaitReady(ctx, joinTime) {
+		a.log.WarnContext(ctx, "redis unavailable at start, using per-replica limits", "replicas", p.client.State().Replicas)
+	}
+	return nil
+}
+
+// reportRedis logs that Redis became unavailable or returned, with limited frequency.
+func (a *App) reportRedis(p *clusterParts, err error) {
+	if err == nil {
+		a.log.Debug("redis available")
+		return
+	}
+	now, last := time.Now().UnixNano(), p.warned.Load()
+	if now-last > int64(warnInterval) && p.warned.CompareAndSwap(last, now) {
+		a.log.Warn("redis unavailable, using per-replica limits", "replicas", p.client.State().Replicas, "error", err.Error())
+	}
+}
+
+// startCluster starts the tasks that exchange state between replicas.
+func (a *App) startCluster(ctx context.Context) {
+	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
+	p := a.cluster
+	if p == nil {
+		return
+	}
+	a.tasks.Go(func() { p.run(ctx) })
+	a.tasks.Go(func() { p.client.Listen(ctx, a.onMessage) })
+	a.tasks.Go(func() { p.client.StoreReplicas(ctx, a.db) })
+	a.tasks.Go(func() { p.publishHints(ctx) })
+	if a.loaded().Config.Store != "sqlite" { // replicas do not share a SQLite file
+		a.tasks.Go(func() { p.liveness.Run(ctx) })
+	}
+}
+
+// onHint queues an observation about a provider for the other replicas. It never blocks; hints are dropped when the queue is full.
+func (a *App) onHint(h health.Hint) {
+	if a.cluster == nil {
+		return
+	}
+	select {
+	case a.cluster.hints <- h:
+	default:
+	}
+}
+
+// publishHints publishes queued hints while Redis is available.
+func (p *clusterParts) publishHints(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case h := <-p.hints:
+			message, err := h.Message()
+			if err == nil && p.client.State().Up {
+				_ = p.client.Publish(ctx, message) // replicas work without hints
+			}
+		}
+	}
+}
+
+// run sends heartbeats until the ledger has sent its last settlements: settlements of a replica that has left are ignored.
+func (p *clusterParts) run(ctx context.Context) {
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var heartbeat sync.WaitGroup
+	heartbeat.Go(func() { p.client.Run(beating) })
+	p.ledger.Run(ctx)
+	stop()
+	heartbeat.Wait()
+}
+
+// now returns the time of Redis's clock, which all replicas share, or the local time without Redis. Budgets and keys expire by it.
+func (a *App) now() time.Time {
+	if a.cluster == nil {
+		return time.Now()
+	}
+	return a.cluster.client.Now()
+}
+
+// onDelivered passes the costs of entries that were written to the database to the shared ledger.
+func (a *App) onDelivered(entries []requestlog.Entry) {
+	if a.cluster == nil {
+		return
+	}
+	for i := range entries {
+		if e := &entries[i]; e.Cost != nil && e.KeyID != requestlog.SampleKey {
+			a.cluster.ledger.Delivered("key:"+e.KeyID, e.Time, *e.Cost)
+			a.cluster.ledger.Delivered("ws:"+e.WorkspaceID, e.Time, *e.Cost)
+		}
+	}
+}
+
+// onMessage handles a message of another replica.
+func (a *App) onMessage(message string) {
+	if hint, err := health.ParseHint(message); err == nil {
+		a.health.ApplyHint(hint)
+		return
+	}
+	ending, err := account.ParseEnding(message)
+	if err != nil { // also the empty message: others may have been missed
+		a.keyring.Nudge()
+		return
+	}
+	a.keyring.End(ending)
+}
+
+// publishEnding notifies the other replicas that a key has ended.
+func (a *App) publishEnding(ctx context.Context, e account.Ending) {
+	if a.cluster == nil {
+		return
+	}
+	message, err := e.Message()
+	if err == nil {
+		err = a.cluster.client.Publish(ctx, message)
+	}
+	a.report("publish an ended key", err)
+}
+
+// redisCheck returns the state of Redis. Requests are served without Redis, so the check never fails.
+func (a *App) redisCheck() (check, bool) {
+	if a.cluster == nil {
+		return check{}, false
+	}
+	state := a.cluster.client.State()
+	return check{Name: "redis", OK: true, Note: note(!state.Ready, "unavailable, using per-replica limits")}, true
+}

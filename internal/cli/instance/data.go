@@ -1,0 +1,138 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/workspaces"
+	"fairlead/internal/cluster"
+	"fairlead/internal/config"
+	"fairlead/internal/llm"
+	"fairlead/internal/settings"
+	"fairlead/internal/spool"
+	"fairlead/internal/store"
+	"fairlead/internal/vault"
+)
+
+const (
+	arrivalTime  = time.Second // longer than a server collects entries for a batch
+	arrivalPause = 50 * time.Millisecond
+)
+
+// Instance is the data of a gateway, whether or not a server is running on it. It takes no lock and starts no tasks.
+type Instance struct {
+	Config   config.Config
+	New      bool // the data directory was created
+	Store    *store.DB
+	Accounts *account.Service
+
+	loaded *config.Loaded
+	vault  *vault.Vault
+}
+
+// Open opens the data directory and the store. It creates a missing data directory.
+func Open(ctx context.Context, loaded *config.Loaded) (*Instance, error) {
+	c := loaded.Config
+	_, err := os.Stat(c.DataDir)
+	i := &Instance{Config: c, New: errors.Is(err, fs.ErrNotExist), loaded: loaded}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	master, err := vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey)
+	if err != nil {
+		return nil, err
+	}
+	if i.Store, err = store.Open(ctx, c.Store, c.DataDir, store.Options{Connections: 2}); err != nil {
+		return nil, err
+	}
+	if err := i.prepare(ctx, master); err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return i, nil
+}
+
+// prepare compares the master key with the store's, hides expired entries as a server does, and opens accounts and vault.
+func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
+	if err := vault.Confirm(ctx, i.Store, master); err != nil {
+		return err
+	}
+	if err := i.Store.Log.Retain(ctx, time.Now(), settings.Retention(i.Config.Log)); err != nil {
+		return fmt.Errorf("read retentions: %w", err)
+	}
+	if i.Accounts, err = account.New(i.Store.Accounts.Stores(), account.Options{
+		MasterKey: master, Registration: i.Config.Registration, Quota: settings.Quota(i.Config.Accounts), Ended: i.publishEnding,
+	}); err != nil {
+		return err
+	}
+	i.vault, err = vault.New(i.Store.Config, master, nil)
+	return err
+}
+
+// publishEnding notifies the servers that a key has ended. Errors are ignored because servers also poll the database.
+func (i *Instance) publishEnding(ctx context.Context, e account.Ending) {
+	if i.Config.Redis == "" {
+		return
+	}
+	client, err := cluster.Dial(i.Config.Redis)
+	if err != nil {
+		return
+	}
+	defer func() { _ = client.Close() }()
+	if message, err := e.Message(); err == nil {
+		_ = cluster.New(client, cluster.Options{}).Publish(ctx, message)
+	}
+}
+
+// Close closes the store.
+func (i *Instance) Close() error { return i.Store.Close() }
+
+// Workspace returns the workspace with the id. For an empty id it returns the first workspace, which it creates if necessary.
+func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace, error) {
+	if id == "" {
+		return i.Accounts.FirstWorkspace(ctx)
+	}
+	return i.Accounts.Workspace(ctx, id)
+}
+
+// RemoveMember removes the member with the email address from the workspace and returns the revoked keys.
+func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, keepKeys bool) ([]workspaces.RevokedKey, error) {
+	members, err := i.Accounts.Members(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(members, func(m account.Member) bool { return strings.EqualFold(m.Email, strings.TrimSpace(email)) })
+	if at < 0 {
+		return nil, llm.Errorf(llm.NotFound, "No member of the workspace has this email address.")
+	}
+	keys, err := i.Accounts.RemoveMember(ctx, account.CommandLine(workspaceID), members[at].AccountID, keepKeys)
+	revoked := make([]workspaces.RevokedKey, 0, len(keys))
+	for k := range keys {
+		revoked = append(revoked, workspaces.RevokedKey{ID: keys[k].ID, Name: keys[k].Name})
+	}
+	return revoked, err
+}
+
+// AwaitEntries waits up to a second for a running server to deliver the entries in its spool.
+func (i *Instance) AwaitEntries(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, arrivalTime)
+	defer cancel()
+	tick := time.NewTicker(arrivalPause)
+	defer tick.Stop()
+	for {
+		if n, err := spool.Waiting(settings.SpoolDir(i.Config)); err == nil && n == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C: // a segment that the server has just removed is an error too
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/egress"
+	"fairlead/internal/explain"
+	"fairlead/internal/feedback"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
+	"fairlead/internal/predict"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/settings"
+)
+
+// Routing decides on requests as a server with this configuration, environment and store would. It does not know the state of a
+// running server: every circuit is closed and no prompt prefix is cached.
+type Routing struct {
+	*explain.Service
+	Rules *policystore.Store
+}
+
+// Routing loads providers, policies and ratings. Credentials that cannot be decrypted are logged and excluded.
+func (i *Instance) Routing(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Routing, error) {
+	predictor, err := predict.Embedded()
+	if err != nil {
+		return nil, fmt.Errorf("read the predictor: %w", err)
+	}
+	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return nil }) // makes no calls
+	if err != nil {
+		return nil, err
+	}
+	rules := policystore.New(i.Store.Config, set.Policies, set.World(), nil)
+	if err := rules.Reload(ctx); err != nil {
+		return nil, fmt.Errorf("read policies: %w", err)
+	}
+	ratings := feedback.NewIndex(i.Store.Feedback, i.Store.Feedback, feedback.Options{
+		Base: set.Snapshot().Ability, Predictor: predictor.Version(), HalfLife: func() time.Duration { return i.Config.Routing.HalfLife },
+	})
+	if err := ratings.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("read ratings: %w", err)
+	}
+	c := i.Config
+	return &Routing{Rules: rules, Service: &explain.Service{
+		Gateway: gateway.New(gateway.Parts{
+			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
+			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),
+			Routing: gateway.Routing{
+				Predictor: predictor, Policies: rules, Feedback: ratings, Prefixes: promptcache.NewMemory(1),
+				Draw: func() float64 { return 1 }, // disables exploration
+			},
+		}),
+		Policies: rules, Feedback: ratings, Predictor: predictor, Accounts: i.Accounts, Store: i.Store,
+		Catalog: func() *catalog.Catalog { return set.Catalog }, Routes: settings.Routes(),
+	}}, nil
+}
+
+// Draft parses policies that could become those of a workspace, and puts the instance's policies before them.
+func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
+	set, problems := policy.Parse("draft", source, r.Rules.Inventory())
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	joined := policy.Join(r.Rules.Instance(), set)
+	if joined == nil {
+		joined = set // a draft without policies is still a draft
+	}
+	return joined, nil
+}
+
+// commandLine is the author of policies that a command saves.
+const commandLine = "command line"
+
+// Apply saves the newest version of a workspace's policies and adds an audit record. It returns problems when the source is
+// invalid, and policystore.ErrConflict when basedOn is not the newest version.
+func (r *Routing) Apply(ctx context.Context, workspaceID, source string, basedOn int64, note string) (policystore.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.save", func() (policystore.Version, []policy.Problem, error) {
+		return r.Rules.Save(ctx, workspaceID, source, basedOn, note, commandLine)
+	})
+}
+
+// RollBack saves an earlier version of a workspace's policies as a new one and adds an audit record.
+func (r *Routing) RollBack(ctx context.Context, workspaceID string, number int64) (policystore.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.rollback", func() (policystore.Version, []policy.Problem, error) {
+		return r.Rules.Rollback(ctx, workspaceID, number, commandLine)
+	})
+}
+
+func (r *Routing) change(ctx context.Context, workspaceID, action string, save func() (policystore.Version, []policy.Problem, error)) (policystore.Version, []policy.Problem, error) {
+	before, err := r.Newest(ctx, workspaceID)
+	if err != nil {
+		return policystore.Version{}, nil, err
+	}
+	saved, problems, err := save()
+	if err != nil || len(problems) > 0 || saved.Number == before.Number {
+		return saved, problems, err
+	}
+	return saved, nil, r.Accounts.Note(ctx, account.CommandLine(workspaceID), action, "policies", auditDetails(before), auditDetails(saved))
+}
+
+// Newest returns the active version, or a version with number 0 when there is none.
+func (r *Routing) Newest(ctx context.Context, workspaceID string) (policystore.Version, error) {
+	v, err := r.Rules.Version(ctx, workspaceID, 0)
+	if errors.Is(err, policystore.ErrNotFound) {
+		return policystore.Version{}, nil
+	}
+	return v, err
+}
+
+// auditDetails returns a version as the audit log shows it; nil for number 0.
+func auditDetails(v policystore.Version) any {
+	if v.Number == 0 {
+		return nil
+	}
+	return map[string]any{"version": v.Number, "hash": v.Hash, "note": v.Note}
+}

@@ -1,0 +1,55 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/catalog/importer"
+	"fairlead/internal/pricebook"
+)
+
+// ErrNoPrice is returned when a target has no imported price and no price set by hand.
+var ErrNoPrice = errors.New("no price of this target was imported or set by hand")
+
+// Prices returns the catalog with imported prices and prices set by hand, without those of the configuration file.
+func (i *Instance) Prices() (*catalog.Catalog, error) {
+	book, err := pricebook.Of(i.Config).Read()
+	if err != nil {
+		return nil, err
+	}
+	return pricebook.Catalog(book)
+}
+
+// ImportPrices compares a price list with the current prices and stores the accepted changes unless it is a dry run. A running
+// server applies them without a restart.
+func (i *Instance) ImportPrices(ctx context.Context, source string, rows []importer.Row, o importer.Options, dryRun bool) (importer.Diff, error) {
+	if !dryRun {
+		return pricebook.Of(i.Config).ImportRows(ctx, source, rows, o)
+	}
+	current, err := i.Prices()
+	if err != nil {
+		return importer.Diff{}, err
+	}
+	return importer.Compare(source, rows, current, o), nil
+}
+
+// SetPrice stores a price that is valid from a time on.
+func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Time) error {
+	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
+		book.Set(known, l, from)
+		return nil
+	})
+}
+
+// RemovePrice removes an imported price or one set by hand, so that the built-in price applies. It returns ErrNoPrice when there
+// is none.
+func (i *Instance) RemovePrice(ctx context.Context, provider, model string, from time.Time) error {
+	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, _ *catalog.Catalog) error {
+		if !book.Remove(provider, model, from) {
+			return ErrNoPrice
+		}
+		return nil
+	})
+}

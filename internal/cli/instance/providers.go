@@ -1,0 +1,119 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/providers"
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
+	"fairlead/internal/pricebook"
+	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
+	"fairlead/internal/simulator"
+)
+
+// ProviderSet is the providers and models that a server with this configuration, environment and store would have.
+type ProviderSet struct {
+	set    *providerset.Set
+	egress *egress.Client
+}
+
+// Providers builds the providers as a server does at startup. Credentials that cannot be decrypted are logged and excluded.
+func (i *Instance) Providers(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*ProviderSet, error) {
+	predictor, err := predict.Embedded()
+	if err != nil {
+		return nil, fmt.Errorf("read the predictor: %w", err)
+	}
+	var client *egress.Client
+	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return client })
+	if err != nil {
+		return nil, err
+	}
+	client = egress.New(set.EgressOptions(i.Config))
+	return &ProviderSet{set: set, egress: client}, nil
+}
+
+func (i *Instance) loadProviders(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor, client func() *egress.Client) (*providerset.Set, error) {
+	loader := providerset.Loader{
+		Settings: i.Store, Vault: i.vault, Env: env, Version: version,
+		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Client: client,
+		Report: func(task string, err error) {
+			log.WarnContext(ctx, "credential unusable", "task", task, "error", err.Error())
+		},
+	}
+	if i.Config.Detect {
+		loader.Local = providerset.FindLocal(ctx)
+	}
+	set, err := loader.Load(ctx, i.Config)
+	if err != nil {
+		return nil, err
+	}
+	set.Policies, err = providerset.ReadPolicies(i.loaded, set.World())
+	return set, err
+}
+
+// Preview builds the providers of a configuration and environment without the store, for a store that does not open.
+func Preview(ctx context.Context, c config.Config, env func(string) string) (*ProviderSet, error) {
+	var client *egress.Client
+	set, err := providerset.Preview(ctx, c, env, &http.Client{Transport: providerset.LateClient(func() *egress.Client { return client })})
+	if err != nil {
+		return nil, err
+	}
+	client = egress.New(set.EgressOptions(c))
+	return &ProviderSet{set: set, egress: client}, nil
+}
+
+// Close closes the connections that tests have opened.
+func (s *ProviderSet) Close() { s.egress.Close() }
+
+// Catalog returns all known models, including models that no provider offers.
+func (s *ProviderSet) Catalog() *catalog.Catalog { return s.set.Catalog }
+
+// Targets lists every target by provider and model.
+func (s *ProviderSet) Targets() []*provider.Target { return s.set.Snapshot().Targets() }
+
+// Providers lists the providers in the order of the configuration, disabled ones last.
+func (s *ProviderSet) Providers() []providers.ProviderState {
+	var list []providers.ProviderState
+	for _, p := range s.set.Providers {
+		one := s.set.State(p)
+		one.Enabled = true
+		for _, t := range p.Targets {
+			one.Targets = append(one.Targets, providers.TargetState{Target: t, PriceSet: s.set.Priced[t.ID()]})
+		}
+		slices.SortFunc(one.Targets, func(x, y providers.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
+		list = append(list, one)
+	}
+	for _, p := range s.set.Off {
+		list = append(list, s.set.State(p))
+	}
+	return list
+}
+
+// Test makes one cheap call to the provider; the result describes a failure. It returns account.ErrNotFound for an unknown or
+// disabled provider.
+func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
+	i := slices.IndexFunc(s.set.Providers, func(p *provider.Provider) bool { return p.Name == name })
+	if i < 0 {
+		return providers.ProbeResult{}, account.ErrNotFound
+	}
+	return providerset.Probe(ctx, s.egress, s.set.Providers[i]), nil
+}
+
+// World returns the names that policies may use.
+func (s *ProviderSet) World() policy.Inventory { return s.set.World() }
+
+// FetchList downloads a price list under the rules for provider calls.
+func (s *ProviderSet) FetchList(ctx context.Context, address, version string) ([]byte, error) {
+	return pricebook.FetchList(ctx, s.egress, address, "fairlead/"+version)
+}

@@ -1,0 +1,177 @@
+// Package explain recomputes routing decisions with the active configuration: it explains requests, runs backtests and
+// verifies logged decisions. It also stores the versions that later verification needs.
+package explain
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/catalog"
+	"fairlead/internal/feedback"
+	"fairlead/internal/gateway"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
+	"fairlead/internal/predict"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/spool"
+	"fairlead/internal/store"
+	"fairlead/internal/wire/chat"
+)
+
+const (
+	recentRequest = time.Minute            // maximum age of a request whose entry may still be in the spool
+	arrivalTime   = 2 * time.Second        // maximum wait for such an entry
+	arrivalPause  = 100 * time.Millisecond // interval between two reads
+)
+
+// Service recomputes decisions. All fields but Spool must be set before the first call.
+type Service struct {
+	Gateway   *gateway.Gateway
+	Policies  *policystore.Store
+	Feedback  *feedback.Index
+	Predictor *predict.Predictor
+	Accounts  *account.Service
+	Store     *store.DB
+	Spool     *spool.Spool // nil in a command
+	Catalog   func() *catalog.Catalog
+	Routes    []gateway.Route // formats of stored requests
+}
+
+// Explain decides on a request without sending it. When no target is available, it returns the decision with an *llm.Error.
+func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
+	if q.RequestID != "" {
+		return s.explainLogged(ctx, q)
+	}
+	op := llm.Chat
+	if q.Endpoint == "embeddings" {
+		op = llm.Embed
+	}
+	req, err := chat.Format{}.DecodeRequest(ctx, op, q.Body)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := s.Accounts.Workspace(ctx, q.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	grant := &account.Grant{Key: &account.Key{}, Workspace: &workspace}
+	if q.KeyID != "" {
+		key, err := s.Accounts.Key(ctx, q.WorkspaceID, q.KeyID)
+		if err != nil {
+			return nil, err
+		}
+		grant.Key = &key
+	}
+	return s.Gateway.Explain(ctx, grant, req, q.Tradeoff, q.Draft)
+}
+
+// explainLogged decides on a logged request again, with its recorded features and the current targets and prices.
+func (s *Service) explainLogged(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
+	e, err := s.Entry(ctx, q.WorkspaceID, q.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	if e.Decision == nil {
+		return nil, llm.Errorf(llm.InvalidRequest, "Request %s was rejected before a routing decision was made. It cannot be explained.", q.RequestID)
+	}
+	in := e.Decision.Input
+	if in.Predictor != s.Predictor.Version() {
+		// The skills of another predictor are not comparable. Models are rated by their general ability instead.
+		in.Features = predict.Features{Task: in.Features.Task, Language: in.Features.Language}
+	}
+	rules := s.ActiveRules(q.WorkspaceID, q.Draft)
+	return route.Decide(&in, rules.Snapshot, replay.Recorded(e.Decision, &rules))
+}
+
+// ActiveRules returns the rules that currently apply to the requests of a workspace. A draft replaces the policies unless it is
+// nil.
+func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rules {
+	rules := replay.Rules{Snapshot: s.Gateway.Targets(), Policies: s.Policies.For(workspaceID)}
+	if draft != nil {
+		rules.Policies = draft
+	}
+	if corrections := s.Feedback.For(workspaceID); corrections != nil {
+		rules.Corrections, rules.Feedback = corrections, corrections.Version
+	}
+	return rules
+}
+
+// BacktestOptions returns the rules of a backtest: a draft of policies, an objective that replaces that of the requests, or the
+// active rules when both are nil. The caller selects the requests.
+func (s *Service) BacktestOptions(workspaceID string, draft *policy.Set, objective *route.Objective) replay.Options {
+	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version()}
+	if draft != nil || objective != nil {
+		tried := s.ActiveRules(workspaceID, draft)
+		tried.Objective = objective
+		o.Draft = &tried
+	}
+	return o
+}
+
+// Backtest decides on stored requests again. It uses at most half of the cores.
+func (s *Service) Backtest(ctx context.Context, q policies.BacktestQuery, progress func(replay.Progress)) (*replay.Report, error) {
+	o := s.BacktestOptions(q.Filter.WorkspaceID, q.Draft, q.Objective)
+	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
+	return replay.Run(ctx, s.Store.Log, o, progress)
+}
+
+// Verify recomputes a logged decision with the versions it was made with.
+func (s *Service) Verify(ctx context.Context, e *requestlog.Entry) (replay.Verification, error) {
+	body, err := s.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
+	if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+		return replay.Verification{}, err
+	}
+	return s.VerifyBody(ctx, e, body), nil
+}
+
+// VerifyBody is Verify with a body that was already read. If the prompt is stored unchanged, its features are recomputed too.
+func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requestlog.Body) replay.Verification {
+	var versions route.Versions
+	var features *predict.Features
+	if e.Decision != nil {
+		versions = e.Decision.Versions
+		if version := e.Decision.Input.Predictor; version != "" && version == s.Predictor.Version() {
+			features = s.features(ctx, &e.Decision.Input, body.Request)
+		}
+	}
+	library := replay.NewLibrary(s.Store.Config, s.Catalog(), time.LoadLocation)
+	return replay.Verify(e, library.World(ctx, versions), features)
+}
+
+// Entry reads an entry. It waits for the entry of a recent request, which may still be in the spool of this or another replica:
+// clients receive a request id before the log has the entry.
+func (s *Service) Entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
+	e, err := s.Store.Log.Entry(ctx, workspaceID, requestID)
+	received, _ := id.Time(requestID)
+	recent := strings.HasPrefix(requestID, "req_") && time.Since(received).Abs() < recentRequest
+	if !recent || !errors.Is(err, requestlog.ErrNotFound) || s.Spool == nil {
+		return e, err
+	}
+	arriving, cancel := context.WithTimeout(ctx, arrivalTime)
+	defer cancel()
+	if err := s.Spool.Flush(arriving); err != nil {
+		return e, requestlog.ErrNotFound
+	}
+	tick := time.NewTicker(arrivalPause)
+	defer tick.Stop()
+	for {
+		e, err = s.Store.Log.Entry(ctx, workspaceID, requestID)
+		if !errors.Is(err, requestlog.ErrNotFound) {
+			return e, err
+		}
+		select {
+		case <-tick.C:
+		case <-arriving.Done():
+			return e, err
+		}
+	}
+}

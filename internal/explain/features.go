@@ -1,0 +1,59 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// redactionMark begins the text that replaces a redacted part of a stored prompt.
+const redactionMark = "[redacted: "
+
+// Features returns the features of a logged request and the version of the predictor that computed them. Features are not recorded
+// for a request that named its model, and those of an earlier predictor are outdated: both are recomputed if the prompt is
+// stored unchanged. Otherwise Features returns the recorded ones.
+func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features predict.Features, predictor string) {
+	if e.Decision == nil {
+		return predict.Features{}, ""
+	}
+	in := &e.Decision.Input
+	if in.Op != llm.Chat || in.Predictor == s.Predictor.Version() {
+		return in.Features, in.Predictor
+	}
+	body, err := s.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
+	if err != nil {
+		return in.Features, in.Predictor
+	}
+	if f := s.features(ctx, in, body.Request); f != nil {
+		return *f, s.Predictor.Version()
+	}
+	return in.Features, in.Predictor
+}
+
+// features computes the features of a stored request body. It returns nil when the body is missing or redacted.
+func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *predict.Features {
+	if len(body) == 0 || bytes.Contains(body, []byte(redactionMark)) {
+		return nil
+	}
+	for _, one := range s.Routes {
+		if one.Op != in.Op || one.Format.Name() != in.Format {
+			continue
+		}
+		req, err := one.Format.DecodeRequest(ctx, in.Op, body)
+		if err != nil {
+			return nil
+		}
+		req.Model = "auto"
+		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a rejected decision has its input too
+		if d == nil {
+			return nil
+		}
+		return &d.Input.Features
+	}
+	return nil
+}

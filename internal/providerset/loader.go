@@ -1,0 +1,136 @@
+package providerset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
+	"fairlead/internal/pricebook"
+	"fairlead/internal/provider"
+	"fairlead/internal/redact"
+	"fairlead/internal/simulator"
+	"fairlead/internal/vault"
+)
+
+// disabledSetting is the stored list of the providers that were disabled in the dashboard.
+const disabledSetting = "disabled_providers"
+
+// Settings are the stored settings of an instance.
+type Settings interface {
+	// Setting returns an empty string for a setting that was never stored.
+	Setting(ctx context.Context, name string) (string, error)
+	SetSetting(ctx context.Context, name, value string) error
+}
+
+// Loader builds provider sets from a configuration and the stored data of an instance.
+type Loader struct {
+	Settings  Settings
+	Vault     *vault.Vault
+	Env       func(string) string
+	Version   string
+	Local     []LocalServer
+	Listed    ModelLists
+	Simulator *simulator.Simulator
+	Fitter    *ability.Fitter
+	Client    func() *egress.Client        // sends the login calls of vendors; called once calls are made
+	Report    func(task string, err error) // receives errors of single credentials
+}
+
+// Load builds the provider set of a configuration, without its policies.
+func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
+	secrets, err := l.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	disabled, err := l.disabled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	book, err := pricebook.Of(c).Read()
+	if err != nil {
+		return nil, err
+	}
+	return Builder{
+		Config: c, Version: l.Version, Env: l.Env, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.get(),
+		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter}, Fetch: &http.Client{Transport: LateClient(l.Client)},
+	}.Assemble()
+}
+
+// credentials decrypts the credentials that were entered in the dashboard. An unusable credential is reported and excluded,
+// so that the others keep working.
+func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
+	sealed, err := l.Vault.Credentials(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read stored credentials: %w", err)
+	}
+	all := Credentials{}
+	for _, c := range sealed {
+		secret, err := l.Vault.Open(c)
+		if err != nil {
+			l.Report("open credential "+c.ID, err)
+			continue
+		}
+		if len(secret) < redact.MinCredential { // stored by a version that accepted it
+			l.Report("use credential "+c.ID, fmt.Errorf("it has fewer than %d characters; replace it with a longer one", redact.MinCredential))
+			continue
+		}
+		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: "dashboard"})
+	}
+	return all, nil
+}
+
+// disabled returns the providers that were disabled in the dashboard.
+func (l *Loader) disabled(ctx context.Context) ([]string, error) {
+	text, err := l.Settings.Setting(ctx, disabledSetting)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var names []string
+	return names, json.Unmarshal([]byte(text), &names)
+}
+
+// SetEnabled stores whether a provider is enabled. The next Load applies it.
+func (l *Loader) SetEnabled(ctx context.Context, name string, enabled bool) error {
+	names, err := l.disabled(ctx)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+	if !enabled {
+		names = append(names, name)
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return l.Settings.SetSetting(ctx, disabledSetting, string(text))
+}
+
+// LateClient sends calls with a client that is created after the providers.
+type LateClient func() *egress.Client
+
+// RoundTrip implements http.RoundTripper.
+func (c LateClient) RoundTrip(r *http.Request) (*http.Response, error) { return c().Do(r) }
+
+// abilities implements route.Predictor with fitted abilities.
+type abilities struct{ fitter *ability.Fitter }
+
+// Ability returns the ability learned for the model's name, fitted to its published scores, or derived from its quality figure.
+func (p abilities) Ability(m *catalog.Model) predict.Ability {
+	scores := make([]ability.Score, len(m.Benchmarks))
+	for i, b := range m.Benchmarks {
+		scores[i] = ability.Score{Benchmark: b.Name, Value: b.Value}
+	}
+	name := m.Name
+	if m.QualitySource == catalog.OverrideSource {
+		name = "" // the operator's figure takes precedence over the learned one
+	}
+	return p.fitter.Ability(name, scores, m.Quality)
+}

@@ -1,0 +1,62 @@
+// Package settings derives the settings of the parts of an instance from its configuration. The server and the command line
+// share them.
+package settings
+
+import (
+	"math"
+	"path/filepath"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/config"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/store/logstore"
+	"fairlead/internal/upload"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+// SpoolDir returns the directory of the spool.
+func SpoolDir(c config.Config) string { return filepath.Join(c.DataDir, "spool") }
+
+// Quota returns the limits of accounts.
+func Quota(c config.Accounts) account.Quota {
+	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
+}
+
+// Retention returns the default retention of the request log.
+func Retention(c config.Log) logstore.Retention {
+	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
+}
+
+// Gateway returns the settings of the model API.
+func Gateway(c config.Config) gateway.Settings {
+	return gateway.Settings{
+		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
+		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
+		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
+		Attempts: attempt.Settings{
+			Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, SlotWait: c.Limits.Wait,
+			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+		},
+		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
+	}
+}
+
+// Routes returns the paths of the model API with their formats.
+func Routes() []gateway.Route {
+	openAI := chat.Format{Now: time.Now}
+	return []gateway.Route{
+		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
+		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
+		{Path: "/completions", Op: llm.Complete, Format: openAI},
+		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
+		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
+		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+	}
+}
