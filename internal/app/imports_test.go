@@ -235,6 +235,7 @@ var testOnly = []string{
 	"internal/store/storetest/accounttest",
 	"internal/store/pgtest",
 	"internal/provider/providertest",
+	"internal/wire/messagestest",
 	"internal/limit/limittest",
 	"internal/promptcache/cachetest",
 	"internal/cluster/redistest",

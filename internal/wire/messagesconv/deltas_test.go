@@ -12,30 +12,13 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/messagesstream"
-)
-
-// stream frames events in one of the variants that providers use.
-func stream(events ...string) string {
-	var b strings.Builder
-	for _, data := range events {
-		b.WriteString("event: x\r\ndata:" + data + "\r\n\r\n")
-	}
-	return b.String()
-}
-
-const (
-	start     = `{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":7,"cache_creation":{"ephemeral_1h_input_tokens":5},"output_tokens":1}}}`
-	textStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
-	ahoy      = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ahoy"}}`
-	textStop  = `{"type":"content_block_stop","index":0}`
-	endTurn   = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`
-	stop      = `{"type":"message_stop"}`
+	"fairlead/internal/wire/messagestest"
 )
 
 var (
 	begin = llm.Delta{Kind: llm.BeginDelta, ID: "msg_1", Model: "claude-1"}
 	read1 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
-	read4 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
+	read4 = llm.Delta{Kind: llm.UsageDelta, Usage: messagestest.Usage()}
 	ended = llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}
 )
 
@@ -61,12 +44,12 @@ func TestDeltasOfAStream(t *testing.T) {
 		kind     llm.Kind // kind of the error; empty for none
 		warnings int
 	}{
-		"text":                             {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"events after the end are ignored": {stream(start, endTurn, stop, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
-		"blocks without a start event":     {stream(start, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"no last event":                    {stream(start, ahoy, endTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"text":                             {messagestest.Stream(messagestest.Start, messagestest.TextStart, `{"type":"ping"}`, messagestest.Text, messagestest.TextStop, `{"type":"brand_new"}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"events after the end are ignored": {messagestest.Stream(messagestest.Start, messagestest.EndTurn, messagestest.Stop, messagestest.Text), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
+		"blocks without a start event":     {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"no last event":                    {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
 		"calls": {
-			stream(start,
+			messagestest.Stream(messagestest.Start,
 				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
 				`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}`,
 				`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{}"}}`,
@@ -74,7 +57,7 @@ func TestDeltasOfAStream(t *testing.T) {
 				`{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"b","name":"t","input":{"whole":true}}}`,
 				`{"type":"content_block_stop","index":4}`,
 				`{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c","name":"t"}}`,
-				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`, stop),
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`, messagestest.Stop),
 			DeltaOptions{},
 			[]llm.Delta{
 				begin, read1,
@@ -90,29 +73,29 @@ func TestDeltasOfAStream(t *testing.T) {
 			"", 0,
 		},
 		"the response in a tool call": {
-			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"j","input":{}}}`,
-				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, textStop,
-				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
+			messagestest.Stream(messagestest.Start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"j","input":{}}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, messagestest.TextStop,
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, messagestest.Stop),
 			DeltaOptions{SchemaTool: "j"},
 			[]llm.Delta{begin, read1, says(`{"a":1}`), ended, read1},
 			"", 0,
 		},
 		"free text": {
-			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+			messagestest.Stream(messagestest.Start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"input\":\"a\\n"}}`,
-				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"b\"}"}}`, textStop,
-				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"b\"}"}}`, messagestest.TextStop,
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, messagestest.Stop),
 			DeltaOptions{CustomTools: []string{"f"}},
 			[]llm.Delta{begin, read1, {Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "a\nb", Custom: true}}, {Kind: llm.FinishDelta, Finish: "tool_calls"}, read1},
 			"", 0,
 		},
 		"thinking": {
-			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+			messagestest.Stream(messagestest.Start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"si"}}`,
-				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"g"}}`, textStop,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"g"}}`, messagestest.TextStop,
 				`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xx"}}`, `{"type":"content_block_stop","index":1}`,
-				endTurn, stop),
+				messagestest.EndTurn, messagestest.Stop),
 			DeltaOptions{Signer: "p"},
 			[]llm.Delta{
 				begin, read1,
@@ -124,44 +107,44 @@ func TestDeltasOfAStream(t *testing.T) {
 			"", 0,
 		},
 		"unsupported blocks and citations": {
-			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, textStop,
-				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, endTurn, stop),
+			messagestest.Stream(messagestest.Start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, messagestest.TextStop,
+				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, messagestest.EndTurn, messagestest.Stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, ended, read4},
 			"", 1,
 		},
 		"a stop sequence": {
-			stream(start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, stop),
+			messagestest.Stream(messagestest.Start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, messagestest.Stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop", StopSequence: "END"}, read1},
 			"", 0,
 		},
 		"an unknown stop reason": {
-			stream(start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, stop),
+			messagestest.Stream(messagestest.Start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, messagestest.Stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop"}, read1},
 			"", 0,
 		},
 		"implausible usage": {
-			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
+			messagestest.Stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, messagestest.EndTurn, messagestest.Stop),
 			DeltaOptions{},
 			[]llm.Delta{begin, ended},
 			"", 0,
 		},
-		"malformed first":                  {stream(start, `{"type":`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
-		"malformed in text":                {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"not a JSON number":                {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"malformed at the end":             {stream(start, ahoy, endTurn, `{"type":`, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"the end event of the chat format": {stream(start, ahoy, endTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"cut":                              {stream(start, textStart, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"interrupted inside an event":      {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"stopped without a reason":         {stream(start, ahoy, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"an error":                         {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
+		"malformed first":                  {messagestest.Stream(messagestest.Start, `{"type":`, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed in text":                {messagestest.Stream(messagestest.Start, messagestest.Text, `"text"`, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"not a JSON number":                {messagestest.Stream(messagestest.Start, messagestest.Text, `{"type":"content_block_delta","index":0,"x":-Infinity}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"malformed at the end":             {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, `{"type":`, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"the end event of the chat format": {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"cut":                              {messagestest.Stream(messagestest.Start, messagestest.TextStart, messagestest.Text), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"interrupted inside an event":      {messagestest.Stream(messagestest.Start, messagestest.Text) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"stopped without a reason":         {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"an error":                         {messagestest.Stream(messagestest.Start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
 		"an immediate error":               {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
 		"nothing":                          {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
 		"an HTML page":                     {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a long line":                      {stream(start, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long response":                  {stream(start, ahoy, ahoy), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"a long line":                      {messagestest.Stream(messagestest.Start, messagestest.Text), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
+		"a long response":                  {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Text), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +197,7 @@ func TestDeltasOfAWholeResponse(t *testing.T) {
 	}
 	for in, kind := range map[string]llm.Kind{
 		``: llm.UpstreamMalformed, `{}`: llm.UpstreamMalformed, `{"content":[]`: llm.UpstreamMalformed, `null`: llm.UpstreamMalformed,
-		`{"type":"error","error":{"type":"overloaded_error"}}`: llm.UpstreamOverloaded, stream(start, endTurn, stop): llm.UpstreamMalformed,
+		`{"type":"error","error":{"type":"overloaded_error"}}`: llm.UpstreamOverloaded, messagestest.Stream(messagestest.Start, messagestest.EndTurn, messagestest.Stop): llm.UpstreamMalformed,
 	} {
 		_, err := pieceList(strings.NewReader(in), DeltaOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
@@ -232,7 +215,7 @@ func TestBrokenConnections(t *testing.T) {
 		is    error
 		kind  llm.Kind
 	}{{broken, nil, llm.StreamInterrupted}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
-		in := io.MultiReader(strings.NewReader(stream(start, ahoy)), iotest.ErrReader(tc.cause))
+		in := io.MultiReader(strings.NewReader(messagestest.Stream(messagestest.Start, messagestest.Text)), iotest.ErrReader(tc.cause))
 		_, err := pieceList(in, DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
 		e, _ := errors.AsType[*llm.Error](err)
 		if err == nil || tc.is != nil && !errors.Is(err, tc.is) || tc.kind != "" && (e == nil || e.Kind != tc.kind) {
@@ -243,8 +226,8 @@ func TestBrokenConnections(t *testing.T) {
 
 func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
-	in := stream(start, textStart, ahoy, textStop,
-		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, endTurn, stop)
+	in := messagestest.Stream(messagestest.Start, messagestest.TextStart, messagestest.Text, messagestest.TextStop,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, messagestest.EndTurn, messagestest.Stop)
 	all, err := pieceList(strings.NewReader(in), DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -261,10 +244,10 @@ func TestDeltasStopWithTheConsumer(t *testing.T) {
 }
 
 func FuzzDeltas(f *testing.F) {
-	f.Add([]byte(stream(start, textStart, ahoy, textStop, endTurn, stop)), true)
+	f.Add([]byte(messagestest.Stream(messagestest.Start, messagestest.TextStart, messagestest.Text, messagestest.TextStop, messagestest.EndTurn, messagestest.Stop)), true)
 	f.Add([]byte(`{"id":"msg_1","content":[{"type":"tool_use","name":"j","input":{"a":1}},{"type":"thinking"}],"stop_reason":"tool_use"}`), false)
-	f.Add([]byte(stream(start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
-	f.Add([]byte(stream(`{"type":"content_block_delta","index":-1,"delta":{"type":"input_json_delta","partial_json":"{"}}`, endTurn)), true)
+	f.Add([]byte(messagestest.Stream(messagestest.Start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
+	f.Add([]byte(messagestest.Stream(`{"type":"content_block_delta","index":-1,"delta":{"type":"input_json_delta","partial_json":"{"}}`, messagestest.EndTurn)), true)
 	f.Fuzz(func(t *testing.T, in []byte, streamed bool) {
 		reading := messagesstream.Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
 		finished, failed := false, false

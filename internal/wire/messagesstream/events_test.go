@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/messagestest"
 )
 
 func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
@@ -26,9 +27,9 @@ func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
 
 func TestEventsAreForwardedUnchanged(t *testing.T) {
 	t.Parallel()
-	in := stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new","x":1.0}`,
+	in := messagestest.Stream(messagestest.Start, messagestest.TextStart, `{"type":"ping"}`, messagestest.Text, messagestest.TextStop, `{"type":"brand_new","x":1.0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`,
-		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, endTurn, stop)
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, messagestest.EndTurn, messagestest.Stop)
 	told := llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 2, Estimated: true}
 	soFar := func(output int64) *llm.Usage { u := told; u.Output = output; return &u }
 	ev := func(name, data string, more llm.Event) llm.Event {
@@ -36,16 +37,16 @@ func TestEventsAreForwardedUnchanged(t *testing.T) {
 		return more
 	}
 	want := []llm.Event{
-		ev("message_start", strings.Replace(start, "claude-1", "ours", 1), llm.Event{}),
-		ev("content_block_start", textStart, llm.Event{}),
+		ev("message_start", strings.Replace(messagestest.Start, "claude-1", "ours", 1), llm.Event{}),
+		ev("content_block_start", messagestest.TextStart, llm.Event{}),
 		ev("ping", `{"type":"ping"}`, llm.Event{}),
-		ev("content_block_delta", ahoy, llm.Event{Content: true, ASCIIBytes: 4, Usage: soFar(2)}),
-		ev("content_block_stop", textStop, llm.Event{}),
+		ev("content_block_delta", messagestest.Text, llm.Event{Content: true, ASCIIBytes: 4, Usage: soFar(2)}),
+		ev("content_block_stop", messagestest.TextStop, llm.Event{}),
 		ev("brand_new", `{"type":"brand_new","x":1.0}`, llm.Event{}),
 		ev("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`, llm.Event{Content: true, ASCIIBytes: 4, Usage: soFar(3)}),
 		ev("content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, llm.Event{Content: true, ASCIIBytes: 6, NonASCIIBytes: 2, Usage: soFar(6)}),
-		ev("message_delta", endTurn, llm.Event{Finish: "stop", Usage: read4.Usage}),
-		ev("message_stop", stop, llm.Event{}),
+		ev("message_delta", messagestest.EndTurn, llm.Event{Finish: "stop", Usage: messagestest.Usage()}),
+		ev("message_stop", messagestest.Stop, llm.Event{}),
 	}
 	for _, through := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader} {
 		got, err := eventList(through(strings.NewReader(in)), EventOptions{Reading: Reading{Stream: true}, Model: "ours"})
@@ -62,10 +63,10 @@ func TestInterruptedStreams(t *testing.T) {
 		kind llm.Kind
 	}{
 		"nothing":                  {"", llm.UpstreamMalformed},
-		"no message":               {stream(`{"type":"ping"}`), llm.UpstreamMalformed},
-		"cut":                      {stream(start, ahoy), llm.StreamInterrupted},
-		"stopped without a reason": {stream(start, ahoy, stop), llm.StreamInterrupted},
-		"an error":                 {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
+		"no message":               {messagestest.Stream(`{"type":"ping"}`), llm.UpstreamMalformed},
+		"cut":                      {messagestest.Stream(messagestest.Start, messagestest.Text), llm.StreamInterrupted},
+		"stopped without a reason": {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Stop), llm.StreamInterrupted},
+		"an error":                 {messagestest.Stream(messagestest.Start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
 	} {
 		got, err := eventList(strings.NewReader(tc.in), EventOptions{Reading: Reading{Stream: true}})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind {
@@ -77,7 +78,7 @@ func TestInterruptedStreams(t *testing.T) {
 			}
 		}
 	}
-	got, err := eventList(strings.NewReader(stream(start, ahoy, endTurn)), EventOptions{Reading: Reading{Stream: true}})
+	got, err := eventList(strings.NewReader(messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn)), EventOptions{Reading: Reading{Stream: true}})
 	if err != nil || got[len(got)-1].Name != "message_stop" {
 		t.Errorf("without the last event: %v", err)
 	}
