@@ -70,6 +70,7 @@ func TestEmbeddingRejectsInvalidResponses(t *testing.T) {
 		`{"data":[{"index":-1,"embedding":[1]},{"index":1,"embedding":[1]}]}`: llm.UpstreamMalformed,
 		`{"data":[{"embedding":[1]},{"embedding":null}]}`:                     llm.UpstreamMalformed,
 		`{"data":[{"embedding":[1]},{"embedding":[]}]}`:                       llm.UpstreamMalformed,
+		`{"data":[{"embedding":[1]},{"embedding":[ ]}]}`:                      llm.UpstreamMalformed,
 		`{"data":[{"embedding":["x"]},{"embedding":[1]}]}`:                    llm.UpstreamMalformed,
 		`{"data":[{"embedding":[1e99]},{"embedding":[1]}]}`:                   llm.UpstreamMalformed,
 		`{"error":{"message":"Rate limit","code":"rate_limit_exceeded"}}`:     llm.UpstreamRateLimited,
@@ -91,6 +92,11 @@ func FuzzEmbedding(f *testing.F) {
 	f.Add([]byte(`{"object":"list","model":"up","data":[{"index":1,"embedding":[1,2]},{"index":0,"embedding":"AAAAPw=="}],"usage":{"total_tokens":3}}`), 2, true)
 	f.Add([]byte(`{"data":[{"embedding":[0.5]}],"model":null,"error":null}`), 1, false)
 	f.Add([]byte(`{"data":[{"embedding":"AAAAPwAAgL8AACBA"}],"usage":{"prompt_tokens":1}}`), 0, false)
+	f.Add([]byte(`{"data":[{"embedding":[0.1000000001, -0, 1e-45,16777217]}, {"embedding":[3.4028234e38]}]}`), 2, true)
+	f.Add([]byte(`{"data":[{"index":1,"embedding":[ 1 ],"x":"embedding"},{"embedding":"AAAAgAEAAAA=","index":0}],"n":1}`), 0, false)
+	f.Add([]byte(`{"data":[{"embedding":[ ]}]}`), 0, true)
+	f.Add([]byte(`{"data":[{"embedding":[1]}],"data":[{"index":1,"embedding":[2]}]}`), 0, true)
+	f.Add([]byte(`{"data":[{"embedding":"\n"}]}`), 0, true)
 	f.Fuzz(func(t *testing.T, answer []byte, inputs int, base64 bool) {
 		ev, err := Embedding(bytes.NewReader(answer), EmbedOptions{Model: "canon", Inputs: inputs, Base64: base64})
 		if err != nil {
@@ -105,5 +111,26 @@ func FuzzEmbedding(f *testing.F) {
 		if u := ev.Usage; u != nil && (u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output != 0) {
 			t.Fatalf("usage %+v", u)
 		}
+		if again := decode(t, ev.Data, inputs, base64); !bytes.Equal(again, ev.Data) {
+			t.Fatalf("%s\nwas decoded again as %s", ev.Data, again)
+		}
+		converted, err := Embedding(bytes.NewReader(ev.Data), EmbedOptions{Inputs: inputs, Base64: !base64})
+		if err != nil {
+			return // values in the requested encoding are copied without validation
+		}
+		back := decode(t, converted.Data, inputs, base64)
+		if again := decode(t, back, inputs, !base64); !bytes.Equal(again, converted.Data) {
+			t.Fatalf("%s\nwas encoded as %s\nand decoded as %s", converted.Data, back, again)
+		}
 	})
+}
+
+// decode decodes a response of Embedding, which must be valid.
+func decode(t *testing.T, data []byte, inputs int, base64 bool) []byte {
+	t.Helper()
+	ev, err := Embedding(bytes.NewReader(data), EmbedOptions{Inputs: inputs, Base64: base64})
+	if err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	return ev.Data
 }

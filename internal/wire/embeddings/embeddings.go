@@ -2,6 +2,7 @@
 package embeddings
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
@@ -69,7 +70,7 @@ func readVectors(data []byte, most int) (vectors []vector, count, from, to int) 
 		if string(key) != "data" || s.Kind() != '[' {
 			continue
 		}
-		from = s.Pos
+		vectors, count, from = nil, 0, s.Pos // the last of repeated members counts, as in most parsers
 		for n := range s.Elements {
 			if count++; n < most {
 				vectors = append(vectors, readVector(int64(n), s.Raw()))
@@ -116,7 +117,7 @@ func checkVectors(vectors []vector, count, inputs int) error {
 			return llm.Errorf(llm.UpstreamMalformed, "The provider's vectors do not match the inputs.")
 		}
 		seen[v.index] = true
-		if v.to-v.from <= len(`[]`) {
+		if v.to == 0 || len(bytes.TrimSpace(v.raw[v.from+1:v.to-1])) == 0 {
 			return llm.Errorf(llm.UpstreamMalformed, "The provider sent no vector for input %d.", v.index)
 		}
 	}
