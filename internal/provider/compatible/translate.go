@@ -33,7 +33,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	return &own, nil
 }
 
-// sealedBy returns the owner of signatures without a name.
+// signedBy returns the owner of signatures without a name.
 func signedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {

@@ -86,7 +86,7 @@ func TestRenderAllocatesOnce(t *testing.T) {
 // member is a member as encoding/json reads it: the name, and the value with numbers as written and white space removed.
 type member struct{ Name, Value string }
 
-// reference reads the top-level members with encoding/json.
+// referenceMembers reads the top-level members with encoding/json.
 func referenceMembers(t *rapid.T, body []byte) []member {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()

@@ -165,7 +165,7 @@ var answers = map[string]struct {
 	},
 }
 
-// Unquote makes JSON comparable.
+// decoded makes JSON comparable.
 func decoded(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any

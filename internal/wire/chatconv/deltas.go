@@ -46,7 +46,7 @@ type choiceState struct {
 	think bool // an open thinking block
 }
 
-// message is an event as Deltas decodes it. delta and message have the same members.
+// chunkJSON is an event as Deltas decodes it. delta and message have the same members.
 type chunkJSON struct {
 	ID      string       `json:"id"`
 	Choices []choiceJSON `json:"choices"`

@@ -68,7 +68,7 @@ type responseWriter struct {
 	ready    []llm.Event // events of the current delta
 }
 
-// choice is the content of one choice so far. A stream keeps only what later chunks need.
+// choiceWriter is the content of one choice so far. A stream keeps only what later chunks need.
 type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
@@ -99,7 +99,7 @@ func has(req *llm.Request, name string) bool {
 	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
 }
 
-// convert adds one delta to the response.
+// add adds one delta to the response.
 func (w *responseWriter) add(p *llm.Delta) error {
 	switch p.Kind {
 	case llm.BeginDelta:
@@ -283,7 +283,7 @@ func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	}
 }
 
-// textEvent describes an event with this text.
+// counted describes an event with this text.
 func counted(text string) llm.Event {
 	ev := llm.Event{Content: text != ""}
 	for i := range len(text) {

@@ -61,7 +61,7 @@ func readExchange(t testing.TB, path string) exchange {
 	return x
 }
 
-// show formats events, one per line: their properties, then their data.
+// shown formats events, one per line: their properties, then their data.
 func shown(r io.Reader, o EventOptions) string {
 	var out strings.Builder
 	o.Warn = func(s string) { fmt.Fprintf(&out, "warning: %s\n", s) }

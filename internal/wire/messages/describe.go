@@ -241,7 +241,7 @@ type textCounter struct {
 	data    []byte
 }
 
-// add counts one string.
+// Add counts one string.
 func (t *textCounter) Add(start, end int) {
 	raw := t.data[start:end]
 	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))

@@ -100,7 +100,7 @@ func (p *deltaReader) input(b *block, text string) {
 	}
 }
 
-// Close ends a block. Thinking gets its signature; a call without arguments gets an empty object.
+// close ends a block. Thinking gets its signature; a call without arguments gets an empty object.
 func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)

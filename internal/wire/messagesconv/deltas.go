@@ -136,7 +136,7 @@ func (p *deltaReader) message(r io.Reader) error {
 	return nil
 }
 
-// add decodes one event of a stream. It reports false at the end.
+// take decodes one event of a stream. It reports false at the end.
 func (p *deltaReader) take(f messagesstream.Frame) (bool, error) {
 	index := f.Value.Get("index").Int()
 	switch f.Name {

@@ -136,7 +136,7 @@ func (a *responseWriter) counted(ev *llm.Event, text string) {
 	a.other += other
 }
 
-// closeBlock ends the open block. Thinking always ends with a signature: the provider's, or a mark that it has none.
+// close ends the open block. Thinking always ends with a signature: the provider's, or a mark that it has none.
 func (a *responseWriter) close() {
 	if a.current < 0 {
 		return

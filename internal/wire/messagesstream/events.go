@@ -119,7 +119,7 @@ func (p *responseStream) streamed() (llm.Event, bool, error) {
 	return llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported}, true, nil
 }
 
-// add forwards one event.
+// convert forwards one event.
 func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 	ev := llm.Event{Name: f.Name, Data: f.Data}
 	switch f.Name {
