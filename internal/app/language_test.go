@@ -77,6 +77,8 @@ var pending = []string{
 	"internal/provider/costtest",
 	"internal/provider/gemini",
 	"internal/provider/providertest",
+	"internal/provider/azure",
+	"internal/provider/bedrock",
 	"internal/provider/providertest/requests",
 	"internal/provider/vertex",
 	"internal/providerset",
