@@ -22,6 +22,8 @@ type Model struct {
 	FixedSampling bool
 	// CompletionTokens models take max_completion_tokens and reject max_tokens.
 	CompletionTokens bool
+	// ToolsNeedResponses models take function tools together with reasoning on the Responses API only.
+	ToolsNeedResponses bool
 
 	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
 	QualitySource string
@@ -41,6 +43,9 @@ type Benchmark struct {
 	AsOf   string
 }
 
+// NeedsResponses is the requirement of an offer that is served through the Responses API alone.
+const NeedsResponses = "responses"
+
 // Offer is a model at a provider.
 type Offer struct {
 	Model    string // canonical name
@@ -50,8 +55,9 @@ type Offer struct {
 	Unpriced string // why the price is unknown
 
 	// Needs is empty if an API key and the provider's standard API are enough. Otherwise it names the requirement:
-	// "responses" (another API), "invitation", "contributor" (consent to training on requests). Such an offer has a
-	// price but is not listed until an override names it.
+	// "responses" (only that API), "invitation", "contributor" (consent to training on requests), "hosted_tools" (refuses
+	// requests without a tool that the provider runs). An offer with a requirement other than "responses" has a price but is
+	// not listed until an override names it.
 	Needs       string
 	Context     int64         // the provider's context window if smaller than the model's, otherwise 0
 	Unsupported llm.Abilities // abilities of the model that the provider does not support

@@ -149,6 +149,8 @@ func (r record) model() *Model {
 			m.FixedSampling = true
 		case "completion_tokens":
 			m.CompletionTokens = true
+		case "tools_need_responses":
+			m.ToolsNeedResponses = true
 		default:
 			r.fail("unknown trait %q", trait)
 		}

@@ -122,11 +122,12 @@ var dateSuffix = regexp.MustCompile(`[-@](20\d\d-\d\d-\d\d|20\d{6})$`)
 // Models lists all models sorted by name.
 func (c *Catalog) Models() []*Model { return slices.Clone(c.sorted) }
 
-// Offers lists the offers of a provider that need only an API key, sorted by model.
+// Offers lists the offers of a provider that need only an API key, sorted by model. Those with Needs "responses" are served
+// through the Responses API alone.
 func (c *Catalog) Offers(provider string) []Offer {
 	var offers []Offer
 	for _, o := range c.offers {
-		if o.Provider == provider && o.Needs == "" {
+		if o.Provider == provider && (o.Needs == "" || o.Needs == NeedsResponses) {
 			offers = append(offers, o)
 		}
 	}

@@ -81,11 +81,11 @@ func TestOffersExcludesRestrictedOffers(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	for _, o := range c.Offers("openai") {
-		if o.Provider != "openai" || o.Needs != "" {
+		if o.Provider != "openai" || o.Needs != "" && o.Needs != NeedsResponses {
 			t.Errorf("Offers lists %+v", o)
 		}
-		if o.Model == "gpt-5-pro" || o.Model == "gpt-5-codex" {
-			t.Errorf("%s needs another API", o.Model)
+		if o.Model == "o3-deep-research" {
+			t.Errorf("%s rejects requests without hosted tools", o.Model)
 		}
 	}
 	if got := len(c.Offers("openai")); got < 25 {

@@ -161,7 +161,7 @@ func (o Override) change(m *Model, at *Offer) {
 	}
 	if o.Provider != "" {
 		at.Upstream = cmp.Or(o.Upstream, at.Upstream)
-		if o.Price == nil {
+		if o.Price == nil && at.Needs != NeedsResponses {
 			at.Needs = "" // an explicit override means that the requirement is met
 		}
 	}

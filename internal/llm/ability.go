@@ -22,12 +22,14 @@ const (
 	Logprobs
 	ManyChoices
 	Reasoning
-	Prefill // continues a response whose beginning is given
+	Prefill      // continues a response whose beginning is given
+	ResponsesAPI // what only OpenAI's Responses API offers: stored responses and most tools that the provider runs
+	WebSearch    // searches the web itself
 )
 
 var abilityNames = []string{
 	"tools", "parallel_tools", "vision", "audio_in", "audio_out", "files",
-	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill",
+	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search",
 }
 
 // Reasons reports whether a reasoning effort, or a type of thinking, asks for reasoning. Every model can serve the lowest
@@ -42,6 +44,9 @@ func Reasons(effort string) bool {
 
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
+
+// Transport are the abilities of a provider's API rather than of a model: targets list the ones they lack.
+const Transport = ResponsesAPI | WebSearch
 
 // Missing returns the abilities of want that are not in the set.
 func (a Abilities) Missing(want Abilities) Abilities { return want &^ a }

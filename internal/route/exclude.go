@@ -108,7 +108,7 @@ const optionalNeeds = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSch
 // format excludes targets whose wire format cannot express the request, even if named. With best_effort, tools and schemas
 // are dropped with a warning instead.
 func format(in *Input, e *candidate, why *Exclusion) bool {
-	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema
+	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.ResponsesAPI
 	if in.Controls.Provider.BestEffort {
 		carried &^= optionalNeeds
 	}
@@ -125,8 +125,8 @@ func format(in *Input, e *candidate, why *Exclusion) bool {
 // and adds a warning.
 var relaxations = [...]llm.Abilities{
 	0,
-	llm.ParallelTools | llm.Logprobs,
-	llm.ParallelTools | llm.Logprobs | llm.ManyChoices | llm.Reasoning,
+	llm.ParallelTools | llm.Logprobs | llm.WebSearch,
+	llm.ParallelTools | llm.Logprobs | llm.WebSearch | llm.ManyChoices | llm.Reasoning,
 }
 
 // abilities excludes targets without a required capability. A model that the caller named is sent to the provider anyway,
@@ -135,7 +135,7 @@ func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) boo
 	if w := &in.Controls.Provider; w.BestEffort && !w.RequireParameters {
 		needs &^= optionalNeeds
 	}
-	missing := e.target.Model.Abilities.Missing(needs)
+	missing := e.target.Model.Abilities.Missing(needs&^llm.Transport) | needs&llm.WebSearch&e.target.Lacks
 	if missing == 0 || (e.trusted && !in.Controls.Provider.RequireParameters) {
 		return false
 	}

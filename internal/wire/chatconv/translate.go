@@ -142,7 +142,7 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Str("name", tool.Name)
 	w.OptionalStr("description", tool.Description)
 	if tool.Custom {
-		w.OptionalRaw("format", tool.Format)
+		w.OptionalRaw("format", nestGrammar(tool.Format))
 	} else {
 		w.OptionalRaw("parameters", tool.Schema)
 		t.optionalFlag("strict", tool.Strict)
@@ -150,6 +150,28 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Close()
 	t.cache(tool.Cache)
 	w.Close()
+}
+
+// nestGrammar converts the format of a custom tool: the Responses format has the members of the grammar beside its type.
+func nestGrammar(format json.RawMessage) json.RawMessage {
+	v := rawjson.Parse(format)
+	if v.Get("type").String() != "grammar" || v.Get("grammar").IsObject() {
+		return format
+	}
+	var w rawjson.Writer
+	w.Open()
+	w.Str("type", "grammar")
+	w.Key("grammar")
+	w.Open()
+	v.ForEach(func(key, value rawjson.Value) bool {
+		if key.String() != "type" {
+			w.Raw(key.String(), []byte(value.Raw))
+		}
+		return true
+	})
+	w.Close()
+	w.Close()
+	return w.Out
 }
 
 func toolKind(custom bool) string {
@@ -243,29 +265,13 @@ func (t *translator) limits() {
 	}
 }
 
-// Largest budgets of the efforts low and medium, for providers that support only efforts.
-const (
-	lowBudget    = 2 << 10
-	mediumBudget = 8 << 10
-)
-
 func (t *translator) effort() {
 	w, e := &t.w, t.conv.Effort
 	if t.o.Accepts.Reasoning {
 		t.reasoning(e)
 		return
 	}
-	level := e.Level
-	switch {
-	case level != "" || e.Budget == 0:
-	case e.Budget <= lowBudget:
-		level = "low"
-	case e.Budget <= mediumBudget:
-		level = "medium"
-	default:
-		level = "high"
-	}
-	w.OptionalStr("reasoning_effort", level)
+	w.OptionalStr("reasoning_effort", e.NearestLevel())
 }
 
 func (t *translator) reasoning(e llm.Effort) {

@@ -79,8 +79,8 @@ func (s *Source) AddSize(n int) error {
 	return nil
 }
 
-// Whole reads a response that is one message.
-func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
+// Document reads a response that is one JSON object.
+func (s *Source) Document(r io.Reader) (rawjson.Value, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
 	if err != nil {
 		return rawjson.Value{}, nil, Failure(err)
@@ -104,10 +104,17 @@ func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 		return rawjson.Value{}, nil, Malformed("The provider's response is not a JSON object%s.", kind)
 	case IsFault(message):
 		return rawjson.Value{}, nil, fault.Inside(data)
-	case !message.Get("content").IsList():
-		return rawjson.Value{}, nil, Malformed("The provider's response has no content.")
 	}
 	return message, data, nil
+}
+
+// Whole reads a response that is one message.
+func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
+	message, data, err := s.Document(r)
+	if err == nil && !message.Get("content").IsList() {
+		return rawjson.Value{}, nil, Malformed("The provider's response has no content.")
+	}
+	return message, data, err
 }
 
 // IsFault reports whether an event or message is an error.
