@@ -178,6 +178,10 @@ var beside = map[string][]string{
 
 	"internal/wire/messages":     {"internal/wire/messagesconv", "internal/wire/messagesstream"},
 	"internal/wire/messagesconv": {"internal/wire/messagesstream"},
+
+	// The Responses format frames its events as the messages format does.
+	"internal/wire/responsesconv":   {"internal/wire/responsesstream", "internal/wire/messagesstream"},
+	"internal/wire/responsesstream": {"internal/wire/messagesstream"},
 }
 
 // only lists all packages of ours that a package may import.
@@ -201,7 +205,7 @@ var never = map[string][]string{
 		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
 		"internal/wire/messages", "internal/wire/messagesconv", "internal/wire/messagesstream",
-		"internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
+		"internal/wire/responses", "internal/wire/responsesconv", "internal/wire/responsesstream", "internal/wire/gemini", "internal/wire/converse",
 	},
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

@@ -100,6 +100,13 @@ func (r *requestReader) describe() {
 	for _, tool := range conv.Tools {
 		req.Needs |= llm.Tools
 		req.Hosted = req.Hosted || tool.Hosted != ""
+		switch tool.Hosted {
+		case "":
+		case "web_search", "web_search_preview":
+			req.Needs |= llm.WebSearch
+		default:
+			req.Needs |= llm.ResponsesAPI
+		}
 		r.count(tool.Name, tool.Description, string(tool.Schema), string(tool.Format), string(tool.Raw))
 	}
 	r.need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)

@@ -1,5 +1,5 @@
 // Package responses is the client side of OpenAI's Responses format. It validates requests and encodes responses. It is
-// stateless, so a request must contain its whole conversation. No provider is called in this format.
+// stateless, so a request must contain its whole conversation.
 package responses
 
 import (

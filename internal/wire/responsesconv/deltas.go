@@ -1,0 +1,228 @@
+package responsesconv
+
+import (
+	"errors"
+	"io"
+	"iter"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/messagesstream"
+	"fairlead/internal/wire/responsesstream"
+	"fairlead/internal/wire/sse"
+)
+
+// DeltaOptions says how a response is read.
+type DeltaOptions struct {
+	messagesstream.Reading
+	Signer string // provider that encrypts the reasoning, so that it is returned only there
+}
+
+// Deltas reads a provider's 2xx response, whole or streamed. The last pair may hold an *llm.Error, or an error that wraps the end
+// of the request's context.
+func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		d := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, calls: map[int64]*openCall{}}
+		d.emit = func(delta llm.Delta) {
+			d.stopped = d.stopped || !yield(delta, nil)
+		}
+		if err := d.read(r); err != nil && !d.stopped {
+			yield(llm.Delta{}, err)
+		}
+	}
+}
+
+// deltaReader is the state of reading one response.
+type deltaReader struct {
+	*messagesstream.Source
+	o       DeltaOptions
+	emit    func(llm.Delta)
+	stopped bool // the consumer has stopped
+
+	began    bool
+	calls    map[int64]*openCall // by output index
+	thinking int64               // output index + 1 of the reasoning item whose text was sent last
+}
+
+// openCall is a tool call whose arguments are arriving.
+type openCall struct {
+	index     int  // among the calls
+	arguments bool // a part of the arguments was sent
+}
+
+func (d *deltaReader) read(r io.Reader) error {
+	if !d.o.Stream {
+		return d.whole(r)
+	}
+	events := sse.NewReader(r, d.o.MaxLine)
+	first, err := events.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return messagesstream.Malformed("The provider sent an empty response.")
+	case err != nil:
+		return messagesstream.Failure(err)
+	case first == '{':
+		d.Warn("the provider answered a streaming request in one piece")
+		return d.whole(events.Rest())
+	}
+	if err := d.Frames(events, d.event); err != nil {
+		return err
+	}
+	switch {
+	case d.stopped || d.Finished:
+		return nil
+	case !d.began:
+		return messagesstream.Malformed("The provider's stream holds no response.")
+	}
+	return messagesstream.Interrupted()
+}
+
+// event reads one event and reports whether more may follow.
+func (d *deltaReader) event(f messagesstream.Frame) (more bool, err error) {
+	v, output := f.Value, f.Value.Get("output_index").Int()
+	switch f.Name {
+	case "response.created":
+		d.begin(v.Get("response"))
+	case "response.output_item.added":
+		d.openItem(output, v.Get("item"))
+	case "response.output_text.delta":
+		d.emit(llm.Delta{Kind: llm.TextDelta, Text: v.Get("delta").String()})
+	case "response.refusal.delta":
+		d.emit(llm.Delta{Kind: llm.RefusalDelta, Text: v.Get("delta").String()})
+	case "response.reasoning_summary_part.added":
+		if d.thinking == output+1 {
+			d.emit(llm.Delta{Kind: llm.ThinkingDelta, Text: "\n\n"})
+		}
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		d.thinking = output + 1
+		d.emit(llm.Delta{Kind: llm.ThinkingDelta, Text: v.Get("delta").String()})
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		d.addArguments(output, v.Get("delta").String())
+	case "response.output_item.done":
+		d.closeItem(output, v.Get("item"))
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		return false, d.end(v.Get("response"))
+	}
+	return !d.stopped, nil
+}
+
+// whole reads a response that is one JSON document.
+func (d *deltaReader) whole(r io.Reader) error {
+	response, _, err := responsesstream.ReadWhole(d.Source, r)
+	if err != nil {
+		return err
+	}
+	d.begin(response)
+	output := int64(0)
+	response.Get("output").ForEach(func(_, item rawjson.Value) bool {
+		d.openItem(output, item)
+		switch item.Get("type").String() {
+		case "message":
+			item.Get("content").ForEach(func(_, part rawjson.Value) bool {
+				if text := part.Get("refusal").String(); text != "" {
+					d.emit(llm.Delta{Kind: llm.RefusalDelta, Text: text})
+				}
+				if text := part.Get("text").String(); text != "" {
+					d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+				}
+				return true
+			})
+		case "reasoning":
+			if text := reasoningText(item); text != "" {
+				d.emit(llm.Delta{Kind: llm.ThinkingDelta, Text: text})
+			}
+		}
+		d.closeItem(output, item)
+		output++
+		return !d.stopped
+	})
+	return d.end(response)
+}
+
+// begin reports the id and the model of the response.
+func (d *deltaReader) begin(response rawjson.Value) {
+	if d.began {
+		return
+	}
+	d.began = true
+	d.emit(llm.Delta{Kind: llm.BeginDelta, ID: response.Get("id").String(), Model: response.Get("model").String()})
+}
+
+// openItem begins a tool call. Other items begin with their text.
+func (d *deltaReader) openItem(output int64, item rawjson.Value) {
+	kind := item.Get("type").String()
+	if kind != "function_call" && kind != "custom_tool_call" {
+		return
+	}
+	call := &openCall{index: len(d.calls)}
+	d.calls[output] = call
+	d.emit(llm.Delta{Kind: llm.CallDelta, Index: call.index, Call: &llm.ToolCall{
+		ID: item.Get("call_id").String(), Name: item.Get("name").String(), Custom: kind == "custom_tool_call",
+	}})
+}
+
+func (d *deltaReader) addArguments(output int64, text string) {
+	if call := d.calls[output]; call != nil && text != "" {
+		call.arguments = true
+		d.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: call.index, Text: text})
+	}
+}
+
+// closeItem adds what only the complete item has: arguments that were not streamed, and encrypted reasoning.
+func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
+	switch kind := item.Get("type").String(); kind {
+	case "function_call", "custom_tool_call":
+		if call := d.calls[output]; call != nil && !call.arguments {
+			d.addArguments(output, item.Get("arguments").String()+item.Get("input").String())
+		}
+	case "reasoning":
+		if encrypted := item.Get("encrypted_content").String(); encrypted != "" {
+			d.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{
+				Signature: joinSignature(item.Get("id").String(), encrypted), Provider: d.o.Signer,
+			}})
+		}
+	case "message":
+	default:
+		d.Warn("the output item %s cannot be expressed in the client's format", kind)
+	}
+}
+
+// end reports the usage and why the response ended.
+func (d *deltaReader) end(response rawjson.Value) error {
+	if usage := responsesstream.Usage(response); usage != nil {
+		d.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
+	}
+	if failure := responsesstream.Failure(response); failure != nil {
+		return failure
+	}
+	finish := responsesstream.Finish(response)
+	if finish == "" {
+		return messagesstream.Interrupted()
+	}
+	d.Finished = true
+	if finish == "stop" && len(d.calls) > 0 { // some providers leave the output of the last event empty
+		finish = "tool_calls"
+	}
+	d.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
+	return nil
+}
+
+// reasoningText returns the reasoning that is shown: the text itself, or else its summary.
+func reasoningText(item rawjson.Value) string {
+	for _, name := range []string{"content", "summary"} {
+		text := ""
+		item.Get(name).ForEach(func(_, part rawjson.Value) bool {
+			if t := part.Get("text").String(); t != "" {
+				if text != "" {
+					text += "\n\n"
+				}
+				text += t
+			}
+			return true
+		})
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,454 @@
+// Package responsesconv translates between conversations and the Responses format of providers: it renders requests and reads
+// responses for clients of another format.
+package responsesconv
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// RenderOptions says for which target a conversation is rendered.
+type RenderOptions struct {
+	Model     string
+	Stream    bool
+	MaxOutput int64 // bound for a request without one; 0 for none
+	Reasoning bool  // the model reasons: ask for encrypted reasoning, so that it can be sent back
+	// SamplingRejected is set for models that accept no sampling parameters.
+	SamplingRejected bool
+	// Signer is the provider whose encrypted reasoning the target accepts.
+	Signer string
+}
+
+// Render writes a Responses request. The second result names what the format has no place for.
+func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []string) {
+	r := renderer{conv: conv, o: o, dropped: slices.Clone(conv.Dropped), custom: map[string]bool{}}
+	w := &r.w
+	w.Open()
+	w.Str("model", o.Model)
+	r.input()
+	if o.Stream {
+		w.Bool("stream", true)
+	}
+	w.Bool("store", false) // the conversation travels with every request, so nothing needs to be stored
+	if r.tools() {
+		r.toolChoice()
+		if conv.ParallelTools != nil {
+			w.Bool("parallel_tool_calls", *conv.ParallelTools)
+		}
+	}
+	r.text()
+	r.reasoning()
+	if limit := conv.MaxOutput; limit > 0 || o.MaxOutput > 0 {
+		if limit == 0 {
+			limit = o.MaxOutput
+		}
+		w.Int("max_output_tokens", max(limit, minOutput))
+	}
+	r.sampling()
+	w.OptionalStr("safety_identifier", conv.EndUser)
+	switch conv.ServiceTier {
+	case "", "auto", "default", "flex", "scale", "priority", "fast":
+		w.OptionalStr("service_tier", conv.ServiceTier)
+	default:
+		r.drop("service_tier")
+	}
+	w.Close()
+	return w.Out, r.dropped
+}
+
+// minOutput is the smallest max_output_tokens that OpenAI accepts.
+const minOutput = 16
+
+type renderer struct {
+	conv    *llm.Conversation
+	o       RenderOptions
+	w       rawjson.Writer
+	dropped []string
+	custom  map[string]bool // ids of the calls of tools that take free text
+}
+
+// drop records a member that the format has no place for.
+func (r *renderer) drop(name string) {
+	if len(r.dropped) < llm.MaxDropped && !slices.Contains(r.dropped, name) {
+		r.dropped = append(r.dropped, name)
+	}
+}
+
+// input writes the conversation as a list of items.
+func (r *renderer) input() {
+	r.w.OpenList("input")
+	for i := range r.conv.Messages {
+		m := &r.conv.Messages[i]
+		switch m.Role {
+		case llm.Assistant:
+			r.assistant(m.Parts)
+		case llm.System:
+			r.message("developer", m.Parts)
+		default:
+			r.user(m.Parts)
+		}
+	}
+	r.w.CloseList()
+}
+
+// user writes the results of tools as items of their own, in order with the other content.
+func (r *renderer) user(parts []llm.Part) {
+	start := 0
+	for i := range parts {
+		if parts[i].Kind == llm.ResultPart {
+			r.message("user", parts[start:i])
+			r.result(parts[i].Result)
+			start = i + 1
+		}
+	}
+	r.message("user", parts[start:])
+}
+
+// message writes an input message, unless it is empty.
+func (r *renderer) message(role string, parts []llm.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	w := &r.w
+	w.Open()
+	w.Str("type", "message")
+	w.Str("role", role)
+	r.content("content", parts)
+	w.Close()
+}
+
+// content writes a list of input parts.
+func (r *renderer) content(name string, parts []llm.Part) {
+	r.w.OpenList(name)
+	for i := range parts {
+		r.part(&parts[i])
+	}
+	r.w.CloseList()
+}
+
+func (r *renderer) part(p *llm.Part) {
+	w := &r.w
+	switch p.Kind {
+	case llm.TextPart, llm.RefusalPart:
+		w.Open()
+		w.Str("type", "input_text")
+		w.Str("text", p.Text)
+	case llm.ImagePart:
+		w.Open()
+		w.Str("type", "input_image")
+		w.OptionalStr("image_url", address(p.Media))
+		w.OptionalStr("file_id", p.Media.FileID)
+		w.OptionalStr("detail", p.Media.Detail)
+	case llm.FilePart:
+		w.Open()
+		w.Str("type", "input_file")
+		if p.Media.Data != "" {
+			name := p.Media.Name
+			if name == "" {
+				name = "file" // required with file_data
+			}
+			w.Str("filename", name)
+			w.Str("file_data", address(p.Media))
+		} else {
+			w.OptionalStr("file_url", p.Media.URL)
+			w.OptionalStr("file_id", p.Media.FileID)
+		}
+	case llm.AudioPart:
+		w.Open()
+		w.Str("type", "input_audio")
+		w.Key("input_audio")
+		w.Open()
+		w.Str("data", p.Media.Data)
+		w.Str("format", strings.NewReplacer("audio/", "", "mpeg", "mp3", "x-wav", "wav").Replace(p.Media.Type))
+		w.Close()
+	default:
+		r.drop("a part of type " + string(p.Kind))
+		return
+	}
+	if p.Cache != nil {
+		w.Raw("prompt_cache_breakpoint", []byte("{}"))
+	}
+	w.Close()
+}
+
+// address returns the URL of media, or a data URL of its bytes.
+func address(m *llm.Media) string {
+	if m.Data == "" {
+		return m.URL
+	}
+	kind := m.Type
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	return "data:" + kind + ";base64," + m.Data
+}
+
+// assistant writes one item for each message, reasoning and call, in the order in which the model produced them.
+func (r *renderer) assistant(parts []llm.Part) {
+	w := &r.w
+	for i := 0; i < len(parts); i++ {
+		p := &parts[i]
+		switch p.Kind {
+		case llm.TextPart, llm.RefusalPart:
+			w.Open()
+			w.Str("type", "message")
+			w.Str("role", "assistant")
+			w.OpenList("content")
+			for ; i < len(parts) && (parts[i].Kind == llm.TextPart || parts[i].Kind == llm.RefusalPart); i++ {
+				w.Open()
+				if parts[i].Kind == llm.RefusalPart {
+					w.Str("type", "refusal")
+					w.Str("refusal", parts[i].Text)
+				} else {
+					w.Str("type", "output_text")
+					w.Str("text", parts[i].Text)
+				}
+				w.Close()
+			}
+			i--
+			w.CloseList()
+			w.Close()
+		case llm.ThinkingPart:
+			r.thinking(p.Thinking)
+		case llm.CallPart:
+			r.call(p.Call)
+		default:
+			r.drop("a part of type " + string(p.Kind) + " of the assistant")
+		}
+	}
+}
+
+// thinking returns encrypted reasoning to the provider that made it. Reasoning without it is not accepted as input.
+func (r *renderer) thinking(t *llm.Thinking) {
+	id, encrypted := splitSignature(t.Signature)
+	if encrypted == "" || t.Provider != r.o.Signer {
+		return
+	}
+	w := &r.w
+	w.Open()
+	w.Str("type", "reasoning")
+	w.OptionalStr("id", id)
+	w.OpenList("summary")
+	if t.Text != "" {
+		w.Open()
+		w.Str("type", "summary_text")
+		w.Str("text", t.Text)
+		w.Close()
+	}
+	w.CloseList()
+	w.Str("encrypted_content", encrypted)
+	w.Close()
+}
+
+func (r *renderer) call(c *llm.ToolCall) {
+	w := &r.w
+	w.Open()
+	if c.Custom {
+		r.custom[c.ID] = true
+		w.Str("type", "custom_tool_call")
+		w.Str("call_id", c.ID)
+		w.Str("name", c.Name)
+		w.Str("input", c.Arguments)
+	} else {
+		w.Str("type", "function_call")
+		w.Str("call_id", c.ID)
+		w.Str("name", c.Name)
+		w.Str("arguments", c.Arguments)
+	}
+	w.Close()
+}
+
+func (r *renderer) result(result *llm.ToolResult) {
+	w := &r.w
+	w.Open()
+	if r.custom[result.ID] {
+		w.Str("type", "custom_tool_call_output")
+	} else {
+		w.Str("type", "function_call_output")
+	}
+	w.Str("call_id", result.ID)
+	switch {
+	case len(result.Parts) == 0:
+		w.Str("output", "")
+	case len(result.Parts) == 1 && result.Parts[0].Kind == llm.TextPart:
+		w.Str("output", result.Parts[0].Text)
+	default:
+		r.content("output", result.Parts)
+	}
+	w.Close()
+	if result.Failed {
+		r.drop("the mark of a failed tool")
+	}
+}
+
+// tools writes the tools and reports whether there are any.
+func (r *renderer) tools() bool {
+	w := &r.w
+	if len(r.conv.Tools) == 0 {
+		return false
+	}
+	w.OpenList("tools")
+	for i := range r.conv.Tools {
+		tool := &r.conv.Tools[i]
+		switch {
+		case tool.Hosted != "":
+			w.Element(tool.Raw)
+			continue
+		case tool.Custom:
+			w.Open()
+			w.Str("type", "custom")
+			w.Str("name", tool.Name)
+			w.OptionalStr("description", tool.Description)
+			w.OptionalRaw("format", flatGrammar(tool.Format))
+		default:
+			w.Open()
+			w.Str("type", "function")
+			w.Str("name", tool.Name)
+			w.OptionalStr("description", tool.Description)
+			if tool.Schema != nil {
+				w.Raw("parameters", tool.Schema)
+			} else {
+				w.Raw("parameters", []byte("null"))
+			}
+			// Without the member the format assumes strict, which the other formats do not.
+			w.Bool("strict", tool.Strict != nil && *tool.Strict)
+		}
+		w.Close()
+	}
+	w.CloseList()
+	return true
+}
+
+// flatGrammar converts the format of a custom tool: the chat format nests the grammar in an object of its own.
+func flatGrammar(format json.RawMessage) json.RawMessage {
+	grammar := rawjson.Parse(format).Get("grammar")
+	if !grammar.IsObject() {
+		return format
+	}
+	var w rawjson.Writer
+	w.Open()
+	w.Str("type", "grammar")
+	grammar.ForEach(func(key, value rawjson.Value) bool {
+		w.Raw(key.String(), []byte(value.Raw))
+		return true
+	})
+	w.Close()
+	return w.Out
+}
+
+func (r *renderer) toolChoice() {
+	w, choice := &r.w, r.conv.ToolChoice
+	switch {
+	case choice.Mode == llm.ChoiceUnset:
+	case len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust:
+		w.Key("tool_choice")
+		r.toolName(choice.Names[0])
+	case len(choice.Names) > 0:
+		w.Key("tool_choice")
+		w.Open()
+		w.Str("type", "allowed_tools")
+		w.Str("mode", string(choice.Mode))
+		w.OpenList("tools")
+		for _, name := range choice.Names {
+			r.toolName(name)
+		}
+		w.CloseList()
+		w.Close()
+	default:
+		w.Str("tool_choice", string(choice.Mode))
+	}
+}
+
+func (r *renderer) toolName(name string) {
+	kind := "function"
+	if slices.ContainsFunc(r.conv.Tools, func(t llm.Tool) bool { return t.Name == name && t.Custom }) {
+		kind = "custom"
+	}
+	r.w.Open()
+	r.w.Str("type", kind)
+	r.w.Str("name", name)
+	r.w.Close()
+}
+
+// text writes the format of the answer and its verbosity.
+func (r *renderer) text() {
+	w, out := &r.w, r.conv.Output
+	if out.Kind == llm.OutputText && r.conv.Verbosity == "" {
+		return
+	}
+	w.Key("text")
+	w.Open()
+	if out.Kind != llm.OutputText {
+		w.Key("format")
+		w.Open()
+		w.Str("type", string(out.Kind))
+		if out.Kind == llm.OutputSchema {
+			name := out.Name
+			if name == "" {
+				name = "answer" // required
+			}
+			w.Str("name", name)
+			w.OptionalStr("description", out.Description)
+			w.OptionalRaw("schema", out.Schema)
+			w.Bool("strict", out.Strict != nil && *out.Strict)
+		}
+		w.Close()
+	}
+	w.OptionalStr("verbosity", r.conv.Verbosity)
+	w.Close()
+}
+
+func (r *renderer) reasoning() {
+	if !r.o.Reasoning {
+		return
+	}
+	w, e := &r.w, r.conv.Effort
+	w.Key("reasoning")
+	w.Open()
+	w.OptionalStr("effort", e.NearestLevel())
+	if !e.Hide && e.Level != "none" {
+		w.Str("summary", "auto")
+	}
+	w.Close()
+	w.OpenList("include")
+	w.Element([]byte(`"reasoning.encrypted_content"`))
+	w.CloseList()
+}
+
+// sampling writes the parameters that the format has.
+func (r *renderer) sampling() {
+	s := r.conv.Sampling
+	for _, p := range []struct {
+		name  string
+		value json.Number
+		known bool
+	}{
+		{"temperature", s.Temperature, true},
+		{"top_p", s.TopP, true},
+		{"top_k", s.TopK, false},
+		{"frequency_penalty", s.FrequencyPenalty, false},
+		{"presence_penalty", s.PresencePenalty, false},
+		{"seed", s.Seed, false},
+	} {
+		switch {
+		case p.value == "":
+		case !p.known, r.o.SamplingRejected && r.conv.Effort.Level != "none":
+			r.drop(p.name)
+		default:
+			r.w.Raw(p.name, []byte(p.value))
+		}
+	}
+	if s.Logprobs {
+		r.drop("logprobs")
+	}
+	if len(r.conv.Stop) > 0 {
+		r.drop("stop")
+	}
+	if r.conv.Choices > 1 {
+		r.drop("n")
+	}
+}
