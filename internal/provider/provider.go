@@ -29,10 +29,11 @@ type Target struct {
 	Collects   bool     // the provider may store or train on requests
 	Tags       []string // tags that policies select by
 	// Lacks holds abilities that the provider's API cannot express, for any model.
-	Lacks       llm.Abilities
-	InlineMedia bool // accepts images and files only as bytes, not by URL
-	EmbedBatch  int  // maximum inputs of one embeddings call; 0 for no limit
-	Completes   bool // chat models also serve legacy completions
+	Lacks         llm.Abilities
+	ResponsesOnly bool // served through the Responses API alone
+	InlineMedia   bool // accepts images and files only as bytes, not by URL
+	EmbedBatch    int  // maximum inputs of one embeddings call; 0 for no limit
+	Completes     bool // chat models also serve legacy completions
 	// ZeroRetention marks providers that, as declared by the operator, store nothing.
 	ZeroRetention bool
 }

@@ -274,6 +274,7 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 		list = append(list, &provider.Target{
 			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream, Price: o.Price,
 			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
+			ResponsesOnly: o.Needs == catalog.NeedsResponses,
 		})
 	}
 	return list

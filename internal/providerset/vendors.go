@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/wire/converse"
 	wiregemini "fairlead/internal/wire/gemini"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
 )
 
 // dialects are the vendors with a package of their own. Vendors that speak the chat format are rows of data in
@@ -32,6 +33,7 @@ var dialects = []provider.Vendor{
 // plain returns a vendor without quirks for a format, for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
 	chat.Name:       compatible.Plain,
+	responses.Name:  compatible.PlainResponses,
 	messages.Name:   anthropic.Plain,
 	wiregemini.Name: gemini.Plain,
 	converse.Name:   bedrock.Plain,

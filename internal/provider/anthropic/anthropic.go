@@ -43,7 +43,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	base := versioned(cmp.Or(s.BaseURL, address))
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
-		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(Lacks, false),
+		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(Lacks|llm.Transport, false),
 		Chat: conversation{settings: s, url: base + "/messages"},
 	}
 }

@@ -56,6 +56,9 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
+// firstWithResponses is the oldest version of the older API that serves the Responses API.
+const firstWithResponses = "2025-03-01"
+
 // deployment is the placeholder of the deployment in a path.
 const deployment = "{deployment}"
 
@@ -64,7 +67,7 @@ func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
 		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true},
-		ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models",
+		ChatPath: "/chat/completions", ResponsesPath: "/responses", EmbedPath: "/embeddings", ModelsPath: "/models",
 		CompletePath: "/completions", PromptsApart: true,
 	}
 	s.BaseURL = base + "/openai/v1"
@@ -75,6 +78,10 @@ func New(s provider.Settings) *provider.Provider {
 		row.EmbedPath = "/deployments/" + deployment + row.EmbedPath + query
 		row.CompletePath = "/deployments/" + deployment + row.CompletePath + query
 		row.ModelsPath += query
+		row.ResponsesPath += query
+		if version < firstWithResponses {
+			row.ResponsesPath = ""
+		}
 		row.Asks = askedBy(version)
 	}
 	s.Targets = slices.DeleteFunc(slices.Clone(s.Targets), speaksMessages)

@@ -12,39 +12,71 @@ import (
 	"fairlead/internal/wire/embeddings"
 )
 
-// conversation implements provider.Exchange for chat.
-type conversation struct{ *caller }
+// conversation serves conversations through the chat or the Responses API.
+type conversation struct {
+	chat      *caller // nil when the vendor offers only the Responses API
+	responses *caller // nil when the vendor offers only chat
+}
 
 var _ provider.Exchange = conversation{}
 
+func newConversation(c caller, base string) conversation {
+	var e conversation
+	if c.row.ChatPath != "" {
+		e.chat = c.at(base + c.row.ChatPath)
+	}
+	if c.row.ResponsesPath != "" {
+		e.responses = c.at(base + c.row.ResponsesPath)
+	}
+	return e
+}
+
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	accept := provider.AcceptJSON
-	if c.Request.Stream {
-		accept = provider.AcceptEvents
+	if e.usesResponses(c) {
+		return e.responses.newResponsesRequest(ctx, c)
 	}
 	if c.Request.Format == chat.Name {
-		return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.chatEdit(c)), accept)
+		return e.chat.newRequest(ctx, c.Secret, chat.Render(c.Request, e.chat.row.chatEdit(c)), accept(c))
 	}
-	own, err := e.row.translated(ctx, c)
+	own, err := e.chat.row.translated(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	edit := e.row.chatEdit(own)
+	edit := e.chat.row.chatEdit(own)
 	c.Warnings = own.Warnings
-	return e.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept)
+	return e.chat.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept(c))
+}
+
+// accept returns the content type that a call asks for.
+func accept(c *provider.Call) string {
+	if c.Request.Stream {
+		return provider.AcceptEvents
+	}
+	return provider.AcceptJSON
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	if e.usesResponses(c) {
+		return e.responses.responsesEvents(c, resp)
+	}
 	answer := chatstream.Read(resp.Body, chatstream.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
-		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
+		MaxLine: e.chat.settings.MaxLine, MaxAnswer: e.chat.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		UsagePath: e.chat.row.Answer.UsageAt, ReasoningOnTop: e.chat.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
 	if c.Request.Format == chat.Name && !c.Joins {
 		return answer
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))))
+}
+
+// Failure classifies a response that is not 2xx.
+func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error {
+	if e.usesResponses(c) {
+		return e.responses.Failure(c, resp)
+	}
+	return e.chat.Failure(c, resp)
 }
 
 // counter estimates usage that the provider does not report. A continuation is counted where it is joined.
@@ -80,11 +112,7 @@ type prompting struct{ *caller }
 var _ provider.Exchange = prompting{}
 
 func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	accept := provider.AcceptJSON
-	if c.Request.Stream {
-		accept = provider.AcceptEvents
-	}
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.promptEdit(c)), accept)
+	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.promptEdit(c)), accept(c))
 }
 
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {

@@ -7,11 +7,12 @@ import (
 
 // The usual paths of the format.
 const (
-	chatPath     = "/chat/completions"
-	embedPath    = "/embeddings"
-	completePath = "/completions"
-	moderatePath = "/moderations"
-	modelsPath   = "/models"
+	chatPath      = "/chat/completions"
+	responsesPath = "/responses"
+	embedPath     = "/embeddings"
+	completePath  = "/completions"
+	moderatePath  = "/moderations"
+	modelsPath    = "/models"
 )
 
 // keep are members about the client's account at OpenAI, which other vendors reject.
@@ -23,7 +24,7 @@ var first = []Row{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
 		Takes:    chatconv.Accepts{AllowedTools: true},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath,
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -20,9 +21,20 @@ func New(row Row, s provider.Settings) *provider.Provider {
 		Credentials: s.Credentials, ModelsPath: row.ModelsPath, Authorize: row.authorize,
 		Targets: s.Narrowed(row.lacks(), row.Collects),
 	}
+	if row.ResponsesPath == "" {
+		p.Targets = slices.DeleteFunc(p.Targets, func(t *provider.Target) bool { return t.ResponsesOnly })
+	}
 	call := caller{row: row, settings: s}
-	if row.ChatPath != "" {
-		p.Chat = conversation{call.at(base + row.ChatPath)}
+	if row.ChatPath != "" || row.ResponsesPath != "" {
+		p.Chat = newConversation(call, base)
+	}
+	for _, t := range p.Targets {
+		if t.ResponsesOnly {
+			t.Lacks |= lacksOnResponses
+			model := *t.Model
+			model.Abilities &^= lacksOnResponses
+			t.Model = &model
+		}
 	}
 	if row.EmbedPath != "" {
 		p.Embed = embedding{call.at(base + row.EmbedPath)}
@@ -44,10 +56,14 @@ func New(row Row, s provider.Settings) *provider.Provider {
 
 // lacks returns the abilities that the vendor supports for no model.
 func (r Row) lacks() llm.Abilities {
+	lacks := r.Lacks
 	if r.Prefill == NoPrefill {
-		return r.Lacks | llm.Prefill
+		lacks |= llm.Prefill
 	}
-	return r.Lacks
+	if r.ResponsesPath == "" {
+		lacks |= llm.Transport
+	}
+	return lacks
 }
 
 // authHeader returns the header that carries the secret.

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/chatconv"
+	"fairlead/internal/wire/responses"
 )
 
 // Row describes one vendor: its name, its address, and its deviations.
@@ -20,12 +21,13 @@ type Row struct {
 	Env     []string
 	URLEnv  string // variable that replaces BaseURL, as in the vendor's own tools
 
-	ChatPath     string // relative to BaseURL; empty without chat
-	EmbedPath    string
-	CompletePath string // path of legacy completions
-	ModeratePath string
-	ModelsPath   string
-	Auth         string // header that carries the bare key; empty for Authorization: Bearer
+	ChatPath      string // relative to BaseURL; empty without chat
+	ResponsesPath string // path of the Responses API; empty without it
+	EmbedPath     string
+	CompletePath  string // path of legacy completions
+	ModeratePath  string
+	ModelsPath    string
+	Auth          string // header that carries the bare key; empty for Authorization: Bearer
 	// PromptsApart means that legacy completions have models of their own: chat models reject them.
 	PromptsApart bool
 
@@ -94,6 +96,13 @@ func (r Row) Vendor() provider.Vendor {
 		Name: r.Name, Title: r.Title, Format: chat.Name, BaseURL: r.BaseURL, URLEnv: r.URLEnv, Env: r.Env, Local: r.Local,
 		New: func(s provider.Settings) *provider.Provider { return New(r, s) },
 	}
+}
+
+// PlainResponses returns a vendor at an address of its own that uses the Responses format without known deviations.
+func PlainResponses(name, title string) provider.Vendor {
+	v := Row{Name: name, Title: title, ResponsesPath: responsesPath, ModelsPath: modelsPath}.Vendor()
+	v.Format = responses.Name
+	return v
 }
 
 // Plain returns a vendor of the format at its own address, without deviations.

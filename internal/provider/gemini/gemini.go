@@ -59,7 +59,7 @@ func authorize(h http.Header, secret string) {
 // targets removes abilities that the API cannot express: log probabilities, audio output, and for small open models tools
 // and JSON.
 func targets(s provider.Settings) []*provider.Target {
-	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
+	list := s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false)
 	for _, t := range list {
 		t.EmbedBatch = embedBatch
 		t.InlineMedia = !gemini.TraitsOf(t.Upstream).FileURLs

@@ -101,8 +101,8 @@ func authorize(h http.Header, token string) {
 
 // targets keeps the models of Google and Anthropic, narrowed to what their APIs support.
 func targets(s provider.Settings) []*provider.Target {
-	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
-	claude := s.Narrowed(anthropic.Lacks, false)
+	list := s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false)
+	claude := s.Narrowed(anthropic.Lacks|llm.Transport, false)
 	for i, t := range list {
 		t.EmbedBatch = embedBatch
 		switch {
