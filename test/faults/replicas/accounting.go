@@ -33,8 +33,8 @@ func AccountingCases() []scenario.Case {
 // charges are exact. The ledger that replicas share does the same over a real Redis that loses answers and data.
 func ledgerModel(t *testing.T, size scenario.Size) string {
 	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
-	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestAbsurdAmountsNeverMakeRoom"}, fmt.Sprintf("-rapid.checks=%d", alone))
-	scenario.PackageTest(t, "internal/ledger", []string{"TestSharedLedgerAgainstModel", "TestLostAnswersAreCountedOnce"}, fmt.Sprintf("-rapid.checks=%d", shared))
+	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestExtremeAmountsNeverIncreaseBudget"}, fmt.Sprintf("-rapid.checks=%d", alone))
+	scenario.PackageTest(t, "internal/ledger", []string{"TestSharedLedgerAgainstModel", "TestUpdateWithLostReplyCountsOnce"}, fmt.Sprintf("-rapid.checks=%d", shared))
 	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)
 }
 
@@ -59,8 +59,8 @@ func keyTiming(t *testing.T, size scenario.Size) string {
 func skewedClocks(t *testing.T, _ scenario.Size) string {
 	n := 0
 	for folder, names := range map[string][]string{
-		"internal/ledger":          {"TestClocksThatDifferShareAWindow", "TestClocksThatStepKeepASharedBudget", "TestChargeBelongsToTheWindowOfItsAdmission"},
-		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareALimitByRedis"}, // the suite sets its clock back
+		"internal/ledger":          {"TestReplicasWithDifferentClocksShareWindow", "TestSharedBudgetSurvivesClockSteps", "TestChargeBelongsToTheWindowOfItsAdmission"},
+		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // the suite sets its clock back
 		"internal/cluster":         {"TestTheClockIsRedis"},
 		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
 		"internal/id":              {"TestIDsStayApartWhenTheClockStepsBack"},
