@@ -407,13 +407,17 @@ func (r *renderer) reasoning() {
 		return
 	}
 	w, e := &r.w, r.conv.Effort
-	w.Key("reasoning")
-	w.Open()
-	w.OptionalStr("effort", e.NearestLevel())
-	if !e.Hide && e.Level != "none" {
-		w.Str("summary", "auto")
+	// OpenAI returns summaries only to verified organizations, so they are requested only for clients that show reasoning.
+	summary := !e.Hide && (e.Adaptive || e.Budget > 0)
+	if level := e.NearestLevel(); level != "" || summary {
+		w.Key("reasoning")
+		w.Open()
+		w.OptionalStr("effort", level)
+		if summary {
+			w.Str("summary", "auto")
+		}
+		w.Close()
 	}
-	w.Close()
 	w.OpenList("include")
 	w.Element([]byte(`"reasoning.encrypted_content"`))
 	w.CloseList()
