@@ -65,7 +65,7 @@ type Accounts struct {
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. The name of a known vendor (openai, mistral, groq …) sets its address, models and prices."`
 	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor whose address, models and behavior to use, if different from name."`
-	Format        string            `yaml:"format" doc:"Wire format of the provider. Defaults to the vendor's format, or chat." enum:"chat,messages,gemini,converse"`
+	Format        string            `yaml:"format" doc:"Wire format of the provider. Defaults to the vendor's format, or chat." enum:"chat,responses,messages,gemini,converse"`
 	BaseURL       string            `yaml:"base_url" check:"url" doc:"Base URL, including /v1."`
 	APIKeys       []string          `yaml:"api_keys" check:"credential" doc:"API keys of the provider. ${NAME} reads an environment variable, file:/path reads a file." secret:"true"`
 	Options       map[string]string `yaml:"options" doc:"Vendor-specific options: region, aws_profile, role_arn and external_id (bedrock); project, location, service_account and token_url (vertex); api_version, tenant, client_id and federated_token_file (azure); auth: identity uses the machine's cloud identity at another base_url."`

@@ -17,7 +17,7 @@ import (
 type Vendor struct {
 	Name    string   // as in the catalog's offers
 	Title   string   // display name
-	Format  string   // wire format: chat, messages, gemini, converse
+	Format  string   // wire format: chat, responses, messages, gemini, converse
 	BaseURL string   // {NAME} is replaced by an environment variable, {A|B} by the first that is set; empty when it must be configured
 	Place   string   // setting that locates the vendor instead of base_url; empty for none
 	URLEnv  string   // variable that replaces BaseURL, as in the vendor's own tools
