@@ -102,7 +102,7 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	a := &Attempt{
 		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
 		call: &provider.Call{
-			Target: t, Secret: secret, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.Format, MaxOutput: s.Terms.OutputLimit(t),
+			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.Format, MaxOutput: s.Terms.OutputLimit(t),
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential,
@@ -153,7 +153,7 @@ func (s *Series) releaseSlot(p *provider.Provider) {
 
 // admit returns the pass for a call. While traffic returns after an outage, the only target may be called after a delay.
 func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Target, last bool) (health.Pass, error) {
-	pass, ok := s.Dispatcher.Admission.Admit(t.ID(), credentialIDs(p), last)
+	pass, ok := s.Dispatcher.Admission.Admit(t.ID(), s.credentialIDs(p), last)
 	if ok && pass.Delay > 0 {
 		ok = s.Clock.sleep(ctx, pass.Delay) && s.Dispatcher.Admission.Closed(t.ID(), pass)
 	}
@@ -175,10 +175,14 @@ func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
 
-func credentialIDs(p *provider.Provider) []string {
-	ids := make([]string, len(p.Credentials))
-	for i, c := range p.Credentials {
-		ids[i] = c.ID
+// credentialIDs returns the credentials that may serve the request: only the one that holds its previous response, if any.
+func (s *Series) credentialIDs(p *provider.Provider) []string {
+	stored := s.Terms.Request.Stored
+	ids := make([]string, 0, len(p.Credentials))
+	for _, c := range p.Credentials {
+		if stored == nil || stored.Credential == c.ID {
+			ids = append(ids, c.ID)
+		}
 	}
 	return ids
 }

@@ -193,7 +193,7 @@ func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
 	}
 	p, _ := s.Snapshot.Provider(t.Provider)
 	failed := s.Attempts[len(s.Attempts)-1].Credential
-	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), credentialIDs(p), failed)
+	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), s.credentialIDs(p), failed)
 }
 
 // RetrySame reports whether the same target may respond to a repeat: not after a timeout, and not after a rate limit with a
@@ -251,7 +251,7 @@ func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) b
 		wait = e.RetryAfter + time.Duration(pauseJitter*d.Draw()*float64(e.RetryAfter))
 	}
 	p, _ := s.Snapshot.Provider(t.Provider)
-	wait = max(wait, d.Admission.Wait(t.ID(), credentialIDs(p)))
+	wait = max(wait, d.Admission.Wait(t.ID(), s.credentialIDs(p)))
 	if deadline, ok := ctx.Deadline(); wait > maxPause || ok && time.Until(deadline) <= wait {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"fairlead/internal/account"
@@ -37,6 +38,9 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 
 // decide plans the request. For embeddings it fixes the workspace's model on first use. The decision is set with an error that it explains.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
+	if stored := p.req.Stored; stored != nil && !holdsStored(in.snap, stored) {
+		return plan{}, llm.Errorf(llm.NotFound, "The previous response is no longer available: the provider account that stored it is not configured any more. Send the whole conversation in input.")
+	}
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
@@ -65,6 +69,12 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		p.req, err = wire.LimitOutput(ctx, in.route.Format, p.req, limit)
 	}
 	return planned, err
+}
+
+// holdsStored reports whether the provider and the credential that hold a stored response are configured.
+func holdsStored(snap *route.Snapshot, stored *llm.StoredResponse) bool {
+	p, ok := snap.Provider(stored.Provider)
+	return ok && (stored.Credential == "" || slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == stored.Credential }))
 }
 
 // Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. Without a target it returns

@@ -28,8 +28,9 @@ type Request struct {
 	MaxOutput    int64 // maximum number of output tokens; 0 when not given
 	Choices      int   // number of requested responses (n), at least 1
 	Needs        Abilities
-	Hosted       bool     // the provider may run tools, whose results become part of the prompt
-	Sampling     []string // sampling fields in the body that some models reject: temperature, top_p, ...
+	Hosted       bool            // the provider may run tools, whose results become part of the prompt
+	Sampling     []string        // sampling fields in the body that some models reject: temperature, top_p, ...
+	Stored       *StoredResponse // previous response that the provider holds; nil for none
 
 	Messages      int
 	ASCIIBytes    int // bytes of prompt text in ASCII
@@ -62,6 +63,13 @@ type Request struct {
 	Beta string
 
 	Sample Sample // sample of the prompt until Measure has filled Text
+}
+
+// StoredResponse is a response that a provider stores and a request continues.
+type StoredResponse struct {
+	Provider   string
+	Credential string // id of the credential of the account that holds it
+	ID         string // the provider's id
 }
 
 // PreviewBytes bounds Request.Preview.

@@ -133,10 +133,11 @@ func (c Credential) Hint() string {
 
 // Call is the input of one attempt.
 type Call struct {
-	Target  *Target
-	Secret  string   // sent to the provider
-	Secrets []string // masked in responses in addition to Secret
-	Request *llm.Request
+	Target     *Target
+	Secret     string   // sent to the provider
+	Credential string   // id of the credential that Secret belongs to
+	Secrets    []string // masked in responses in addition to Secret
+	Request    *llm.Request
 	// Client is the format of the request, for an adapter of another format.
 	Client Client
 	// Joins means that Client.EncodeResponse encodes the response even if the provider uses the client's format, because the

@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/responses"
@@ -76,6 +77,9 @@ func responsesEdit(call *provider.Call) chat.Edit {
 		edit.Set = append(edit.Set, chat.Member{Name: "max_output_tokens", Value: strconv.AppendInt(nil, call.MaxOutput, 10)})
 		call.WarnBound("max_output_tokens")
 	}
+	if stored := call.Request.Stored; stored != nil {
+		edit.Set = append(edit.Set, chat.Member{Name: "previous_response_id", Value: rawjson.AppendString(nil, stored.ID)})
+	}
 	if input := responses.NativeInput(call.Request); input != nil && !slices.Contains(edit.Drop, "input") {
 		edit.Set = append(edit.Set, chat.Member{Name: "input", Value: input})
 	}
@@ -90,7 +94,13 @@ func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.S
 		Warn: func(what string) { call.Warn("%s", what) },
 	}
 	if call.Request.Format == responses.Name && !call.Joins {
-		return responsesstream.Read(resp.Body, responsesstream.Options{Reading: reading, Model: call.Target.Model.Name})
+		o := responsesstream.Options{Reading: reading, Model: call.Target.Model.Name}
+		if responses.Stores(call.Request) || call.Request.Stored != nil {
+			o.ResponseID = func(id string) string {
+				return responses.StoredID(llm.StoredResponse{Provider: call.Target.Provider, Credential: call.Credential, ID: id})
+			}
+		}
+		return responsesstream.Read(resp.Body, o)
 	}
 	deltas := responsesconv.Deltas(resp.Body, responsesconv.DeltaOptions{Reading: reading, Signer: call.Target.Provider})
 	return llm.Pull(call.Client.EncodeResponse(call.Request, call.Target.Model.Name, deltas))

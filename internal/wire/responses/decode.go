@@ -28,6 +28,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if err := r.read(); err != nil {
 		return nil, err
 	}
+	r.requireStored()
 	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	if len(r.conv.Messages) == 0 && r.Valid() {
 		r.Problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)

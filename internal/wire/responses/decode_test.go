@@ -96,7 +96,7 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 		"no items":                         {`{"model":"m","input":[]}`, "input", "empty", llm.InvalidRequest},
 		"a number as input":                {`{"model":"m","input":5}`, "input", "a number", llm.InvalidRequest},
 		"a null item":                      {`{"model":"m","input":[null]}`, "input[0]", "null", llm.InvalidRequest},
-		"a stored response":                {`{"model":"m","input":"x","previous_response_id":"resp_1"}`, "previous_response_id", "does not store responses", llm.InvalidRequest},
+		"a stored response":                {`{"model":"m","input":"x","previous_response_id":"resp_1"}`, "previous_response_id", "must be the id of a response", llm.InvalidRequest},
 		"a stored conversation":            {`{"model":"m","input":"x","conversation":{"id":"c"}}`, "conversation", "does not store responses", llm.InvalidRequest},
 		"a stored prompt":                  {`{"model":"m","input":"x","prompt":{"id":"p"}}`, "prompt", "does not store responses", llm.InvalidRequest},
 		"in the background":                {`{"model":"m","input":"x","background":true}`, "background", "does not store responses", llm.InvalidRequest},

@@ -21,7 +21,7 @@ func requestOf(r *requestReader) *llm.Request { return r.req }
 
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Metadata(requestOf),
-	stateful("previous_response_id", "Send the whole conversation in input."),
+	validate.Text("previous_response_id", (*requestReader).continueStored),
 	stateful("conversation", "Send the whole conversation in input."),
 	stateful("prompt", "Send the prompt's text in instructions and input."),
 	validate.Bool("stream", func(r *requestReader, b bool) { r.req.Stream = b }),
