@@ -192,11 +192,12 @@ func TestStreamIsRead(t *testing.T) {
 func TestIncompleteStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	o := responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}}
+	cut, _, _ := strings.Cut(stream, "event: response.completed")
 	for name, c := range map[string]struct {
 		body string
 		want llm.Kind
 	}{
-		"cut":    {stream[:strings.Index(stream, "event: response.completed")], llm.StreamInterrupted},
+		"cut":    {cut, llm.StreamInterrupted},
 		"empty":  {"", llm.UpstreamMalformed},
 		"error":  {"event: error\ndata: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"Rate limit reached\"}\n\n", llm.UpstreamRateLimited},
 		"failed": {"data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"oops\"}}}\n\n", llm.UpstreamServer},

@@ -24,8 +24,8 @@ const (
 func frame(events ...string) string {
 	var b strings.Builder
 	for _, ev := range events {
-		name := ev[len(`{"type":"`):]
-		b.WriteString("event: " + name[:strings.Index(name, `"`)] + "\ndata: " + ev + "\n\n")
+		name, _, _ := strings.Cut(ev[len(`{"type":"`):], `"`)
+		b.WriteString("event: " + name + "\ndata: " + ev + "\n\n")
 	}
 	return b.String()
 }
