@@ -60,6 +60,10 @@ func (r *renderer) render() error {
 		return err
 	}
 	r.system(system, instruction)
+	if len(r.out.Contents) > 0 && r.out.Contents[0].Role == roleModel {
+		r.out.Contents = slices.Insert(r.out.Contents, 0, content{Role: roleUser, Parts: []part{textPart("…")}})
+		r.warn("a user message was added at the beginning: Gemini does not accept a model message first.")
+	}
 	r.tier()
 	r.unsaid()
 	return nil

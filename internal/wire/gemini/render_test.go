@@ -201,3 +201,45 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 		}
 	}
 }
+
+func TestConversationBeginsWithTheUser(t *testing.T) {
+	t.Parallel()
+	const added = `{"role":"user","parts":[{"text":"…"}]}`
+	system := llm.Message{Role: llm.System, Parts: []llm.Part{text1("Be brief.")}}
+	for name, tc := range map[string]struct {
+		said   []llm.Message
+		traits Traits
+		want   string
+		warned bool
+	}{
+		"the model's turn is first": {
+			[]llm.Message{system, model(text1("a")), user(text1("b"))}, newestTraits,
+			`[` + added + `,{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]}]`, true,
+		},
+		"an empty user turn is not sent": {
+			[]llm.Message{user(text1("")), model(text1("a"))}, newestTraits,
+			`[` + added + `,{"role":"model","parts":[{"text":"a"}]}]`, true,
+		},
+		"instructions are the first user turn": {
+			[]llm.Message{system, model(text1("a"))}, TraitsOf("gemma-3-27b-it"),
+			`[{"role":"user","parts":[{"text":"Be brief."}]},{"role":"model","parts":[{"text":"a"}]}]`, false,
+		},
+	} {
+		got, warnings := rendered(t, llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits}, "contents")
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if warned := strings.Contains(strings.Join(warnings, " "), "a user message was added"); warned != tc.warned {
+			t.Errorf("%s: warnings %q", name, warnings)
+		}
+	}
+}
+
+func TestInstructionsAloneAreSentAsAUserTurn(t *testing.T) {
+	t.Parallel()
+	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text1("Write a haiku.")}}}}
+	got, warnings := rendered(t, conv, RenderOptions{Traits: newestTraits}, "contents")
+	if got != `[{"role":"user","parts":[{"text":"Write a haiku."}]}]` || len(warnings) != 1 {
+		t.Errorf("contents %s, warnings %q", got, warnings)
+	}
+}
