@@ -92,12 +92,19 @@ func (r *renderer) messages() {
 		}
 		r.turn(turn)
 	}
-	if len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant) {
-		r.out.Messages = slices.Insert(r.out.Messages, 0, message{Role: string(llm.User), Content: []block{{Text: "…"}}})
+	placeholder := message{Role: string(llm.User), Content: []block{{Text: "…"}}}
+	switch {
+	case len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant):
+		r.out.Messages = slices.Insert(r.out.Messages, 0, placeholder)
 		r.warn("a user message was added at the beginning: %s does not accept an assistant message first.", r.d.Title)
-	}
-	if len(r.out.Messages) == 0 && r.err == nil {
+	case len(r.out.Messages) > 0:
+	case len(r.out.System) == 0:
 		r.fail("The conversation has no message with content. Send at least one text.")
+	case r.d.NoSystem:
+		r.out.Messages = []message{{Role: string(llm.User)}} // placeSystem moves the instructions here
+	default:
+		r.out.Messages = []message{placeholder}
+		r.warn("a user message was added after the instructions: %s requires at least one.", r.d.Title)
 	}
 	r.trimPrefill()
 }

@@ -231,3 +231,24 @@ func TestInstructionsMoveToTheFirstMessage(t *testing.T) {
 		t.Errorf("got %s", system)
 	}
 }
+
+func TestInstructionsAloneGetAUserMessage(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		dialect          Dialect
+		system, messages string
+	}{
+		"system messages":    {able, `[{"text":"Write a haiku."}]`, `[{"role":"user","content":[{"text":"…"}]}]`},
+		"no system messages": {Dialect{NoSystem: true}, "", `[{"role":"user","content":[{"text":"Write a haiku."}]}]`},
+	} {
+		conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text("Write a haiku.")}}, user(text(" "))}}
+		system, _ := render(t, conv, RenderOptions{Dialect: tc.dialect}, "system")
+		messages, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect}, "messages")
+		if diff := cmp.Diff([]string{tc.system, tc.messages}, []string{system, messages}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if len(warnings) != 1 {
+			t.Errorf("%s: warnings %q", name, warnings)
+		}
+	}
+}
