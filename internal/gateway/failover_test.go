@@ -91,9 +91,10 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]mockprovider.Behaviour{
-		"401":         failure(401, "invalid_api_key", "Incorrect API key provided."),
-		"402":         mockprovider.Fail(402),
-		"spent quota": failure(429, "insufficient_quota", "You exceeded your current quota."),
+		"401":                     failure(401, "invalid_api_key", "Incorrect API key provided."),
+		"402":                     mockprovider.Fail(402),
+		"spent quota":             failure(429, "insufficient_quota", "You exceeded your current quota."),
+		"spent quota with a wait": failure(429, "insufficient_quota", "You exceeded your current quota.", "Retry-After", "1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,9 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
 	e := f.err(kindOf(status, f), status)
-	e.RetryAfter = retryAfter(status, h, f, now)
+	if e.Retryable() { // otherwise waiting does not help
+		e.RetryAfter = retryAfter(status, h, f, now)
+	}
 	return e
 }
 
@@ -30,7 +32,9 @@ func Inside(raw []byte) *llm.Error {
 	}
 	f.passes = passes(status, nil, f, time.Time{})
 	e := f.err(kindOf(status, f), told)
-	e.RetryAfter = retryAfter(status, nil, f, time.Time{})
+	if e.Retryable() {
+		e.RetryAfter = retryAfter(status, nil, f, time.Time{})
+	}
 	return e
 }
 
@@ -73,8 +77,9 @@ func kindOf(status int, f fault) llm.Kind {
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google words a per-minute limit like OpenAI words an account without credit: only the wait distinguishes them.
-		if !f.passes && (has(words, creditWords) || has(message, creditTexts)) {
+		// Google words a per-minute limit like OpenAI words an account without credit: only the wait distinguishes the messages.
+		// A code is unambiguous, also with a wait that a proxy added.
+		if has(words, creditWords) || !f.passes && has(message, creditTexts) {
 			return llm.UpstreamAuth
 		}
 		return llm.UpstreamRateLimited

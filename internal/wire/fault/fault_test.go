@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
 )
@@ -129,20 +131,33 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	}
 }
 
-func TestFailureWithRetryAfterIsRateLimited(t *testing.T) {
+// TestExhaustedQuotaIsDistinguishedFromRateLimits checks that a wait makes the words of an exhausted quota a rate limit, because
+// Google words both alike, and that the code of an exhausted quota is final.
+func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	t.Parallel()
-	const body = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`
+	const (
+		words = `{"error":{"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}`
+		code  = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`
+	)
 	for name, tc := range map[string]struct {
-		header string
-		want   llm.Kind
+		body, header string
+		want         llm.Error
 	}{
-		"Retry-After":    {"Retry-After", llm.UpstreamRateLimited},
-		"Retry-After-Ms": {"Retry-After-Ms", llm.UpstreamRateLimited},
-		"rate limit headers are sent with every response": {"X-Ratelimit-Reset-Requests", llm.UpstreamAuth},
+		"Retry-After":                  {words, "Retry-After", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Second}},
+		"Retry-After-Ms":               {words, "Retry-After-Ms", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Millisecond}},
+		"rate limit headers":           {words, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}}, // sent with every response
+		"the code":                     {code, "Server", llm.Error{Kind: llm.UpstreamAuth}},
+		"the code and a wait":          {code, "Retry-After", llm.Error{Kind: llm.UpstreamAuth}},
+		"the code and a rate limit":    {code, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}},
+		"the code and a wait in words": {strings.Replace(code, "current quota", "current quota, try again in 20s", 1), "Server", llm.Error{Kind: llm.UpstreamAuth}},
 	} {
-		if e := Failure(429, http.Header{tc.header: {"20"}}, []byte(body), now); e.Kind != tc.want {
-			t.Errorf("%s: %s, want %s", name, e.Kind, tc.want)
+		e := Failure(429, http.Header{tc.header: {"20"}}, []byte(tc.body), now)
+		if diff := cmp.Diff(tc.want, llm.Error{Kind: e.Kind, RetryAfter: e.RetryAfter}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
+	}
+	if e := Inside([]byte(code)); e.Kind != llm.UpstreamAuth || e.RetryAfter != 0 {
+		t.Errorf("inside a response: %s, wait %s", e.Kind, e.RetryAfter)
 	}
 }
 
