@@ -18,7 +18,7 @@ type family struct {
 
 // claude is the common dialect of Anthropic's models.
 var claude = converse.Dialect{
-	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", KeepThinking: true, Status: true, TellStop: true,
+	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", KeepThinking: true, Status: true, TellStop: true, OneCall: true,
 }
 
 var (
@@ -51,9 +51,9 @@ var families = []family{
 	{names: []string{"claude-opus-4", "claude-sonnet-4", "claude-3-7"}, dialect: with(claude, func(d *converse.Dialect) {
 		d.Thinking = converse.ThinkBudget
 	})},
-	{names: []string{"claude-3-5"}, dialect: with(claude, func(d *converse.Dialect) { d.KeepThinking = false })},
+	{names: []string{"claude-3-5"}, dialect: with(claude, func(d *converse.Dialect) { d.KeepThinking, d.OneCall = false, false })},
 	{names: []string{"claude-3"}, dialect: with(claude, func(d *converse.Dialect) {
-		d.KeepThinking, d.Cache = false, converse.CacheNowhere
+		d.KeepThinking, d.OneCall, d.Cache = false, false, converse.CacheNowhere
 	})},
 	{names: []string{"claude"}, dialect: claude},
 

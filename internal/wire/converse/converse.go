@@ -25,6 +25,7 @@ type Dialect struct {
 	OneSampler   bool // rejects temperature and top_p together
 	FixedSampler bool // rejects temperature, top_p and top_k
 	Status       bool // toolResult.status
+	OneCall      bool // supports tool_choice.disable_parallel_tool_use in additionalModelRequestFields
 	TellStop     bool // reports the matched stop sequence in an additional field
 
 	// CallID converts the id of a tool call to one that the model accepts; nil for the format's default rule. It must be

@@ -166,6 +166,7 @@ func (r *renderer) placeSystem() {
 // leftOut warns about content that the format cannot express.
 func (r *renderer) leftOut() {
 	c, s := r.conv, r.conv.Sampling
+	oneCall := r.oneCall()
 	for _, x := range []struct {
 		name  string
 		given bool
@@ -177,7 +178,7 @@ func (r *renderer) leftOut() {
 		{"seed", s.Seed != ""},
 		{"logprobs", s.Logprobs || s.TopLogprobs > 0},
 		{"user", c.EndUser != ""},
-		{"parallel_tool_calls", c.ParallelTools != nil && !*c.ParallelTools && len(c.Tools) > 0},
+		{"parallel_tool_calls", !oneCall},
 	} {
 		if x.given {
 			r.without(x.name)

@@ -281,3 +281,49 @@ func TestToolNamesAreMappedBothWays(t *testing.T) {
 		t.Error("valid names and unknown names must stay unchanged")
 	}
 }
+
+func TestParallelCallsAreDisabledInTheModelsField(t *testing.T) {
+	t.Parallel()
+	single := able
+	single.OneCall = true
+	schema := json.RawMessage(`{"type":"object"}`)
+	for name, tc := range map[string]struct {
+		dialect        Dialect
+		change         func(*llm.Conversation)
+		fields, choice string
+		warned         bool
+	}{
+		"no choice": {single, nil, `{"tool_choice":{"disable_parallel_tool_use":true,"type":"auto"}}`, "", false},
+		"auto":      {single, func(c *llm.Conversation) { c.ToolChoice.Mode = llm.ChoiceAuto }, `{"tool_choice":{"disable_parallel_tool_use":true,"type":"auto"}}`, "", false},
+		"required":  {single, func(c *llm.Conversation) { c.ToolChoice.Mode = llm.ChoiceMust }, `{"tool_choice":{"disable_parallel_tool_use":true,"type":"any"}}`, "", false},
+		"a named tool": {single, func(c *llm.Conversation) {
+			c.ToolChoice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"f"}}
+		}, `{"tool_choice":{"disable_parallel_tool_use":true,"name":"f","type":"tool"}}`, "", false},
+		"a tool that carries the response": {single, func(c *llm.Conversation) {
+			c.Output = llm.Output{Kind: llm.OutputSchema, Schema: schema}
+		}, `{"tool_choice":{"disable_parallel_tool_use":true,"type":"any"}}`, "", false},
+		"no calls":      {single, func(c *llm.Conversation) { c.ToolChoice.Mode = llm.ChoiceNone }, "", "", false},
+		"no tools":      {single, func(c *llm.Conversation) { c.Tools = nil }, "", "", false},
+		"parallel":      {single, func(c *llm.Conversation) { *c.ParallelTools, c.ToolChoice.Mode = true, llm.ChoiceMust }, "", `{"any":{}}`, false},
+		"another model": {able, func(c *llm.Conversation) { c.ToolChoice.Mode = llm.ChoiceMust }, "", `{"any":{}}`, true},
+	} {
+		conv := asked(func(c *llm.Conversation) { c.Tools, c.ParallelTools = []llm.Tool{{Name: "f"}}, new(bool) })
+		if tc.change != nil {
+			tc.change(&conv)
+		}
+		fields, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect}, "additionalModelRequestFields")
+		tools, _ := render(t, conv, RenderOptions{Dialect: tc.dialect}, "toolConfig")
+		var config struct{ ToolChoice json.RawMessage }
+		if tools != "" {
+			if err := json.Unmarshal([]byte(tools), &config); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff([]string{tc.fields, tc.choice}, []string{fields, string(config.ToolChoice)}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if warned := strings.Contains(strings.Join(warnings, " "), "parallel_tool_calls"); warned != tc.warned {
+			t.Errorf("%s: warnings %q", name, warnings)
+		}
+	}
+}

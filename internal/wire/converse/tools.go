@@ -128,3 +128,28 @@ func (r *renderer) demand(names []string) *toolChoice {
 	}
 	return &toolChoice{Any: &struct{}{}}
 }
+
+// oneCall limits the model to one tool call at a time if the client asks for it. It reports false if the model has no setting
+// for it. The setting is part of the model's own tool choice, and Bedrock rejects a request with two tool choices.
+func (r *renderer) oneCall() bool {
+	c, config := r.conv, r.out.ToolConfig
+	switch {
+	case c.ParallelTools == nil, *c.ParallelTools, len(c.Tools) == 0:
+		return true
+	case !r.d.OneCall:
+		return false
+	case config == nil, c.ToolChoice.Mode == llm.ChoiceNone:
+		return true
+	}
+	choice := map[string]any{"type": "auto", "disable_parallel_tool_use": true}
+	switch {
+	case config.Choice == nil:
+	case config.Choice.Tool != nil:
+		choice["type"], choice["name"] = "tool", config.Choice.Tool.Name
+	case config.Choice.Any != nil:
+		choice["type"] = "any"
+	}
+	config.Choice = nil
+	r.add("tool_choice", choice)
+	return true
+}
