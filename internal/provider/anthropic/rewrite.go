@@ -93,14 +93,12 @@ func (a *adaptation) thinking() {
 
 // budget replaces adaptive thinking for a model that needs a budget.
 func (a *adaptation) budget() {
-	const least = 1024
-	most := a.call.Request.MaxOutput * 4 / 5
-	if most < least {
-		a.call.Warn("thinking was dropped: it needs more than %d output tokens", least)
+	budget := llm.Effort{Adaptive: true}.ThinkingBudget(a.call.Request.MaxOutput)
+	if budget == 0 {
+		a.call.Warn("thinking was dropped: it needs more than %d output tokens", llm.MinThinkingBudget)
 		a.edit.Drop = append(a.edit.Drop, "thinking")
 		return
 	}
-	budget := min(most, 12<<10)
 	a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model requires a budget", budget)
 	a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
 }

@@ -77,12 +77,12 @@ func TestThinkingUsesTheModelsSettings(t *testing.T) {
 		output  string
 		warns   string
 	}{
-		"a level as a budget":        {llm.Effort{Level: "low"}, nil, able, `{"thinking":{"budget_tokens":2048,"type":"enabled"}}`, "", ""},
+		"a level as a budget":        {llm.Effort{Level: "low"}, nil, able, `{"thinking":{"budget_tokens":4096,"type":"enabled"}}`, "", ""},
 		"a budget":                   {llm.Effort{Budget: 5000}, nil, able, `{"thinking":{"budget_tokens":5000,"type":"enabled"}}`, "", ""},
 		"a small budget":             {llm.Effort{Budget: 5}, nil, able, `{"thinking":{"budget_tokens":1024,"type":"enabled"}}`, "", ""},
-		"default effort":             {llm.Effort{Adaptive: true}, nil, able, `{"thinking":{"budget_tokens":8192,"type":"enabled"}}`, "", ""},
-		"within the output limit":    {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 4000 }, able, `{"thinking":{"budget_tokens":2000,"type":"enabled"}}`, "", ""},
-		"output limit too small":     {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 1500 }, able, "", "", "at least"},
+		"default effort":             {llm.Effort{Adaptive: true}, nil, able, `{"thinking":{"budget_tokens":12288,"type":"enabled"}}`, "", ""},
+		"within the output limit":    {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 4000 }, able, `{"thinking":{"budget_tokens":3200,"type":"enabled"}}`, "", ""},
+		"output limit too small":     {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 1024 }, able, "", "", "more than 1024 output tokens"},
 		"disabled":                   {llm.Effort{Level: "none"}, nil, able, "", "", ""},
 		"adaptive":                   {llm.Effort{Level: "max"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"max"}`, ""},
 		"adaptive, unknown level":    {llm.Effort{Level: "xhigh"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"high"}`, "sent as high"},
@@ -94,7 +94,7 @@ func TestThinkingUsesTheModelsSettings(t *testing.T) {
 		"cannot be disabled":         {llm.Effort{Level: "none"}, nil, always, "", "", "always thinks"},
 		"Nova":                       {llm.Effort{Level: "high"}, nil, nova, `{"reasoningConfig":{"maxReasoningEffort":"high","type":"enabled"}}`, "", ""},
 		"Nova within a limit":        {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 9 }, nova, `{"reasoningConfig":{"maxReasoningEffort":"medium","type":"enabled"}}`, "", "max_tokens"},
-		"a level of Nova":            {llm.Effort{Budget: 20000}, nil, oss, `{"reasoning_effort":"high"}`, "", ""},
+		"a level of Nova":            {llm.Effort{Budget: 25000}, nil, oss, `{"reasoning_effort":"high"}`, "", ""},
 		"no setting":                 {llm.Effort{Level: "high"}, nil, Dialect{Title: "B"}, "", "", "reasoning_effort was dropped"},
 		"not with a forced call":     {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, able, "", "", "forced"},
 		"not with a prefill":         {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Messages = append(c.Messages, assistant(text("So"))) }, able, "", "", "continues its own message"},

@@ -7,23 +7,6 @@ import (
 	"fairlead/internal/llm"
 )
 
-// levels are the effort levels, lowest first, with their token budgets.
-var levels = []struct {
-	name   string
-	budget int64
-}{{"minimal", 1024}, {"low", 2048}, {"medium", 8192}, {"high", 16384}, {"xhigh", 32768}, {"max", 32768}}
-
-const minBudget = 1024
-
-func levelOf(name string) int {
-	for i, l := range levels {
-		if l.name == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // thinking requests thinking in the model's way.
 func (r *renderer) thinking() {
 	e := r.conv.Effort
@@ -88,22 +71,8 @@ func (r *renderer) think(e llm.Effort) {
 	case ThinkNova:
 		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": r.novaEffort(e)})
 	case ThinkEffort:
-		r.add("reasoning_effort", r.known(byBudget(e)))
+		r.add("reasoning_effort", r.known(e.NearestLevel()))
 	}
-}
-
-// byBudget returns the requested level, or the highest level within the requested budget.
-func byBudget(e llm.Effort) string {
-	if e.Level != "" {
-		return e.Level
-	}
-	level := "medium"
-	for _, l := range levels {
-		if e.Budget >= l.budget {
-			level = l.name
-		}
-	}
-	return level
 }
 
 // known returns the level, or the nearest level that the model supports.
@@ -111,9 +80,10 @@ func (r *renderer) known(level string) string {
 	if slices.Contains(r.d.Efforts, level) || len(r.d.Efforts) == 0 {
 		return level
 	}
+	levels := []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 	nearest := r.d.Efforts[0]
 	for _, l := range r.d.Efforts {
-		if levelOf(l) <= levelOf(level) {
+		if slices.Index(levels, l) <= slices.Index(levels, level) {
 			nearest = l
 		}
 	}
@@ -123,17 +93,9 @@ func (r *renderer) known(level string) string {
 
 // thinkWithin sets a token budget. It must be smaller than the output limit.
 func (r *renderer) thinkWithin(e llm.Effort) {
-	budget := e.Budget
-	if i := levelOf(byBudget(e)); budget == 0 && i >= 0 {
-		budget = levels[i].budget
-	}
-	budget = max(budget, minBudget)
-	most := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput)
-	if most > 0 && budget >= most {
-		budget = most / 2
-	}
-	if budget < minBudget {
-		r.warn("reasoning was dropped: thinking needs at least %d tokens, more than the output limit allows.", minBudget)
+	budget := e.ThinkingBudget(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput))
+	if budget == 0 {
+		r.warn("reasoning was dropped: it needs more than %d output tokens.", llm.MinThinkingBudget)
 		return
 	}
 	r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
@@ -145,7 +107,7 @@ func (r *renderer) thinkWithin(e llm.Effort) {
 
 // novaEffort returns the effort for Amazon's own models, which accept no output limit and no sampling at the highest level.
 func (r *renderer) novaEffort(e llm.Effort) string {
-	level := r.known(byBudget(e))
+	level := r.known(e.NearestLevel())
 	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {
 		r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
 		return "medium"

@@ -49,7 +49,6 @@ type RenderOptions struct {
 const (
 	maxMarks       = 4    // cache_control marks
 	maxStrict      = 8    // strict tools: their schemas are compiled into one grammar of limited size
-	minBudget      = 1024 // minimum tokens of thinking
 	usualMaxOutput = 4096 // used when the model's limit is unknown
 	maxUser        = 256  // bytes of metadata.user_id
 )

@@ -68,15 +68,13 @@ func (r *renderer) level(e llm.Effort) string {
 	return least
 }
 
-// budgets are the token budgets of the effort levels.
-var budgets = map[string]int64{"minimal": minBudget, "low": 4 << 10, "medium": 12 << 10, "high": 24 << 10, "xhigh": 32 << 10, "max": 48 << 10}
-
 // planBudget requests thinking with a budget, which is part of max_tokens.
 func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	last := len(turns) - 1
+	budget := e.ThinkingBudget(r.plan.maxTokens)
 	switch {
-	case r.plan.maxTokens <= minBudget:
-		r.warn("thinking was disabled: it needs more than %d output tokens", minBudget)
+	case budget == 0:
+		r.warn("thinking was disabled: it needs more than %d output tokens", llm.MinThinkingBudget)
 		return
 	case last >= 0 && turns[last].Role == llm.Assistant:
 		r.warn("thinking was disabled: the provider does not support it when the conversation ends with an assistant message")
@@ -85,20 +83,9 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 		r.warn("thinking was disabled: the thinking before the last tool call is missing or was signed by another provider")
 		return
 	}
-	budget := e.Budget
-	if budget == 0 {
-		budget = budgets[e.Level]
-	}
-	if budget == 0 {
-		budget = budgets["medium"]
-	}
-	room := max(r.plan.maxTokens*4/5, minBudget) // the text needs output tokens too
-	if e.Budget > 0 {
-		room = r.plan.maxTokens - 1
-	}
-	r.plan.thinking, r.plan.budget = enabled, min(max(budget, minBudget), room)
+	r.plan.thinking, r.plan.budget = enabled, budget
 	if e.Budget > 0 && r.plan.budget != e.Budget {
-		r.warn("the thinking budget was set to %d: it must be at least %d and less than max_tokens", r.plan.budget, minBudget)
+		r.warn("the thinking budget was set to %d: it must be at least %d and less than max_tokens", r.plan.budget, llm.MinThinkingBudget)
 	}
 }
 

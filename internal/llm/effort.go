@@ -1,0 +1,52 @@
+package llm
+
+// MinThinkingBudget is the smallest thinking budget in tokens that models accept.
+const MinThinkingBudget = 1024
+
+// effortBudgets are the effort levels, lowest first, with the thinking budgets for models that take tokens instead of a level.
+// Every host of a model uses these, so that a request has the same effect everywhere.
+var effortBudgets = [...]struct {
+	level  string
+	tokens int64
+}{
+	{"minimal", MinThinkingBudget}, {"low", 4 << 10}, {"medium", 12 << 10}, {"high", 24 << 10}, {"xhigh", 32 << 10}, {"max", 48 << 10},
+}
+
+// defaultEffort is the level of a request that leaves the amount of thinking to the model.
+const defaultEffort = "medium"
+
+// ThinkingBudget returns the thinking budget in tokens. It is part of the output limit maxOutput, which is 0 when unknown. It
+// returns 0 when the limit is too small to think.
+func (e Effort) ThinkingBudget(maxOutput int64) int64 {
+	if maxOutput > 0 && maxOutput <= MinThinkingBudget {
+		return 0
+	}
+	budget, limit := e.Budget, maxOutput-1
+	if budget == 0 {
+		limit = max(maxOutput*4/5, MinThinkingBudget) // the text needs output tokens too
+		for _, row := range effortBudgets {
+			if row.level == e.Level || budget == 0 && row.level == defaultEffort {
+				budget = row.tokens
+			}
+		}
+	}
+	budget = max(budget, MinThinkingBudget)
+	if maxOutput > 0 {
+		budget = min(budget, limit)
+	}
+	return budget
+}
+
+// NearestLevel returns the level, or for a budget the highest level within it.
+func (e Effort) NearestLevel() string {
+	if e.Level != "" {
+		return e.Level
+	}
+	level := defaultEffort
+	for _, row := range effortBudgets {
+		if e.Budget >= row.tokens {
+			level = row.level
+		}
+	}
+	return level
+}

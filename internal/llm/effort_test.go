@@ -1,0 +1,43 @@
+package llm
+
+import "testing"
+
+func TestThinkingBudgetDependsOnEffortAndOutputLimit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		effort    Effort
+		maxOutput int64
+		want      int64
+	}{
+		"minimal":                        {Effort{Level: "minimal"}, 0, 1024},
+		"low":                            {Effort{Level: "low"}, 64000, 4096},
+		"medium":                         {Effort{Level: "medium"}, 64000, 12288},
+		"high":                           {Effort{Level: "high"}, 64000, 24576},
+		"xhigh":                          {Effort{Level: "xhigh"}, 64000, 32768},
+		"max":                            {Effort{Level: "max"}, 64000, 49152},
+		"the model decides":              {Effort{Adaptive: true}, 64000, 12288},
+		"an unknown level":               {Effort{Level: "huge"}, 64000, 12288},
+		"a level leaves tokens for text": {Effort{Level: "high"}, 10000, 8000},
+		"a level and a small limit":      {Effort{Level: "high"}, 1200, 1024},
+		"a budget":                       {Effort{Budget: 5000}, 64000, 5000},
+		"a budget without a limit":       {Effort{Budget: 5000}, 0, 5000},
+		"a budget above the limit":       {Effort{Budget: 5000}, 4000, 3999},
+		"a budget below the minimum":     {Effort{Budget: 5}, 4000, 1024},
+		"a limit too small to think":     {Effort{Level: "high"}, 1024, 0},
+	} {
+		if got := tc.effort.ThinkingBudget(tc.maxOutput); got != tc.want {
+			t.Errorf("%s: %d tokens, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestNearestLevelIsTheHighestWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	for want, effort := range map[string]Effort{
+		"low": {Budget: 5000}, "high": {Budget: 30000}, "max": {Budget: 1 << 20}, "medium": {Adaptive: true}, "xhigh": {Level: "xhigh", Budget: 1},
+	} {
+		if got := effort.NearestLevel(); got != want {
+			t.Errorf("%+v is %s, want %s", effort, got, want)
+		}
+	}
+}
