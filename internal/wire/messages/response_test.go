@@ -94,6 +94,52 @@ func TestEncodeResponseAsStream(t *testing.T) {
 	}
 }
 
+// TestUsageIsEstimatedUntilItIsReported checks the counts of message_start, message_delta and a whole response. Most providers
+// of other formats report usage at the end.
+func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
+	t.Parallel()
+	begin, text, finish := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "Ahoy, captain."}, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}
+	usage := llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 70, Output: 6}}
+	type counts struct{ StartInput, EndInput, EndOutput int64 }
+	for name, tc := range map[string]struct {
+		deltas []llm.Delta
+		want   counts
+		billed bool
+	}{
+		"reported at the end":       {[]llm.Delta{begin, text, finish, usage}, counts{19, 70, 6}, true},
+		"reported at the beginning": {[]llm.Delta{begin, usage, text, finish}, counts{70, 70, 6}, true},
+		"never reported":            {[]llm.Delta{begin, text, finish}, counts{19, 19, 5}, false},
+	} {
+		const body = `{"model":"auto","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Tell me something about the sea and its many ships."}]}`
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got counts
+		var billed *llm.Usage
+		for _, ev := range collect(t, Format{}.EncodeResponse(req, "gemini-2.5-flash", seq(tc.deltas, nil))) {
+			switch ev.Name {
+			case "message_start":
+				got.StartInput = rawjson.Get(ev.Data, "message.usage.input_tokens").Int()
+			case "message_delta":
+				got.EndInput, got.EndOutput = rawjson.Get(ev.Data, "usage.input_tokens").Int(), rawjson.Get(ev.Data, "usage.output_tokens").Int()
+				billed = ev.Usage
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if (billed != nil) != tc.billed {
+			t.Errorf("%s: the gateway gets usage %+v", name, billed)
+		}
+		req.Stream = false
+		whole := collect(t, Format{}.EncodeResponse(req, "gemini-2.5-flash", seq(tc.deltas, nil)))
+		if input := rawjson.Get(whole[0].Data, "usage.input_tokens").Int(); input != tc.want.EndInput {
+			t.Errorf("%s: a whole response has %d input tokens", name, input)
+		}
+	}
+}
+
 func TestEncodeWholeResponse(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Body: []byte("{}")}

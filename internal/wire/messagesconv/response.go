@@ -13,7 +13,7 @@ import (
 // Encode encodes a response in the messages format: many events for a stream, one otherwise. An error among the deltas ends
 // the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	a := &responseWriter{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
+	a := &responseWriter{request: req, model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(deltas)
 }
 
@@ -62,6 +62,7 @@ func idOf(req *llm.Request) string {
 
 // responseWriter is the state of encoding one response.
 type responseWriter struct {
+	request           *llm.Request // nil when an interrupted stream is continued
 	model, fallbackID string
 	emit              func(llm.Event) bool
 	stream            bool

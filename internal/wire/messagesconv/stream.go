@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/token"
 	"fairlead/internal/wire/messagesstream"
 )
 
@@ -40,11 +41,16 @@ func (a *responseWriter) start() {
 	})
 }
 
+// usageSoFar returns the reported usage, or an estimate for the client until the provider reports it.
 func (a *responseWriter) usageSoFar() llm.Usage {
-	if a.usage == nil {
+	if a.usage != nil {
+		return *a.usage
+	}
+	if a.request == nil || a.request.Messages == 0 {
 		return llm.Usage{}
 	}
-	return *a.usage
+	prompt := token.Model{Name: a.model}.Prompt(token.PromptOf(a.request))
+	return *messagesstream.RunningUsage(&llm.Usage{Input: prompt}, a.ascii, a.other)
 }
 
 // head writes the first members of a message.
