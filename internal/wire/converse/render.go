@@ -123,10 +123,20 @@ func (r *renderer) turn(turn llm.Message) {
 		return // only a cache point remains
 	}
 	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between was empty
-		r.out.Messages[n-1].Content = append(r.out.Messages[n-1].Content, blocks...)
+		joined := slices.Concat(r.out.Messages[n-1].Content, blocks)
+		slices.SortStableFunc(joined, func(a, b block) int { return rank(a) - rank(b) })
+		r.out.Messages[n-1].Content = joined
 		return
 	}
 	r.out.Messages = append(r.out.Messages, message{Role: string(turn.Role), Content: blocks})
+}
+
+// rank orders the blocks of a joined turn: thinking and tool results must come first.
+func rank(b block) int {
+	if b.Reasoning != nil || b.ToolResult != nil {
+		return 0
+	}
+	return 1
 }
 
 // trimPrefill removes trailing space from a text that the assistant continues, because the API rejects it.

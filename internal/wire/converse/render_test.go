@@ -252,3 +252,35 @@ func TestInstructionsAloneGetAUserMessage(t *testing.T) {
 		}
 	}
 }
+
+func TestThinkingComesFirstAndIsNeverEmpty(t *testing.T) {
+	t.Parallel()
+	thought := func(t llm.Thinking) llm.Part {
+		t.Provider = "bedrock"
+		return llm.Part{Kind: llm.ThinkingPart, Thinking: &t}
+	}
+	signed := thought(llm.Thinking{Text: "hm", Signature: "sig"})
+	const block = `{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}}`
+	for name, tc := range map[string]struct {
+		said []llm.Message
+		want string
+	}{
+		"before text and calls": {
+			[]llm.Message{user(text("a")), assistant(text("b"), call("1", "f", ""), signed)},
+			`[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[` + block + `,{"text":"b"},{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]}]`,
+		},
+		"in joined turns": {
+			[]llm.Message{user(text("a")), assistant(text("b")), user(text(" ")), assistant(signed, text("c"))},
+			`[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[` + block + `,{"text":"b"},{"text":"c"}]}]`,
+		},
+		"empty": {
+			[]llm.Message{user(text("a")), assistant(thought(llm.Thinking{}), text("b"))},
+			`[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"b"}]}]`,
+		},
+	} {
+		got, _ := render(t, llm.Conversation{Messages: tc.said}, RenderOptions{Dialect: able, Signers: []string{"bedrock"}}, "messages")
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

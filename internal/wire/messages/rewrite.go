@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 
 	"fairlead/internal/llm"
@@ -18,8 +19,8 @@ type Edit struct {
 }
 
 // Rewrite returns the body for a provider of the same format: the client's body with the edits and without the gateway's own
-// members (models, provider, session_id). Thinking that a provider of another format signed is removed and reported by lost;
-// a thinking budget must not be requested then. Everything else is kept byte for byte and in order.
+// members (models, provider, session_id). Thinking that is empty or that a provider of another format signed is removed and reported by
+// lost; a thinking budget must not be requested then. Everything else is kept byte for byte and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {
@@ -44,8 +45,8 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 			out = append(out, set...)
 		case f.Name == "model" && e.Model != "":
 			out = rawjson.AppendString(out, e.Model)
-		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+messagesconv.SignaturePrefix)):
-			value, lost = withoutForeignSignatures(value, e.Signer)
+		case f.Name == "messages" && mayHaveInvalidThinking(value):
+			value, lost = withoutInvalidThinking(value, e.Signer)
 			out = append(out, value...)
 		default:
 			out = append(out, value...)
@@ -57,13 +58,20 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 // ours reports whether a member is the gateway's own and is never forwarded.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// withoutForeignSignatures unwraps the signatures of one provider and removes blocks with those of others. A message that
-// becomes empty is removed.
-func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost bool) {
+var emptyThinking = regexp.MustCompile(`"thinking"\s*:\s*""`)
+
+// mayHaveInvalidThinking reports whether messages may hold thinking that the provider rejects.
+func mayHaveInvalidThinking(raw []byte) bool {
+	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) || emptyThinking.Match(raw)
+}
+
+// withoutInvalidThinking unwraps the signatures of one provider and removes blocks with those of others and empty blocks. A
+// message that becomes empty is removed.
+func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
 		content := message.Get("content")
-		if !content.IsList() || !bytes.Contains([]byte(content.Raw), []byte(`"`+messagesconv.SignaturePrefix)) {
+		if !content.IsList() || !mayHaveInvalidThinking([]byte(content.Raw)) {
 			list.Element([]byte(message.Raw))
 			return true
 		}
@@ -86,7 +94,8 @@ func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost 
 	return list.Out, lost
 }
 
-// unwrapBlock returns a block with its original signature. It reports false for thinking that another provider signed.
+// unwrapBlock returns a block with its original signature. It reports false for thinking that is empty or that another
+// provider signed.
 func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
 	if member == "" {
@@ -95,6 +104,8 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	value := block.Get(member)
 	s, wrapped := messagesconv.UnwrapSignature(value.String())
 	switch {
+	case value.String() == "" && block.Get("thinking").String() == "":
+		return nil, false
 	case !wrapped:
 		return []byte(block.Raw), true
 	case s.Call || s.Provider != signer || s.Value == "":

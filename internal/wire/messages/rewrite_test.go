@@ -30,3 +30,26 @@ func TestRewriteKeepsBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestRewriteDropsEmptyThinking(t *testing.T) {
+	t.Parallel()
+	const (
+		head   = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
+		tail   = `{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`
+		silent = `{"type":"thinking","thinking":"","signature":"sig"},` // the client asked to omit the text
+	)
+	for name, tc := range map[string]struct {
+		blocks, want string
+		lost         bool
+	}{
+		"empty":                {`{"type":"thinking","thinking":"","signature":""},`, "", true},
+		"without a signature":  {`{"type":"thinking", "thinking": ""},`, "", true},
+		"omitted but signed":   {silent, silent, false},
+		"empty after a signed": {silent + `{"type":"thinking","thinking":"","signature":""},`, silent, true},
+	} {
+		got, lost := Rewrite(decoded(t, head+tc.blocks+tail), Edit{})
+		if diff := cmp.Diff(head+tc.want+tail, string(got)); diff != "" || lost != tc.lost {
+			t.Errorf("%s: lost %t\n%s", name, lost, diff)
+		}
+	}
+}

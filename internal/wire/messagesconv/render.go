@@ -95,6 +95,7 @@ func (r *renderer) warn(format string, args ...any) {
 
 func (r *renderer) body() error {
 	system, turns := r.conv.Turns()
+	turns = r.sendable(turns)
 	r.decide(turns)
 	w := &r.w
 	w.Open()

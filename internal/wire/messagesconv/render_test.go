@@ -62,6 +62,18 @@ func TestTurnsMatchTheProvidersRules(t *testing.T) {
 			[]llm.Message{user(text("a")), assistant(text("b"), thought("p"), thought("q"), call("1", "t", "{}")), user(result("1", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"}]}]`, 0,
 		},
+		"thinking comes first when other thinking before it is dropped": {
+			[]llm.Message{user(text("a")), assistant(thought("q"), text("b"), thought("p"), call("1", "t", "{}"))},
+			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"t","input":{}}]}]`, 0,
+		},
+		"thinking comes first when turns are joined": {
+			[]llm.Message{user(text("a")), assistant(text("b")), user(text(" ")), assistant(thought("p"), text("c"))},
+			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"text","text":"c"}]}]`, 0,
+		},
+		"empty thinking is dropped": {
+			[]llm.Message{user(text("a")), assistant(llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Provider: "p"}}, text("b"))},
+			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"b"}]}]`, 0,
+		},
 		"thinking between calls stays there": {
 			[]llm.Message{user(text("a")), assistant(thought("p"), call("1", "t", "{}"), thought("p"), call("2", "t", "{}")), user(result("1", "r"), result("2", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"1","name":"t","input":{}},{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"2","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2","content":"r"}]}]`, 0,

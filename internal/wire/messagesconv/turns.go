@@ -15,18 +15,45 @@ type turn struct {
 	blocks rawjson.Writer
 }
 
-// messages encodes the turns. Empty turns are dropped and their neighbours joined.
-func (r *renderer) messages(turns []llm.Message) error {
-	var written []turn
-	for i, m := range turns {
+// sendable returns the turns without the parts that the provider rejects: blank text, and thinking that is empty or not signed by
+// the provider. Empty turns are dropped and their neighbours joined.
+func (r *renderer) sendable(turns []llm.Message) []llm.Message {
+	var kept []llm.Message
+	for _, m := range turns {
 		if m.Name != "" {
 			r.warn("the name of a message was dropped: the messages format does not support it")
 		}
-		next := turn{role: m.Role}
-		if n := len(written); n > 0 && written[n-1].role == m.Role {
-			next = written[n-1]
-			written = written[:n-1]
+		var parts []llm.Part
+		for _, p := range m.Parts {
+			switch p.Kind { //nolint:exhaustive // the others are never empty
+			case llm.TextPart, llm.RefusalPart:
+				if strings.TrimSpace(p.Text) == "" {
+					continue
+				}
+			case llm.ThinkingPart:
+				if !r.goodThinking(p) {
+					continue
+				}
+			}
+			parts = append(parts, p)
 		}
+		n := len(kept)
+		switch {
+		case len(parts) == 0:
+		case n > 0 && kept[n-1].Role == m.Role:
+			kept[n-1].Parts = append(kept[n-1].Parts, parts...)
+		default:
+			kept = append(kept, llm.Message{Role: m.Role, Parts: parts})
+		}
+	}
+	return kept
+}
+
+// messages encodes the turns.
+func (r *renderer) messages(turns []llm.Message) error {
+	var written []turn
+	for i, m := range turns {
+		next := turn{role: m.Role}
 		parts := r.ordered(m)
 		if m.Role == llm.Assistant && i == len(turns)-1 {
 			parts = r.prefill(parts)
@@ -120,9 +147,7 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 			return err
 		}
 	case llm.ThinkingPart:
-		if r.goodThinking(p) {
-			writeThinking(w, *p.Thinking)
-		}
+		writeThinking(w, *p.Thinking)
 		return nil // cannot have a cache mark
 	case llm.CallPart:
 		w.Open()
