@@ -121,7 +121,6 @@ func TestCompletionAndModerationErrorsHaveTheUsualShape(t *testing.T) {
 		{"/completions", prompt, mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/completions", prompt, mockprovider.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/moderations", `{"model":"judge"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/moderations", `{"input":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"}, // no target has the default model
 		{"/moderations", `{"model":"large","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
 		{"/moderations", `{"model":"judge","input":"a"}`, mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
 		{"/moderations", `{"model":"judge","input":["a","b"]}`, mockprovider.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
@@ -151,6 +150,21 @@ func TestModerationIsFreeAndNotEstimated(t *testing.T) {
 	e := k.entry()
 	if e.Endpoint != "moderations" || e.Preview != "one" || e.Outcome != requestlog.OK || e.Usage != (llm.Usage{}) || e.Cost == nil || *e.Cost != 0 {
 		t.Errorf("entry %+v, usage %+v, cost %v", e, e.Usage, e.Cost)
+	}
+}
+
+func TestModerationWithoutAModelIsRouted(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.post("/moderations", `{"input":"one"}`)
+	if got.status != 200 || got.json(t)["model"] != "judge" {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	if sent := string(k.beta.Calls()[0].Body); !strings.Contains(sent, `"model":"judge-2026"`) {
+		t.Errorf("sent %s", sent)
+	}
+	if e := k.entry(); e.Requested != "auto" {
+		t.Errorf("on record as %q", e.Requested)
 	}
 }
 

@@ -96,7 +96,7 @@ func (d *decoder) finish(op llm.Op) {
 
 func (d *decoder) require(op llm.Op) {
 	if op == llm.Moderate && d.req.Model == "" && !d.HasProblem("model") {
-		d.req.Model = DefaultModeration
+		d.req.Model = "auto" // OpenAI's API does not require a model here
 	}
 	d.Require("model", d.req.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	switch op {

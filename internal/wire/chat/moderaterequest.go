@@ -2,9 +2,6 @@ package chat
 
 import "fairlead/internal/llm"
 
-// DefaultModeration is the model of a moderations request without one, as in OpenAI's API.
-const DefaultModeration = "omni-moderation-latest"
-
 const wantModerationInput = "a text, a list of texts, or a list of parts"
 
 // moderationInput decodes a text, a list of texts, or a list of parts, which form one input.

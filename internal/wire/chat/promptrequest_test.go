@@ -98,8 +98,8 @@ func TestDecodeModerations(t *testing.T) {
 	}{
 		"a text":          {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo"}},
 		"texts":           {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
-		"no model":        {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
-		"a null":          {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"no model":        {`{"input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"a null":          {`{"model":null,"input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"auto":            {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"unknown members": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"}},
 		"parts form one input": {
