@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/chat"
@@ -387,6 +388,32 @@ func TestModelsAreListedForTheKey(t *testing.T) {
 	}
 	if foreign := k.do(k.request(http.MethodGet, "/models/large", "")); foreign.status != 404 || foreign.code(t) != "MODEL_NOT_FOUND" || !strings.Contains(foreign.body, `"suggestions":[]`) {
 		t.Errorf("GET models/large: %d %s", foreign.status, foreign.body)
+	}
+}
+
+func TestModelsHaveACreationDate(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	alpha, beta := []*provider.Target{target("day", 1, 2), target("month", 1, 2)}, []*provider.Target{target("year", 1, 2), target("unknown", 1, 2)}
+	alpha[0].Model.Released, alpha[1].Model.Released, beta[0].Model.Released = "2025-03-04", "2025-02", "2024"
+	k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, alpha...), k.provider("beta", k.beta, beta...)}, nil))
+	newest := float64(time.Date(2025, 3, 4, 0, 0, 0, 0, time.UTC).Unix())
+	want := map[string]float64{
+		"auto": newest, "auto:cost": newest, "auto:quality": newest, "auto:speed": newest, "day": newest, "unknown": newest,
+		"month": float64(time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC).Unix()), "year": float64(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Unix()),
+	}
+	listed, shown := map[string]float64{}, map[string]float64{}
+	for _, m := range k.do(k.request(http.MethodGet, "/models", "")).json(t)["data"].([]any) {
+		listed[m.(map[string]any)["id"].(string)] = m.(map[string]any)["created"].(float64)
+	}
+	for name := range want {
+		shown[name], _ = k.do(k.request(http.MethodGet, "/models/"+name, "")).json(t)["created"].(float64)
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("GET models: %s", diff)
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("GET models/{id}: %s", diff)
 	}
 }
 
