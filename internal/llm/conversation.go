@@ -209,19 +209,6 @@ type Effort struct {
 	Hide     bool   // omit the reasoning from the response
 }
 
-// NearestLevel returns the level, or the level that stands for the budget. It is empty when neither is given.
-func (e Effort) NearestLevel() string {
-	switch {
-	case e.Level != "" || e.Budget == 0:
-		return e.Level
-	case e.Budget <= 2<<10:
-		return "low"
-	case e.Budget <= 8<<10:
-		return "medium"
-	}
-	return "high"
-}
-
 // Sampling holds the sampling parameters as the caller wrote them; empty when not given.
 type Sampling struct {
 	Temperature      json.Number
