@@ -12,24 +12,24 @@ import (
 // inflight tracks running requests: it limits them, ends those of a revoked key, and drains them at shutdown.
 type inflight struct {
 	mu      sync.Mutex
-	running map[*flight]struct{}
+	running map[*runningRequest]struct{}
 	slots   limit.FairSemaphore
 	closing bool
 	idle    chan struct{} // closed when closing and no request runs
 }
 
-type flight struct {
+type runningRequest struct {
 	key    string
 	cancel context.CancelCauseFunc
 }
 
 func (f *inflight) init() {
-	f.running = map[*flight]struct{}{}
+	f.running = map[*runningRequest]struct{}{}
 	f.idle = make(chan struct{})
 	f.slots.Reserve = true
 }
 
-// enter admits one request. It rejects the request while draining, at the concurrency limit, or when its key has more than its share.
+// enter admits one request. It rejects the request while draining, at the concurrency limit, or when the key exceeds its share of the slots.
 func (f *inflight) enter(ctx context.Context, key string, limit int) (context.Context, func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,17 +40,17 @@ func (f *inflight) enter(ctx context.Context, key string, limit int) (context.Co
 		return nil, nil, overloaded("The gateway is at its limit of concurrent requests. Retry in 1 second.")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	one := &flight{key: key, cancel: cancel}
-	f.running[one] = struct{}{}
-	return ctx, func() { f.leave(one) }, nil
+	req := &runningRequest{key: key, cancel: cancel}
+	f.running[req] = struct{}{}
+	return ctx, func() { f.leave(req) }, nil
 }
 
-func (f *inflight) leave(one *flight) {
-	one.cancel(nil)
-	f.slots.Release(one.key)
+func (f *inflight) leave(req *runningRequest) {
+	req.cancel(nil)
+	f.slots.Release(req.key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.running, one)
+	delete(f.running, req)
 	if f.closing && len(f.running) == 0 {
 		close(f.idle)
 	}
@@ -60,9 +60,9 @@ func (f *inflight) leave(one *flight) {
 func (f *inflight) cancel(key string, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for one := range f.running {
-		if one.key == key {
-			one.cancel(cause)
+	for req := range f.running {
+		if req.key == key {
+			req.cancel(cause)
 		}
 	}
 }
@@ -95,8 +95,8 @@ func (f *inflight) drain(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
-	for one := range f.running {
-		one.cancel(shutdownError())
+	for req := range f.running {
+		req.cancel(shutdownError())
 	}
 	f.mu.Unlock()
 	<-f.idle

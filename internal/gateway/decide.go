@@ -21,10 +21,10 @@ import (
 	"fairlead/internal/wire"
 )
 
-// plan is the decision on a request, with the prompt as the decision allows it.
+// plan is the routing decision for a request, with the prompt after the decision's output limit was applied.
 type plan struct {
 	*prompt
-	decision  *route.Decision // nil when the request cannot be decided on
+	decision  *route.Decision // nil when the request was rejected before routing
 	maxOutput int64           // output limit of a policy when the caller sets none; 0 for none
 }
 
@@ -36,7 +36,8 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 	return bill.NewBaseline(snap, p.decision.Baseline.Model, &p.cache)
 }
 
-// decide plans the request. For embeddings it fixes the workspace's model on first use. The decision is set with an error that it explains.
+// decide plans the request. For embeddings it pins the workspace's model on first use. When no target can serve the request, the plan
+// contains the decision that explains the error.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
 	if stored := p.req.Stored; stored != nil && !holdsStored(in.snap, stored) {
 		return plan{}, llm.Errorf(llm.NotFound, "The previous response is no longer available: the provider account that stored it is not configured any more. Send the whole conversation in input.")
@@ -49,8 +50,8 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		return plan{}, err
 	}
 	policies := g.Routing.Policies.For(who.grant.Workspace.ID)
-	// The features are computed before the input is built: a stack that has grown stays large until the next garbage collection,
-	// and very many streams open at the same time.
+	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
+	// the next garbage collection, once per open stream.
 	d, err := g.route(in, who, p, policies, g.features(p, policies))
 	if err != nil {
 		return plan{decision: d}, err
@@ -77,8 +78,8 @@ func holdsStored(snap *route.Snapshot, stored *llm.StoredResponse) bool {
 	return ok && (stored.Credential == "" || slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == stored.Credential }))
 }
 
-// Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. Without a target it returns
-// the decision with an *llm.Error.
+// Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. If no target is available,
+// Explain returns the decision and an *llm.Error.
 func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
@@ -94,7 +95,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, g.features(p, policies))
 }
 
-// route decides on a request. It returns the decision together with an error that it explains.
+// route decides on a request. When no target can serve the request, it returns the decision and an *llm.Error.
 func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Set, f predict.Features) (*route.Decision, error) {
 	var input route.Input
 	if err := g.fillInput(&input, in, who, p, f); err != nil {
@@ -118,7 +119,8 @@ func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Se
 	return d, err
 }
 
-// pinEmbedding makes the chosen model the workspace's embedding model. If another request has pinned one before, it decides again with that.
+// pinEmbedding makes the chosen model the workspace's embedding model. If another request has already pinned a model, it
+// decides again with that model.
 func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
 	chosen := d.Plan[0].Model.Name
 	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.grant.Workspace.ID, chosen)
@@ -133,7 +135,7 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d 
 	return g.decideOn(&input, in, policies, &promptcache.View{})
 }
 
-// featureBytes is how much of a prompt the predictor reads.
+// featureBytes limits the prompt text that the predictor reads.
 const featureBytes = 12 << 10
 
 // features computes the features of a prompt. They are empty unless `auto` or a policy needs them.
@@ -196,14 +198,14 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		Features:      f,
 	}
 	header := shortenName(in.http.Header.Get("X-Fairlead-Baseline"))
-	instance := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
+	defaultModel := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
 	switch {
 	case header != "":
 		input.Baseline = route.Baseline{Model: header, Source: route.BaselineHeader}
 	case key.Baseline != "":
 		input.Baseline = route.Baseline{Model: key.Baseline, Source: route.BaselineKey}
-	case instance != "":
-		input.Baseline = route.Baseline{Model: instance, Source: route.BaselineDefault}
+	case defaultModel != "":
+		input.Baseline = route.Baseline{Model: defaultModel, Source: route.BaselineDefault}
 	}
 	if who.accountID == "" && key.ID != "" {
 		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
@@ -214,7 +216,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 	return nil
 }
 
-// cacheHits returns what targets are expected to have cached of a prompt.
+// cacheHits returns a function that estimates how much of a prompt a target has cached.
 func cacheHits(view *promptcache.View) func(*provider.Target, int64) route.CacheHit {
 	return func(t *provider.Target, prompt int64) route.CacheHit {
 		rules := bill.CacheRules(t)

@@ -43,8 +43,8 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 	return body, p, nil
 }
 
-// decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body needs no
-// slot: the other requests would wait for it.
+// decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is
+// decoded without a slot, because other requests would wait for the slot too long.
 func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*llm.Request, error) {
 	ctx := in.http.Context()
 	if !body.Large() {
@@ -68,7 +68,7 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*ll
 	return req, llm.Cancelled(ctx)
 }
 
-// session returns the caller's name of the conversation, from the body or from one of the headers that agents use.
+// session returns the session ID that the caller gave the conversation, from the body or from one of the headers that agents use.
 func session(req *llm.Request, h http.Header) string {
 	if req.Controls.SessionID != "" {
 		return shorten(req.Controls.SessionID)

@@ -36,16 +36,16 @@ type Keys interface {
 
 // Log records requests durably.
 type Log interface {
-	// Begin records that a request is about to be dispatched. Without a later End the request appears as interrupted.
+	// Begin records that a request is about to be dispatched. Without a later End, the request is listed as interrupted.
 	Begin(e *requestlog.Entry) error
-	// End records the complete entry. After a nil error the entry survives the death of the process, and End keeps no reference to
-	// the text of the response.
+	// End records the complete entry. After a nil error the entry survives a crash of the process, and End keeps no reference to the
+	// text of the response.
 	End(e *requestlog.Entry) error
 }
 
 // Health reports the state of targets for routing.
 type Health interface {
-	// States returns the state of each target at a moment.
+	// States returns a function that reports the state of a target at the given time.
 	States(now time.Time) func(target string) route.State
 }
 
@@ -69,9 +69,9 @@ type Feedback interface {
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 }
 
-// Pinner fixes the model that `auto` means for a workspace's embeddings.
+// Pinner stores the model that `auto` selects for a workspace's embeddings.
 type Pinner interface {
-	// PinEmbedding sets the model unless one is set, and returns the model that is set.
+	// PinEmbedding stores the model unless one is stored already, and returns the stored model.
 	PinEmbedding(ctx context.Context, workspaceID, model string) (string, error)
 }
 
@@ -82,8 +82,8 @@ type Route struct {
 	Format wire.Format
 }
 
-// Routing is what decisions depend on in addition to the request and the snapshot. Predictor, Policies, Feedback and Prefixes may be
-// nil.
+// Routing holds the inputs of routing decisions other than the request and the snapshot. Predictor, Policies, Feedback and Prefixes may
+// be nil.
 type Routing struct {
 	Predictor Predictor
 	Policies  Policies
@@ -116,16 +116,16 @@ type Settings struct {
 	DefaultModel  string // baseline when none is named
 	AllowBrowsers bool
 	AllowUnpriced bool
-	Explore       float64 // share of `auto` requests that use another model than the best
+	Explore       float64 // share of `auto` requests that try a model other than the best
 	LogBodies     bool
 	BodyLimit     int64 // maximum stored bytes per request and per response
 	MaxConcurrent int
 	Upload        upload.Limits
 	Attempts      attempt.Settings
 	Rescue        bool          // continue interrupted streams at another target
-	Hold          time.Duration // how long headers wait for the first token
+	Hold          time.Duration // maximum wait for the first token before headers are sent
 	Ping          time.Duration // longest silence towards the client
-	ReadPause     time.Duration // how long a client may stop reading
+	ReadPause     time.Duration // maximum pause of a client while it reads
 }
 
 // Gateway serves the model API.

@@ -23,7 +23,7 @@ import (
 // Prefix is the path of the model API.
 const Prefix = "/proxy/v1"
 
-// incoming is a request as it arrived, with the settings and the snapshot that apply until its end.
+// incoming is an HTTP request to the model API, with the settings and the snapshot that apply to it throughout.
 type incoming struct {
 	id       string
 	route    Route
@@ -60,8 +60,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	default:
 		var names []string
-		for _, one := range g.Routes {
-			names = append(names, strings.TrimPrefix(one.Path, "/"))
+		for _, rt := range g.Routes {
+			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
 			"%s does not exist. The model API has %s and models below %s.", shorten(r.URL.Path), strings.Join(names, ", "), Prefix))
@@ -75,7 +75,7 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 	})
 }
 
-// ServeSample handles a request of the sample traffic. name is an endpoint below Prefix, models are the allowed models, all when empty.
+// ServeSample handles a request of the sample traffic. name is an endpoint below Prefix. An empty models allows all models.
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
 	i := max(0, g.routeIndex("/"+name))
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (caller, error) {
@@ -93,10 +93,10 @@ func endpoint(path string) string {
 
 // routeIndex returns the index of the route with this endpoint, or -1.
 func (g *Gateway) routeIndex(endpoint string) int {
-	return slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == endpoint })
+	return slices.IndexFunc(g.Routes, func(rt Route) bool { return rt.Path == endpoint })
 }
 
-// assignRequestID creates the request id and sets both headers in which client libraries look for it.
+// assignRequestID creates the request id and sets both headers that client libraries read it from.
 func assignRequestID(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
 	h, value := w.Header(), []string{requestID}
@@ -104,8 +104,8 @@ func assignRequestID(w http.ResponseWriter) string {
 	return requestID
 }
 
-// requireMethod reports whether the request has the method, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight is
-// rejected like a browser's call.
+// requireMethod reports whether the request has the method, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight gets
+// the error for calls from browsers.
 func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID, want string) bool {
 	switch {
 	case r.Method == want, want == http.MethodGet && r.Method == http.MethodHead:
@@ -119,7 +119,7 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 	return false
 }
 
-// reject responds with an error to a request without a log entry.
+// reject responds with an error to a request that has no log entry.
 func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID string, err error) {
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
@@ -143,7 +143,7 @@ func errorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
 	return c
 }
 
-// handle runs one request to its last byte and completes its log entry.
+// handle serves one request and completes its log entry.
 func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify identifier) {
 	settings := g.settings.Load()
 	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
@@ -175,7 +175,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	g.logInternal(ctx, in.id, e)
 	started := out.StopKeepAlive()
 	if rec.logged() {
-		rec.failed(e, started)
+		rec.recordError(e, started)
 		if err := g.Log.End(rec.complete()); err != nil {
 			e = llm.AsError(err)
 		} else {
@@ -183,7 +183,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // before that, a client that only stopped sending still reads
+		return // before the start, the client may have closed only its sending side, and still reads
 	}
 	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), e, in.id)
 	if out.Traces() && rec.entry.Decision != nil {
@@ -201,7 +201,7 @@ func (g *Gateway) logInternal(ctx context.Context, requestID string, e *llm.Erro
 	}
 }
 
-// writeJSON responds with a value.
+// writeJSON responds with v as JSON.
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -216,10 +216,10 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	}
 }
 
-// shorten limits a value from a client or provider that an entry or an error contains.
+// shorten truncates a value from a client or provider for an entry or an error.
 func shorten(s string) string { return shortenTo(s, 80) }
 
-// shortenName limits the name of a model; no known name is longer.
+// shortenName truncates a model name at a length that no known name has.
 func shortenName(s string) string { return shortenTo(s, 256) }
 
 func shortenTo(s string, limit int) string {

@@ -54,8 +54,8 @@ func insufficient(err error) bool {
 	return kind == llm.BudgetExceeded || kind == llm.RateLimited
 }
 
-// limitOutput lowers the output limit to the affordable number of tokens. It reports whether the limit is worth a request. A lower limit of
-// a policy stays.
+// limitOutput lowers the output limit to the affordable number of tokens and reports whether enough is left for a useful response. It keeps
+// a lower limit that a policy has set.
 func limitOutput(terms *bill.Terms, affordable int64) bool {
 	if terms.MaxOutput > 0 && terms.MaxOutput <= affordable {
 		return true
@@ -64,7 +64,7 @@ func limitOutput(terms *bill.Terms, affordable int64) bool {
 	return affordable >= bill.MinOutput
 }
 
-// left returns what the tightest budget has left, with or without the reservations of other requests.
+// left returns the smallest amount that one of the budgets has left. If reserved is set, amounts reserved by other requests are not left.
 func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
@@ -108,7 +108,7 @@ func (s *Settings) allowsUnpriced(grant *account.Grant) bool {
 	return (s.AllowUnpriced || grant.Key.AllowUnpriced) && !canReject(grant)
 }
 
-// newSeries returns the attempts of a request.
+// newSeries returns a series without attempts for a request.
 func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
 	s := &attempt.Series{
 		Dispatcher: g.Dispatcher, Settings: &in.settings.Attempts, Snapshot: in.snap, Format: in.route.Format, KeyID: grant.Key.ID,

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// caller is who sends a request. Its grant is nil until the caller is known.
+// caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
 type caller struct {
 	grant     *account.Grant
 	accountID string            // of a dashboard user; such a request has no key
@@ -115,7 +115,7 @@ type flags struct {
 	noStore bool // do not store the text
 }
 
-// readFlags reads the headers for a dry run and for storing text. An invalid value is an error, and disables storing.
+// readFlags reads the headers for a dry run and for storing text. If a value is invalid, it returns an error and flags that disable storing.
 func readFlags(h http.Header) (flags, error) {
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not
 // store the conversation, which is logged when it is sent to a model.
 func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) error {
-	rec.counted()
+	rec.recordCount()
 	if rec.logged() {
 		if err := g.Log.End(rec.complete()); err != nil {
 			return err
@@ -26,7 +26,7 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 	} else if known, ok := in.snap.Catalog.Model(req.Model); ok {
 		m = token.Model{Vendor: known.Vendor, Name: known.Name}
 	} else if f, ok := in.route.Format.(wire.VendorFormat); ok {
-		m.Vendor = f.Vendor() // an unknown model is taken for one of the format's vendor
+		m.Vendor = f.Vendor() // the most likely vendor of an unknown model
 	}
 	writeJSON(in.w, in.http, struct {
 		InputTokens int64 `json:"input_tokens"`
@@ -34,7 +34,7 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 	return nil
 }
 
-// respondDryRun responds with the decision. No provider is called, nothing is charged and nothing is logged.
+// respondDryRun responds with the decision without calling a provider, charging or logging.
 func respondDryRun(in *incoming, out *response.Writer, d *route.Decision) error {
 	body, err := json.Marshal(map[string]any{"object": "fairlead.decision", "request_id": in.id, "decision": d})
 	if err != nil {

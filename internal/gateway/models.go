@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// modelInfo is a model as clients expect it in a list. The members after the first four are our own.
+// modelInfo is a model in the OpenAI list format. The fields after OwnedBy are extensions.
 type modelInfo struct {
 	ID        string   `json:"id"`
 	Object    string   `json:"object"`
@@ -50,7 +50,7 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 	if !route.IsAuto(canonical) {
 		canonical = snap.Canonical(name)
 	}
-	models := g.offered(grant, snap.Named(name)) // of one provider when the name includes it
+	models := g.offered(grant, snap.Named(name)) // only one provider's targets when the name includes the provider
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
 		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", shorten(name), Prefix)
@@ -78,7 +78,7 @@ func (g *Gateway) authenticateReader(r *http.Request) (*account.Grant, error) {
 	return grant, nil
 }
 
-// offered returns the variants of auto and the models of the targets that the key may use.
+// offered returns the variants of auto and the models that the key may use at the targets.
 func (g *Gateway) offered(grant *account.Grant, targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {

@@ -29,12 +29,12 @@ type recorder struct {
 	out      *response.Writer
 	caller   caller
 	dryRun   bool
-	storage  requestlog.BodyState // whether text may be stored, before the request is decoded
+	storage  requestlog.BodyState // copied to the entry once the request is decoded
 	req      *llm.Request         // nil before the request is decoded
 	series   *attempt.Series      // nil before the first attempt
 	buffer   response.Buffer      // the delivered response
-	warnings []string             // of interrupted attempts and of the recorder itself
-	text     *[]byte              // memory of the stored response
+	warnings []string             // from interrupted attempts and the recorder
+	text     *[]byte              // pooled buffer of the stored response
 }
 
 func newRecorder(in *incoming, out *response.Writer) *recorder {
@@ -49,8 +49,8 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 	}
 }
 
-// identified records the caller, which may be unknown.
-func (r *recorder) identified(c caller) {
+// recordCaller records the caller, whose grant may be nil.
+func (r *recorder) recordCaller(c caller) {
 	r.caller = c
 	if c.grant == nil {
 		return
@@ -62,8 +62,8 @@ func (r *recorder) identified(c caller) {
 	}
 }
 
-// flagged records the options of the request, and whether its text may be stored.
-func (r *recorder) flagged(f flags) {
+// recordFlags records the options of the request, and whether its text may be stored.
+func (r *recorder) recordFlags(f flags) {
 	r.dryRun = f.dryRun
 	key, workspace := r.caller.grant.Key, r.caller.grant.Workspace
 	switch {
@@ -80,14 +80,14 @@ func (r *recorder) flagged(f flags) {
 	}
 }
 
-// logged reports whether the request has an entry in the log: its caller is known and it is not a dry run.
+// logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
 func (r *recorder) logged() bool { return r.caller.grant != nil && !r.dryRun }
 
 // storesText reports whether the text of the request is stored.
 func (r *recorder) storesText() bool { return r.entry.BodyState == requestlog.BodyStored }
 
-// decoded records the request.
-func (r *recorder) decoded(req *llm.Request, body []byte) {
+// recordRequest records the request.
+func (r *recorder) recordRequest(req *llm.Request, body []byte) {
 	r.req = req
 	e := r.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
@@ -101,8 +101,8 @@ func (r *recorder) decoded(req *llm.Request, body []byte) {
 	}
 }
 
-// decided records the decision, which may be nil. The kind of the decision follows when a target serves the request.
-func (r *recorder) decided(d *route.Decision) {
+// recordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.
+func (r *recorder) recordDecision(d *route.Decision) {
 	if d == nil {
 		return
 	}
@@ -135,8 +135,8 @@ func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
 	return nil
 }
 
-// served records the target of the response. Any other than the first choice makes the decision a fallback.
-func (r *recorder) served(t *provider.Target, d *route.Decision) {
+// recordTarget records the target of the response. A target other than the first of the plan makes the decision a fallback.
+func (r *recorder) recordTarget(t *provider.Target, d *route.Decision) {
 	e := r.entry
 	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
 	if t != d.Plan[0] {
@@ -145,18 +145,18 @@ func (r *recorder) served(t *provider.Target, d *route.Decision) {
 	e.DecisionKind = d.Kind
 }
 
-// warned records the warnings of an attempt after those of earlier ones.
-func (r *recorder) warned(a *attempt.Attempt) {
+// recordWarnings records the warnings of an attempt after those of earlier ones.
+func (r *recorder) recordWarnings(a *attempt.Attempt) {
 	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
 }
 
-// continued records that another target continues the response.
-func (r *recorder) continued(warning string) {
+// recordContinuation records that another target continues the response.
+func (r *recorder) recordContinuation(warning string) {
 	r.warnings = append(slices.Clone(r.entry.Warnings), warning)
 }
 
-// delivering records an event that the client receives.
-func (r *recorder) delivering(ev *llm.Event) {
+// recordEvent records an event that the client receives.
+func (r *recorder) recordEvent(ev *llm.Event) {
 	if r.entry.TTFT == 0 && ev.Content {
 		r.entry.TTFT = time.Since(r.start)
 	}
@@ -177,8 +177,8 @@ func (r *recorder) delivering(ev *llm.Event) {
 	}
 }
 
-// charged records the usage and the cost.
-func (r *recorder) charged(c bill.Charge, rejected bool) {
+// recordCharge records the usage and the cost.
+func (r *recorder) recordCharge(c bill.Charge, rejected bool) {
 	e := r.entry
 	e.Usage = c.Usage
 	if rejected {
@@ -195,9 +195,8 @@ func (r *recorder) charged(c bill.Charge, rejected bool) {
 	}
 }
 
-// finished records a complete response. Signals are facts about the response that do not come from a rating; each has other causes than a
-// bad response too.
-func (r *recorder) finished(received *bill.UsageCounter, repeated bool) {
+// recordResponse records a complete response. Signals are indirect evidence of a bad response; each also has other causes.
+func (r *recorder) recordResponse(received *bill.UsageCounter, repeated bool) {
 	e := r.entry
 	e.Finish, e.ServedAs = shorten(received.Finish), shortenName(received.Model)
 	switch received.Finish {
@@ -212,15 +211,15 @@ func (r *recorder) finished(received *bill.UsageCounter, repeated bool) {
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
-// counted records a token count, which needs no provider.
-func (r *recorder) counted() {
+// recordCount records a token count, which needs no provider.
+func (r *recorder) recordCount() {
 	e := r.entry
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
 }
 
-// failed records an error. started says that a part of the response was sent.
-func (r *recorder) failed(e *llm.Error, started bool) {
+// recordError records an error. started reports whether a part of the response was sent.
+func (r *recorder) recordError(e *llm.Error, started bool) {
 	entry := r.entry
 	entry.Status = e.Status()
 	entry.Error = &requestlog.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: e.Kind.Origin()}
@@ -230,7 +229,7 @@ func (r *recorder) failed(e *llm.Error, started bool) {
 	}
 	invalid := r.req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
 	if invalid && r.storage != requestlog.BodyStored { // the message may quote the request
-		entry.Error.Message = "The request was invalid. Its text is not stored, and neither is the message, which may quote it."
+		entry.Error.Message = "The request was invalid. The error message is not stored because it may quote the request."
 	}
 	if started {
 		entry.Status = http.StatusOK // sent before the stream was interrupted
@@ -258,13 +257,13 @@ func outcome(k llm.Kind) requestlog.Outcome {
 	}
 }
 
-// texts are buffers in which the blocks of a streamed response are joined for the log.
+// texts pools the buffers in which the blocks of a streamed response are joined for the log.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxText is the largest buffer that returns to the pool.
 const maxText = 64 << 10
 
-// complete returns the entry with its times, sizes and texts. It may be called again after the log has failed.
+// complete sets the times, sizes and texts of the entry and returns it. It may be called again when writing the log failed.
 func (r *recorder) complete() *requestlog.Entry {
 	e := r.entry
 	e.Latency = time.Since(r.start)
@@ -374,7 +373,7 @@ func (r *recorder) SetHeaders(h http.Header) {
 	}
 }
 
-// headerText returns a text as a header value: printable ASCII of limited length.
+// headerText converts s to a header value: printable ASCII of limited length.
 func headerText(s string) string {
 	if len(s) > 1000 {
 		s = s[:1000]
@@ -387,7 +386,7 @@ func headerText(s string) string {
 	}, s)
 }
 
-// logUsage reports a provider whose usage was not charged as reported.
+// logUsage logs that the usage a provider reported was not charged as reported.
 func (g *Gateway) logUsage(ctx context.Context, e *requestlog.Entry) {
 	attrs := []any{
 		"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),

@@ -25,13 +25,14 @@ type delivery struct {
 	out      *response.Writer
 	hold     *ledger.Hold
 	slot     *limit.Slot
-	spent    bill.Spent // by interrupted attempts, already charged
+	spent    bill.Spent // usage of interrupted attempts, already charged
 }
 
 // source is a response as it arrives.
 type source interface {
-	// Wait returns when Next has an event or the end.
+	// Wait blocks until an event or the end of the response is available.
 	Wait()
+	// Next returns the next event. ok is false at the end.
 	Next() (ev llm.Event, ok bool, err error)
 }
 
@@ -40,8 +41,8 @@ type source interface {
 func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
 	defer func() { a.Close() }()
 	for {
-		d.rec.served(a.Target(), d.plan.decision)
-		d.rec.warned(a)
+		d.rec.recordTarget(a.Target(), d.plan.decision)
+		d.rec.recordWarnings(a)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)
 		if err == nil {
@@ -74,7 +75,8 @@ func (d *delivery) deliver(from source, received *bill.UsageCounter) error {
 	}
 }
 
-// send delivers one event and stores it for the log. A whole response is stored without a copy.
+// send delivers one event and stores it for the log. The data of a whole response is shared with the log, so an event that does not own its
+// data is cloned.
 func (d *delivery) send(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil
@@ -83,7 +85,7 @@ func (d *delivery) send(ev *llm.Event) error {
 		own := ev.Clone()
 		ev = &own
 	}
-	d.rec.delivering(ev)
+	d.rec.recordEvent(ev)
 	if err := d.out.Event(ev, d.rec); err != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 	}
@@ -95,7 +97,7 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	charge := d.charge(a, received)
 	a.Finish(nil, charge)
 	if d.plan.req.Op == llm.Chat {
-		// The target has now read the conversation, and so would have the baseline.
+		// The target has cached the conversation, and the baseline would have, too.
 		store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.start
 		store.Record(workspace, d.plan.fingerprint, a.Target().ID(), bill.CacheRules(a.Target()), charge.Usage, start)
 		if b := d.baseline; b.Model != "" {
@@ -103,13 +105,13 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 		}
 	}
 	d.settle(charge)
-	d.rec.finished(received, d.plan.cache.Repeats())
+	d.rec.recordResponse(received, d.plan.cache.Repeats())
 	if err := g.Log.End(d.rec.complete()); err != nil {
 		return err
 	}
 	d.rec.releaseText()
 	if err := d.out.End(d.rec); err != nil {
-		// The entry is on disk and stays as it is: whether the client read the last bytes is unknown.
+		// The entry on disk is not changed: whether the client read the last bytes is unknown.
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
 	}
 	return nil
@@ -131,7 +133,7 @@ func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attem
 	return next, nil
 }
 
-// rescue returns an attempt that continues the delivered text of a broken one. Without one it returns the error for the client.
+// rescue returns an attempt that continues the delivered text of a broken one. If there is none, it returns the error for the client.
 func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
 	if ctx.Err() != nil || !d.in.settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.buffer.Full {
 		return broken, e
@@ -140,7 +142,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 	if !ok {
 		return broken, e
 	}
-	// The hold of the request is for the attempt that continues.
+	// The request's hold pays for the attempt that continues, so the broken attempt needs its own.
 	paid, err := g.Ledger.Hold(ctx, Budgets(d.grant), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
@@ -156,7 +158,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 	spent := broken.Spent()
 	d.spent.Tokens += spent.Tokens
 	d.spent.Cost = d.spent.Cost.Add(spent.Cost)
-	d.rec.continued(r.Warning(broken, next))
+	d.rec.recordContinuation(r.Warning(broken, next))
 	paid.Settle(spent.Cost)
 	return next, nil
 }
@@ -165,13 +167,13 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
 	u, rejected := a.Usage(received)
 	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled, d.spent, d.baseline)
-	d.rec.charged(c, rejected)
-	d.rec.warned(a)
+	d.rec.recordCharge(c, rejected)
+	d.rec.recordWarnings(a)
 	return c
 }
 
-// settle charges the last attempt to the budgets and all tokens to the rate limit. Interrupted attempts were charged when another target
-// continued.
+// settle charges the last attempt to the budgets and all tokens to the rate limit. Interrupted attempts were charged to the
+// budgets when another target continued.
 func (d *delivery) settle(c bill.Charge) {
 	if c.Attempt != nil {
 		d.hold.Settle(*c.Attempt)
@@ -179,15 +181,15 @@ func (d *delivery) settle(c bill.Charge) {
 	d.slot.Settle(c.Usage.Total() + d.spent.Tokens)
 }
 
-// settleFailure ends a request without a response. It charges a client that disconnected after the prompt was sent.
+// settleFailure settles a request without a response. If the client disconnected after the prompt was sent, the prompt is charged.
 func (d *delivery) settleFailure() {
 	target, usage, ok := d.series.Cancelled()
 	if !ok {
 		d.slot.Settle(0)
 		return
 	}
-	d.rec.served(target, d.plan.decision)
+	d.rec.recordTarget(target, d.plan.decision)
 	c := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
-	d.rec.charged(c, false)
+	d.rec.recordCharge(c, false)
 	d.settle(c)
 }

@@ -9,15 +9,15 @@ import (
 	"fairlead/internal/response"
 )
 
-// serve handles one request. Each step takes the results of earlier ones; rec turns them into the log entry.
+// serve handles one request. rec turns the result of each step into the log entry.
 func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
 	who, err := identify(in)
-	rec.identified(who)
+	rec.recordCaller(who)
 	if err != nil {
 		return err
 	}
 	flags, err := readFlags(in.http.Header)
-	rec.flagged(flags)
+	rec.recordFlags(flags)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	defer body.Release()
-	rec.decoded(prompt.req, body.Bytes)
+	rec.recordRequest(prompt.req, body.Bytes)
 	if prompt.req.Stream && bill.Generates(in.route.Op) {
 		out.StartStream(in.settings.Hold, in.settings.Ping)
 	}
@@ -44,7 +44,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return g.countTokens(in, prompt.req, rec)
 	}
 	plan, err := g.decide(ctx, in, who, prompt, flags.dryRun)
-	rec.decided(plan.decision)
+	rec.recordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
