@@ -50,3 +50,17 @@ func (e Effort) NearestLevel() string {
 	}
 	return level
 }
+
+// PortableLevel returns the level, or for a budget one of the levels that every provider knows: low, medium or high. It is empty
+// when the request sets neither.
+func (e Effort) PortableLevel() string {
+	switch {
+	case e.Level != "" || e.Budget == 0:
+		return e.Level
+	case e.Budget <= 2<<10:
+		return "low"
+	case e.Budget <= 8<<10:
+		return "medium"
+	}
+	return "high"
+}

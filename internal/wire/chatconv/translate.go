@@ -271,7 +271,7 @@ func (t *translator) effort() {
 		t.reasoning(e)
 		return
 	}
-	w.OptionalStr("reasoning_effort", e.NearestLevel())
+	w.OptionalStr("reasoning_effort", e.PortableLevel())
 }
 
 func (t *translator) reasoning(e llm.Effort) {

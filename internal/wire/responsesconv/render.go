@@ -409,7 +409,7 @@ func (r *renderer) reasoning() {
 	w, e := &r.w, r.conv.Effort
 	// OpenAI returns summaries only to verified organizations, so they are requested only for clients that show reasoning.
 	summary := !e.Hide && (e.Adaptive || e.Budget > 0)
-	if level := e.NearestLevel(); level != "" || summary {
+	if level := e.PortableLevel(); level != "" || summary {
 		w.Key("reasoning")
 		w.Open()
 		w.OptionalStr("effort", level)
