@@ -31,6 +31,7 @@ type Conversation struct {
 	Nine     bool   // ids of calls are nine signs long
 }
 
+// Tool is a function that the request offers to the model.
 type Tool struct {
 	Name   string
 	Schema json.RawMessage
@@ -44,6 +45,7 @@ type Turn struct {
 
 type partKind int
 
+// The kinds of parts.
 const (
 	TextPart partKind = iota
 	MediaPart
@@ -74,6 +76,7 @@ func (c *Conversation) Prompt() string {
 	return ""
 }
 
+// LastPrompt returns the index of the last user turn without tool results, or -1 if there is none.
 func (c *Conversation) LastPrompt() int {
 	for i, t := range slices.Backward(c.Turns) {
 		if !t.Assistant && !slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Kind == ResultPart }) {
@@ -83,6 +86,7 @@ func (c *Conversation) LastPrompt() int {
 	return -1
 }
 
+// Text joins the text parts of the turn with spaces.
 func (t Turn) Text() string {
 	var texts []string
 	for _, p := range t.Parts {
@@ -93,6 +97,7 @@ func (t Turn) Text() string {
 	return strings.Join(texts, " ")
 }
 
+// OfKind returns the parts of one kind in order.
 func (t Turn) OfKind(kind partKind) []Part {
 	var list []Part
 	for _, p := range t.Parts {
@@ -164,4 +169,5 @@ func (c *Conversation) Length() int {
 	return Tokens(n)
 }
 
+// Tokens estimates a number of tokens: one for every four characters, rounded up.
 func Tokens(characters int) int { return (characters + 3) / 4 }

@@ -25,8 +25,10 @@ type Reply struct {
 	fault   fault
 }
 
+// Finish is the reason why a reply ended.
 type Finish int
 
+// The reasons why a reply ends.
 const (
 	Completed Finish = iota
 	CallsTools
@@ -191,6 +193,7 @@ func (c *Conversation) calls(asked []string) []Part {
 	return list
 }
 
+// Offers reports whether the request has a tool of that name.
 func (c *Conversation) Offers(name string) bool {
 	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name })
 }
@@ -272,6 +275,7 @@ func summary(loop []exchange) string {
 	return strings.Join(lines, " ")
 }
 
+// Compact removes insignificant white space. It returns invalid JSON unchanged.
 func Compact(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil {
@@ -286,6 +290,7 @@ func Sign(model, text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
+// Digest returns the SHA-256 of the texts in hexadecimal.
 func Digest(texts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	return hex.EncodeToString(sum[:])

@@ -75,6 +75,7 @@ func Encode(value any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
+// WriteJSON writes value as a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, contentType string, value any) {
 	writeRaw(w, status, contentType, Encode(value))
 }

@@ -10,6 +10,7 @@ package vendormock
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -58,17 +59,17 @@ type Server struct {
 // dialect is how one vendor speaks.
 type dialect interface {
 	Routes(s *Server)
-	// authorize checks the caller's credentials.
+	// Authorize checks the caller's credentials.
 	Authorize(v *Request) *Rejection
-	// check holds the request to the vendor's documentation.
+	// Check holds the request to the vendor's documentation.
 	Check(v *Request) *Rejection
 	Read(v *Request) *Conversation
-	// refuse writes an error; fault is the error of a status.
+	// Refuse writes an error; Fault is the error of a status.
 	Refuse(v *Request, why Rejection)
 	Fault(status int) Rejection
 	Overloaded() int
 	Whole(v *Request, c *Conversation, r Reply) any
-	// frames are the events of a stream as they go over the wire; broken is the event of an error among them.
+	// Frames are the events of a stream as they go over the wire; Broken is the event of an error among them.
 	Frames(v *Request, c *Conversation, r Reply) (contentType string, list [][]byte)
 	Broken() []byte
 }
@@ -94,12 +95,13 @@ type Request struct {
 	Raw      []byte // the body as its dialect reads it
 }
 
+// NewServer returns a mock that speaks the given dialect. Empty options get their defaults.
 func NewServer(d dialect, o Options) *Server {
-	o.Key = Or(o.Key, "test-key")
-	o.AccessKey = Or(o.AccessKey, "AKIDEXAMPLE")
-	o.Secret = Or(o.Secret, "test-secret")
-	o.Region = Or(o.Region, "us-east-1")
-	o.Slow = Or(o.Slow, 300*time.Millisecond)
+	o.Key = cmp.Or(o.Key, "test-key")
+	o.AccessKey = cmp.Or(o.AccessKey, "AKIDEXAMPLE")
+	o.Secret = cmp.Or(o.Secret, "test-secret")
+	o.Region = cmp.Or(o.Region, "us-east-1")
+	o.Slow = cmp.Or(o.Slow, 300*time.Millisecond)
 	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}}
 	d.Routes(s)
 	s.Mux.HandleFunc("GET /_calls", s.listCalls)
@@ -108,14 +110,6 @@ func NewServer(d dialect, o Options) *Server {
 		v.Refuse(Rejection{Status: http.StatusNotFound, Message: "Not Found"})
 	}))
 	return s
-}
-
-func Or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
 }
 
 // ServeHTTP answers one request.
@@ -201,6 +195,7 @@ func decode(body []byte, value *any) error {
 	return d.Decode(value)
 }
 
+// Refuse records the rejection and writes it as the vendor's error. It adds the kind that belongs to the status if none is set.
 func (v *Request) Refuse(why Rejection) {
 	if why.Kind == "" {
 		why.Kind = v.Server.Dialect.Fault(why.Status).Kind

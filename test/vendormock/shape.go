@@ -1,6 +1,7 @@
 package vendormock
 
 import (
+	"cmp"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -56,6 +57,7 @@ type Problem struct {
 
 type problemKind int
 
+// The kinds of problems.
 const (
 	Missing problemKind = iota
 	Unknown
@@ -66,6 +68,7 @@ const (
 	NotOne
 )
 
+// LoadShapes parses the embedded shapes of a vendor. It panics if the vendor has none.
 func LoadShapes(name string) Shapes {
 	text, err := shapeFiles.ReadFile("shapes/" + name + ".txt")
 	if err != nil {
@@ -306,6 +309,7 @@ func (t typ) checkRange(path string, v float64, ok bool) []Problem {
 	return nil
 }
 
+// Join appends a member to a path such as messages.0.
 func Join(path, member string) string {
 	if path == "" {
 		return member
@@ -317,7 +321,7 @@ func Join(path, member string) string {
 // nothing, names are the caller's own and stay.
 func (s Shapes) Camel(name string, value any) any {
 	object, ok := value.(map[string]any)
-	shape := s[Or(name, "request")]
+	shape := s[cmp.Or(name, "request")]
 	if !ok || shape == nil {
 		return value
 	}

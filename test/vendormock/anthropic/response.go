@@ -11,7 +11,7 @@ var claudeReasons = map[vendormock.Finish]string{
 	vendormock.Completed: "end_turn", vendormock.CallsTools: "tool_use", vendormock.LimitReached: "max_tokens", vendormock.StopSequence: "stop_sequence", vendormock.Rejected: "refusal", vendormock.Blocked: "refusal",
 }
 
-func (a *Anthropic) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) any {
+func (a *anthropic) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) any {
 	content := []vendormock.Object{}
 	for _, p := range r.Parts {
 		content = append(content, claudeBlock(p))
@@ -65,7 +65,7 @@ func claudeBlock(p vendormock.Part) vendormock.Object {
 }
 
 // Frames writes the events with everything that readers have to put up with: pings, comments, unknown events.
-func (a *Anthropic) Frames(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
+func (a *anthropic) Frames(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	send := func(name string, event vendormock.Object) {
 		event["type"] = name
 		list = append(list, []byte("event: "+name+"\ndata: "+string(vendormock.Encode(event))+"\n\n"))
@@ -134,6 +134,6 @@ func claudeDeltas(p vendormock.Part) []vendormock.Object {
 	return list
 }
 
-func (a *Anthropic) Broken() []byte {
+func (a *anthropic) Broken() []byte {
 	return []byte("event: error\ndata: " + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n")
 }

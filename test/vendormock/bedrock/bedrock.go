@@ -2,6 +2,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -97,7 +98,7 @@ var bedrockKinds = map[int]string{
 func (b *bedrock) Overloaded() int { return http.StatusServiceUnavailable }
 
 func (b *bedrock) Fault(status int) vendormock.Rejection {
-	f := vendormock.Rejection{Status: status, Kind: vendormock.Or(bedrockKinds[status], "InternalServerException"), Message: http.StatusText(status)}
+	f := vendormock.Rejection{Status: status, Kind: cmp.Or(bedrockKinds[status], "InternalServerException"), Message: http.StatusText(status)}
 	switch status {
 	case http.StatusTooManyRequests:
 		f.Message = "Too many requests, please wait before trying again."
@@ -120,7 +121,7 @@ func (b *bedrock) Check(v *vendormock.Request) *vendormock.Rejection {
 	extra, given := v.Document.(map[string]any)["additionalModelRequestFields"]
 	if given && traits.claude {
 		if found := b.shapes.Check("claudeFields", extra); len(found) > 0 {
-			return &vendormock.Rejection{Status: http.StatusBadRequest, Message: "The model returned the following errors: " + (&anthropic.Anthropic{}).Words(found[0])}
+			return &vendormock.Rejection{Status: http.StatusBadRequest, Message: "The model returned the following errors: " + anthropic.ErrorMessage(found[0])}
 		}
 	}
 	q := &bedrockRequest{root: gjson.ParseBytes(v.Call.Body), traits: traits, c: b.Read(v), server: v.Server}

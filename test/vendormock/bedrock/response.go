@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -119,14 +120,14 @@ func (b *bedrock) invoke(v *vendormock.Request, traits *bedrockTraits) {
 	if traits.invokes == "titan" {
 		count := vendormock.Tokens(len(request.InputText))
 		v.Writer.Header().Set("X-Amzn-Bedrock-Input-Token-Count", itoa(count))
-		values := vendormock.Vector(request.InputText, vendormock.Or(request.Dimensions, 1024))
+		values := vendormock.Vector(request.InputText, cmp.Or(request.Dimensions, 1024))
 		vendormock.WriteJSON(v.Writer, http.StatusOK, "application/json", vendormock.Object{"embedding": values, "embeddingsByType": vendormock.Object{"float": values}, "inputTextTokenCount": count})
 		return
 	}
 	count, list := 0, [][]float64{}
 	for _, text := range request.Texts {
 		count += vendormock.Tokens(len(text))
-		list = append(list, vendormock.Vector(text, vendormock.Or(request.Output, 1024)))
+		list = append(list, vendormock.Vector(text, cmp.Or(request.Output, 1024)))
 	}
 	v.Writer.Header().Set("X-Amzn-Bedrock-Input-Token-Count", itoa(count))
 	answer := vendormock.Object{"id": vendormock.Digest(string(v.Call.Body))[:36], "texts": request.Texts, "response_type": "embeddings_floats", "embeddings": list}

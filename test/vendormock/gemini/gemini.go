@@ -2,6 +2,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -82,7 +83,7 @@ func (g *gemini) serve(v *vendormock.Request) {
 }
 
 func (g *gemini) Authorize(v *vendormock.Request) *vendormock.Rejection {
-	key := vendormock.Or(v.HTTP.Header.Get("x-goog-api-key"), v.HTTP.URL.Query().Get("key"))
+	key := cmp.Or(v.HTTP.Header.Get("x-goog-api-key"), v.HTTP.URL.Query().Get("key"))
 	switch key {
 	case v.Server.Options.Key:
 		return nil
@@ -103,7 +104,7 @@ var geminiKinds = map[int]string{
 func (g *gemini) Overloaded() int { return http.StatusServiceUnavailable }
 
 func (g *gemini) Fault(status int) vendormock.Rejection {
-	f := vendormock.Rejection{Status: status, Kind: vendormock.Or(geminiKinds[status], "UNKNOWN"), Message: http.StatusText(status)}
+	f := vendormock.Rejection{Status: status, Kind: cmp.Or(geminiKinds[status], "UNKNOWN"), Message: http.StatusText(status)}
 	switch status {
 	case http.StatusTooManyRequests:
 		f.Message = "You exceeded your current quota, please check your plan and billing details. Please retry in 7.5s."
@@ -261,7 +262,7 @@ func geminiParts(content gjson.Result) []vendormock.Part {
 		case p.Get("functionCall").Exists():
 			call := p.Get("functionCall")
 			input := call.Get("args").Raw
-			list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: call.Get("name").String(), Input: json.RawMessage(vendormock.Or(input, "{}")), Signature: signature})
+			list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: call.Get("name").String(), Input: json.RawMessage(cmp.Or(input, "{}")), Signature: signature})
 		case p.Get("functionResponse").Exists():
 			answer := p.Get("functionResponse")
 			list = append(list, vendormock.Part{

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -15,7 +16,7 @@ func (g *gemini) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vend
 		return g.envelope(c, r, nil, true)
 	}
 	candidates := []vendormock.Object{}
-	for i := range vendormock.Or(c.Answers, 1) {
+	for i := range cmp.Or(c.Answers, 1) {
 		candidate := vendormock.Object{"index": i, "finishReason": geminiReasons[r.Finish]}
 		if r.Finish == vendormock.Rejected {
 			candidate["safetyRatings"] = []vendormock.Object{{"category": "HARM_CATEGORY_DANGEROUS_CONTENT", "probability": "HIGH", "blocked": true}}
@@ -43,7 +44,7 @@ func (g *gemini) envelope(c *vendormock.Conversation, r vendormock.Reply, candid
 }
 
 func geminiUsage(c *vendormock.Conversation, r vendormock.Reply, last bool) vendormock.Object {
-	said := (r.Usage.Output - r.Usage.Thinking) * vendormock.Or(c.Answers, 1)
+	said := (r.Usage.Output - r.Usage.Thinking) * cmp.Or(c.Answers, 1)
 	u := vendormock.Object{
 		"promptTokenCount": r.Usage.Input, "totalTokenCount": r.Usage.Input + said + r.Usage.Thinking,
 		"promptTokensDetails": []vendormock.Object{{"modality": "TEXT", "tokenCount": r.Usage.Input}},
@@ -81,7 +82,7 @@ func geminiPart(c *vendormock.Conversation, p vendormock.Part) vendormock.Object
 // Frames sends text in pieces and calls whole. Without alt=sse the stream is one JSON array.
 func (g *gemini) Frames(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	var events []vendormock.Object
-	for i := range vendormock.Or(c.Answers, 1) {
+	for i := range cmp.Or(c.Answers, 1) {
 		for _, p := range r.Parts {
 			for _, piece := range geminiPieces(p) {
 				events = append(events, vendormock.Object{"index": i, "content": vendormock.Object{"role": "model", "parts": []vendormock.Object{geminiPart(c, piece)}}})
@@ -187,5 +188,5 @@ func (g *gemini) embedding(v *vendormock.Request, request map[string]any) (value
 	if err := json.Unmarshal(vendormock.Encode(request), &content); err != nil || len(content.Content.Parts) == 0 || content.Content.Parts[0].Text == "" {
 		return nil, &vendormock.Rejection{Status: http.StatusBadRequest, Message: "* EmbedContentRequest.content: content is empty\n"}
 	}
-	return vendormock.Object{"values": vendormock.Vector(content.Content.Parts[0].Text, vendormock.Or(content.Size, 3072))}, nil
+	return vendormock.Object{"values": vendormock.Vector(content.Content.Parts[0].Text, cmp.Or(content.Size, 3072))}, nil
 }

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -145,10 +146,10 @@ func geminiSchemaFault(at string, s gjson.Result) string {
 		return bad == ""
 	})
 	for i, member := range s.Get("anyOf").Array() {
-		bad = vendormock.Or(bad, geminiSchemaFault(fmt.Sprintf("%s.any_of[%d]", at, i), member))
+		bad = cmp.Or(bad, geminiSchemaFault(fmt.Sprintf("%s.any_of[%d]", at, i), member))
 	}
 	if items := s.Get("items"); items.Exists() {
-		bad = vendormock.Or(bad, geminiSchemaFault(at+".items", items))
+		bad = cmp.Or(bad, geminiSchemaFault(at+".items", items))
 	}
 	return bad
 }

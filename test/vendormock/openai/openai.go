@@ -2,6 +2,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -59,7 +60,7 @@ func (a *openAI) Authorize(v *vendormock.Request) *vendormock.Rejection {
 	h, key := v.HTTP.Header, v.Server.Options.Key
 	given := strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 	if a.azure {
-		given = vendormock.Or(h.Get("api-key"), given)
+		given = cmp.Or(h.Get("api-key"), given)
 		if v.HTTP.PathValue("deployment") != "" && v.HTTP.URL.Query().Get("api-version") == "" {
 			return &vendormock.Rejection{Status: http.StatusNotFound, Kind: "404", Message: "Resource not found"}
 		}
@@ -78,7 +79,7 @@ var openAIKinds = map[int]string{
 func (a *openAI) Overloaded() int { return http.StatusServiceUnavailable }
 
 func (a *openAI) Fault(status int) vendormock.Rejection {
-	f := vendormock.Rejection{Status: status, Kind: vendormock.Or(openAIKinds[status], "server_error"), Message: http.StatusText(status)}
+	f := vendormock.Rejection{Status: status, Kind: cmp.Or(openAIKinds[status], "server_error"), Message: http.StatusText(status)}
 	if status == http.StatusTooManyRequests {
 		f.Message, f.Details = "Rate limit reached for requests.", "rate_limit_exceeded"
 		f.Header = map[string]string{
@@ -213,7 +214,7 @@ var openAIRules = []func(root gjson.Result, c *vendormock.Conversation) string{
 func (a *openAI) Read(v *vendormock.Request) *vendormock.Conversation {
 	root := gjson.ParseBytes(v.Call.Body)
 	choice := root.Get("tool_choice")
-	limit := vendormock.Or(root.Get("max_completion_tokens").Int(), root.Get("max_tokens").Int())
+	limit := cmp.Or(root.Get("max_completion_tokens").Int(), root.Get("max_tokens").Int())
 	c := &vendormock.Conversation{
 		Model: v.Model, Stream: v.Stream, Limit: int(limit), Answers: int(root.Get("n").Int()), CallID: "call_",
 		Must:   choice.String() == "required" || choice.IsObject() && choice.Get("type").String() == "function",
@@ -275,7 +276,7 @@ func chatCalls(message gjson.Result) []vendormock.Part {
 	var list []vendormock.Part
 	for _, call := range message.Get("tool_calls").Array() {
 		input := call.Get("function.arguments").String()
-		list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: call.Get("function.name").String(), Input: json.RawMessage(vendormock.Or(input, "{}"))})
+		list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: call.Get("function.name").String(), Input: json.RawMessage(cmp.Or(input, "{}"))})
 	}
 	return list
 }
@@ -290,7 +291,7 @@ func (a *openAI) embed(v *vendormock.Request) {
 	count, data := 0, []vendormock.Object{}
 	for i, input := range root.Get("input").Array() {
 		count += vendormock.Tokens(len(input.Raw))
-		values := vendormock.Vector(input.Raw, vendormock.Or(int(root.Get("dimensions").Int()), 1536))
+		values := vendormock.Vector(input.Raw, cmp.Or(int(root.Get("dimensions").Int()), 1536))
 		embedding := any(values)
 		if root.Get("encoding_format").String() == "base64" {
 			var raw []byte

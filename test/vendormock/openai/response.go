@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"cmp"
+
 	"github.com/tidwall/gjson"
 
 	"fairlead/test/vendormock"
@@ -14,7 +16,7 @@ const refusalText = "I can't help with that."
 
 func (a *openAI) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) any {
 	choices := []vendormock.Object{}
-	for i := range vendormock.Or(c.Answers, 1) {
+	for i := range cmp.Or(c.Answers, 1) {
 		choice := vendormock.Object{"index": i, "message": chatMessage(r), "logprobs": nil, "finish_reason": chatReasons[r.Finish]}
 		if a.azure {
 			choice["content_filter_results"] = filterResults(r.Finish == vendormock.Blocked)
@@ -52,7 +54,7 @@ func chatMessage(r vendormock.Reply) vendormock.Object {
 }
 
 func chatUsage(c *vendormock.Conversation, r vendormock.Reply) vendormock.Object {
-	output := r.Usage.Output * vendormock.Or(c.Answers, 1)
+	output := r.Usage.Output * cmp.Or(c.Answers, 1)
 	return vendormock.Object{
 		"prompt_tokens": r.Usage.Input, "completion_tokens": output, "total_tokens": r.Usage.Input + output,
 		"prompt_tokens_details":     vendormock.Object{"cached_tokens": r.Usage.CacheRead, "audio_tokens": 0},
@@ -74,7 +76,7 @@ func (a *openAI) Frames(v *vendormock.Request, c *vendormock.Conversation, r ven
 			{"prompt_index": 0, "content_filter_results": filterResults(false)},
 		}})
 	}
-	for i := range vendormock.Or(c.Answers, 1) {
+	for i := range cmp.Or(c.Answers, 1) {
 		delta(i, vendormock.Object{"role": "assistant", "content": "", "refusal": nil}, nil)
 		if r.Finish == vendormock.Rejected {
 			delta(i, vendormock.Object{"refusal": refusalText}, nil)
