@@ -13,7 +13,7 @@ func hostileCases() []scenario.Case {
 		{ID: "F41", Name: "slow headers", Run: hostile.SlowHeaders},
 		{ID: "F42", Name: "large bodies", Run: hostile.LargeBodies},
 		{ID: "F43", Name: "compressed and endless bodies", Run: hostile.Bombs},
-		{ID: "F44", Name: "hostile JSON", Run: hostile.HostileJSON},
+		{ID: "F44", Name: "hostile JSON", Run: hostile.JSON},
 		{ID: "F45", Name: "request smuggling", Run: hostile.Smuggling},
 		{ID: "F46", Name: "headers in both directions", Run: hostile.HeaderHygiene},
 		{ID: "F49", Name: "everybody at every route", Run: access.EverybodysRights},

@@ -149,7 +149,7 @@ func inhabit(t *testing.T, g *harness.Gateway) *site {
 
 func (s *site) callers() []caller {
 	member := func(p scenario.Person, role account.Role, operator bool) account.Actor {
-		return account.Actor{AccountID: p.Id, WorkspaceID: p.Workspace, Role: role, Operator: operator}
+		return account.Actor{AccountID: p.ID, WorkspaceID: p.Workspace, Role: role, Operator: operator}
 	}
 	scoped := func(k scenario.Key, operator bool, scopes ...account.Scope) account.Actor {
 		return account.Actor{KeyID: k.ID, Scopes: scopes, Operator: operator}

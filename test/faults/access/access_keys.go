@@ -85,7 +85,7 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	return map[string]ids{
 		"/keys/{id}": keyIDs, "/keys/{id}/rotate": {keyIDs.own, keyIDs.unknown, `{}`},
 		"/requests/{id}": requestIDs, "/requests/{id}/body": requestIDs, "/requests/{id}/feedback": requestIDs, "/requests/{id}/verify": requestIDs,
-		"/workspace/members/{account_id}": {s.view.Id, unknown(s.view.Id), `{"role":"viewer"}`},
+		"/workspace/members/{account_id}": {s.view.ID, unknown(s.view.ID), `{"role":"viewer"}`},
 		"/workspace/invitations/{id}":     {s.invitation, unknown(s.invitation), ""},
 		"/account/sessions/{id}":          {s.session, strings.Repeat("0", len(s.session)), ""},
 		"/backtests/{id}":                 {s.backtest, unknown(s.backtest), ""},

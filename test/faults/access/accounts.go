@@ -39,13 +39,14 @@ func ExtraFields(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d extra fields refused; %d ways for a key to exceed its maker refused", writes, s.greedyKeys(t))
 }
 
-type write struct {
+// Write is an operation of the admin API that takes a body.
+type Write struct {
 	Method, Path string
 	Fields       []string
 }
 
 // Bodies lists the operations that take a body, with its fields.
-func Bodies(t testing.TB, g *harness.Gateway) []write {
+func Bodies(t testing.TB, g *harness.Gateway) []Write {
 	t.Helper()
 	type schema struct {
 		Ref        string         `json:"$ref"`
@@ -60,11 +61,11 @@ func Bodies(t testing.TB, g *harness.Gateway) []write {
 		Components struct{ Schemas map[string]schema }
 	}
 	harness.Decode(t, g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/openapi.json"}).Body, &document)
-	var list []write
+	var list []Write
 	for path, methods := range document.Paths {
 		for method, op := range methods {
 			for _, content := range op.RequestBody.Content {
-				w := write{Method: strings.ToUpper(method), Path: path}
+				w := Write{Method: strings.ToUpper(method), Path: path}
 				of := content.Schema
 				if of.Ref != "" {
 					of = document.Components.Schemas[filepath.Base(of.Ref)]
@@ -116,9 +117,9 @@ func (s *site) greedyKeys(t *testing.T) int {
 		{s.developer, "/keys", http.MethodPost, `{"name":"x","scopes":["manage"]}`},
 		{s.developer, "/keys/" + s.read.ID, http.MethodPatch, `{"scopes":["manage"]}`},
 		{s.admin, "/workspace/invitations", http.MethodPost, `{"role":"owner"}`},
-		{s.admin, "/workspace/members/" + s.admin.Id, http.MethodPatch, `{"role":"owner"}`},
-		{s.admin, "/workspace/members/" + s.owner.Id, http.MethodPatch, `{"role":"viewer"}`},
-		{s.developer, "/workspace/members/" + s.developer.Id, http.MethodPatch, `{"role":"admin"}`},
+		{s.admin, "/workspace/members/" + s.admin.ID, http.MethodPatch, `{"role":"owner"}`},
+		{s.admin, "/workspace/members/" + s.owner.ID, http.MethodPatch, `{"role":"viewer"}`},
+		{s.developer, "/workspace/members/" + s.developer.ID, http.MethodPatch, `{"role":"admin"}`},
 		{s.view, "/keys", http.MethodPost, `{"name":"x"}`},
 	} {
 		roles++

@@ -218,8 +218,8 @@ func compressed(coding string, size int) []byte {
 	return b.Bytes()
 }
 
-// HostileJSON is F44: hostile JSON is rejected immediately.
-func HostileJSON(t *testing.T, _ scenario.Size) string {
+// JSON is F44: hostile JSON is rejected immediately.
+func JSON(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)
 	var keys strings.Builder

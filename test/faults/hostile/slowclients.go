@@ -18,7 +18,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// slowReaders: a response that the client does not read holds 256 KiB and is ended in time; one that is read slowly completes.
+// SlowReaders checks that an unread response holds at most 256 KiB and is ended in time, and that a response that is read
+// slowly completes.
 func SlowReaders(t *testing.T, size scenario.Size) string {
 	pause := time.Duration(size.Of(4, 20)) * time.Second
 	idle := pause / 4
@@ -132,7 +133,7 @@ func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k strin
 	return time.Since(began)
 }
 
-// slowWriters: a body that does not come is given up in time and holds nothing that others need.
+// SlowWriters checks that a body that does not arrive times out and does not delay other requests.
 func SlowWriters(t *testing.T, size scenario.Size) string {
 	pause := time.Duration(size.Of(500, 15_000)) * time.Millisecond
 	const limit = 1 << 20

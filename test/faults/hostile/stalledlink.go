@@ -14,8 +14,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// stalledLink: the HTTP/2 connection that all calls to a provider share is cut silently. The calls on it move on within seconds, each in
-// its own time, and later calls use a new connection.
+// StalledLink silently cuts the HTTP/2 connection that all calls to a provider share. Each call on the connection fails
+// over within seconds, and later calls use a new connection.
 func StalledLink(t *testing.T, size scenario.Size) string {
 	server := httptest.NewUnstartedServer(scenario.Paced(20))
 	server.EnableHTTP2 = true

@@ -22,7 +22,7 @@ import (
 // Transcript is what the client saw of one request.
 type Transcript struct {
 	Session  string // identifies the request even without a response
-	Id       string // as the answer's header gave it; empty when none came
+	ID       string // from the response header; empty without a response
 	Status   int
 	Code     string // of the error, where it was one
 	Complete bool   // the answer came to its proper end
@@ -68,6 +68,7 @@ func (l *Load) Start(ctx context.Context, rate, streams int) {
 	}
 }
 
+// Send sends one request and records its transcript.
 func (l *Load) Send(ctx context.Context, body string) Transcript {
 	t := Transcript{Session: fmt.Sprintf("load-%d", l.number.Add(1))}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -94,7 +95,7 @@ func (l *Load) exchange(ctx context.Context, t *Transcript, body string) {
 		return
 	}
 	defer resp.Body.Close()
-	t.Id, t.Status, t.Code = resp.Header.Get("X-Request-Id"), resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code")
+	t.ID, t.Status, t.Code = resp.Header.Get("X-Request-Id"), resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code")
 	data, err := io.ReadAll(resp.Body)
 	streamed := resp.Header.Get("Content-Type") != "application/json"
 	t.Complete = err == nil && (!streamed || bytes.HasSuffix(data, []byte("data: [DONE]\n\n")))
@@ -133,6 +134,7 @@ func Paced(words int) http.Handler {
 	})
 }
 
+// Wait waits for d. It returns false if the context ends first.
 func Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -153,6 +155,7 @@ type Row struct {
 	Cost    *string `json:"cost_usd"`
 }
 
+// Export reads the entries of all requests from the log export.
 func Export(t testing.TB, g *harness.Gateway, reader string) []Row {
 	t.Helper()
 	resp := g.Open(t, harness.Request{
@@ -189,7 +192,8 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%d complete, %d cut (%d interrupted): %d lost, %d twice", v.Complete, v.Cut, v.Interrupted, v.Lost, v.Twice)
 }
 
-func Judge(t *testing.T, seen []Transcript, rows []Row) Verdict {
+// CompareLog compares the transcripts with the entries of the log and reports every difference as a test error.
+func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 	t.Helper()
 	var v Verdict
 	log := newIndex(rows)
@@ -210,7 +214,7 @@ func Judge(t *testing.T, seen []Transcript, rows []Row) Verdict {
 			}
 			continue
 		}
-		wanted := s.Id != "" // who got no answer at all may have got no further than the socket
+		wanted := s.ID != "" // who got no answer at all may have got no further than the socket
 		if wanted && (len(found) == 0 || s.Complete && found[0].Status != s.Status) {
 			v.Lost++
 			t.Errorf("%+v is in the log as %+v", s, found)
@@ -252,8 +256,8 @@ func newIndex(rows []Row) index {
 
 func (x index) take(s Transcript) []Row {
 	found := x.bySession[s.Session]
-	if s.Id != "" && len(found) < 2 {
-		found = x.byID[s.Id]
+	if s.ID != "" && len(found) < 2 {
+		found = x.byID[s.ID]
 	}
 	for _, r := range found {
 		delete(x.byID, r.ID)
@@ -270,7 +274,7 @@ func (x index) left() []Row {
 }
 
 // CheckSums compares entries, ledger and roll-ups to the last nano-dollar.
-func (v Verdict) CheckSums(t *testing.T, s spending) {
+func (v Verdict) CheckSums(t *testing.T, s Spending) {
 	t.Helper()
 	if ledger, rollup := Nano(t, s.Budget.Spent), Nano(t, s.Rollup); ledger != v.sum || rollup != v.sum || Nano(t, s.Budget.Held) != 0 {
 		t.Errorf("entries sum to %d n$, the ledger to %d, roll-ups to %d; held %s", v.sum, ledger, rollup, s.Budget.Held)

@@ -60,6 +60,7 @@ func Chat(model string, more ...string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
+// Streaming is the member of a request body that asks for a stream.
 const Streaming = `"stream":true`
 
 // Client returns a client with its own connections.
@@ -101,6 +102,7 @@ func WantError(t testing.TB, what string, a harness.Answer, status int, code str
 	return f
 }
 
+// Clip shortens a body for a test message.
 func Clip(data []byte) string {
 	const most = 600
 	if len(data) > most {
@@ -115,6 +117,7 @@ type Events struct {
 	Comments int
 }
 
+// ReadEvents reads an event stream to its end.
 func ReadEvents(r io.Reader) Events {
 	var e Events
 	lines := bufio.NewScanner(r)
@@ -130,6 +133,7 @@ func ReadEvents(r io.Reader) Events {
 	return e
 }
 
+// Done reports whether the stream ended with [DONE].
 func (e Events) Done() bool { return len(e.Data) > 0 && e.Data[len(e.Data)-1] == "[DONE]" }
 
 // Failed is the code of the error event that ended the stream; empty when there was none.
@@ -253,6 +257,7 @@ func WatchMemory(t testing.TB, g *harness.Gateway) (stop func() int64) {
 	return func() int64 { close(done); return <-most }
 }
 
+// Mib formats a number of bytes in mebibytes.
 func Mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // Key is an API key as printed by the command line.
@@ -264,6 +269,7 @@ type Key struct {
 
 var keyNumber atomic.Int64
 
+// NewKey creates an API key with the command line.
 func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
 	t.Helper()
 	name := fmt.Sprintf("fault-%d", keyNumber.Add(1))
@@ -276,8 +282,8 @@ func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
 	return k
 }
 
-// spending is what a key with a budget has spent and holds, in dollars as text.
-type spending struct {
+// Spending is the spent and held amounts of a key with a budget, in dollars as text.
+type Spending struct {
 	Rollup string `json:"spend_30d_usd"`
 	Budget struct {
 		Spent string `json:"spent_usd"`
@@ -285,13 +291,14 @@ type spending struct {
 	} `json:"budget_use"`
 }
 
-func SpendingOf(t testing.TB, g *harness.Gateway, reader, id string) spending {
+// SpendingOf reads the spending of a key from the admin API.
+func SpendingOf(t testing.TB, g *harness.Gateway, reader, id string) Spending {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/keys/" + id, Key: reader})
 	if a.Status != http.StatusOK {
 		t.Fatalf("read key %s: %d %s", id, a.Status, a.Body)
 	}
-	var s spending
+	var s Spending
 	harness.Decode(t, a.Body, &s)
 	return s
 }

@@ -10,12 +10,13 @@ import (
 	"fairlead/test/harness"
 )
 
+// Password is the password of every account that a case creates.
 const Password = "canary-correct-horse-battery"
 
 // Person is a signed-in user of the dashboard.
 type Person struct {
 	Gateway   *harness.Gateway
-	Id        string
+	ID        string
 	Email     string
 	Token     string // of the session
 	Workspace string
@@ -28,6 +29,7 @@ func Register(t testing.TB, g *harness.Gateway, email string) Person {
 	return SignedIn(t, g, SignIn(t, g, email, Password))
 }
 
+// SignIn sends a sign-in request and returns the response.
 func SignIn(t testing.TB, g *harness.Gateway, email, secret string) harness.Answer {
 	t.Helper()
 	return g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + Quote(email) + `,"password":` + Quote(secret) + `}`})
@@ -48,6 +50,7 @@ func SignedIn(t testing.TB, g *harness.Gateway, a harness.Answer) Person {
 	return Person{g, view.Account.ID, view.Account.Email, cookie.Value, view.Workspaces[0].ID}
 }
 
+// SessionCookie returns the session cookie that a response sets.
 func SessionCookie(t testing.TB, a harness.Answer) *http.Cookie {
 	t.Helper()
 	cookies := (&http.Response{Header: a.Header}).Cookies()
@@ -58,8 +61,10 @@ func SessionCookie(t testing.TB, a harness.Answer) *http.Cookie {
 	return cookies[session]
 }
 
+// CookieName is the name of the session cookie.
 const CookieName = "fairlead_session"
 
+// Cookie returns a header with the session cookie.
 func (p Person) Cookie() http.Header { return http.Header{"Cookie": {CookieName + "=" + p.Token}} }
 
 // Call sends a request to the admin API with the session cookie.
@@ -96,6 +101,7 @@ func (p Person) Join(t testing.TB, email, role string) Person {
 	return SignedIn(t, p.Gateway, SignIn(t, p.Gateway, email, Password))
 }
 
+// Quote encodes text as a JSON string.
 func Quote(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {

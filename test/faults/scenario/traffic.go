@@ -80,6 +80,7 @@ func Fire(t testing.TB, g *harness.Gateway, key, body string, rate int, d time.D
 	return all
 }
 
+// Send sends the request and stores the result in s. The status stays 0 when no complete response arrives.
 func (s *Shot) Send(ctx context.Context, c *http.Client, g *harness.Gateway, key, body string) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -110,6 +111,7 @@ func Times(all []Shot, holds func(Shot) bool) []time.Duration {
 	return list
 }
 
+// Answered reports whether the response has status 200.
 func Answered(s Shot) bool { return s.Status == http.StatusOK }
 
 // Upstream is a provider that can be switched off, and notes when it was called.
@@ -134,6 +136,7 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.Answers.ServeHTTP(w, r)
 }
 
+// Set switches the provider off or on.
 func (u *Upstream) Set(down bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

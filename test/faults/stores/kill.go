@@ -43,7 +43,7 @@ func KillUnderLoad(t *testing.T, size scenario.Size) string {
 	}
 	scenario.Settled(t, g, reader)
 	g.Restart(t) // everything now comes from disk
-	verdict := scenario.Judge(t, l.Seen, scenario.Export(t, g, reader))
+	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
 	return fmt.Sprintf("%s; ready ≤ %s; seed %d", verdict, slowest.Round(10*time.Millisecond), seed)
 }

@@ -56,7 +56,7 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	scenario.Settled(t, g, reader)
 	rows := scenario.Export(t, g, reader)
 	cutOff := slices.DeleteFunc(slices.Clone(rows), func(r scenario.Row) bool { return r.Session != "endless" })
-	verdict := scenario.Judge(t, l.Seen, slices.DeleteFunc(rows, func(r scenario.Row) bool { return r.Session == "endless" }))
+	verdict := scenario.CompareLog(t, l.Seen, slices.DeleteFunc(rows, func(r scenario.Row) bool { return r.Session == "endless" }))
 	if verdict.Interrupted > 0 || len(cutOff) != size.Of(0, 5) {
 		t.Errorf("%d requests are in the log as interrupted, %d streams as cut off", verdict.Interrupted, len(cutOff))
 	}

@@ -73,7 +73,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	if n := <-ready; n > 0 {
 		t.Errorf("readyz said %d times that known keys would not be served", n)
 	}
-	verdict := scenario.Judge(t, l.Seen, scenario.Export(t, g, reader))
+	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
 	checkOrder(t, db, l.Seen)
 	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
@@ -106,7 +106,7 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 	t.Helper()
 	known := map[string]scenario.Transcript{}
 	for _, s := range seen {
-		known[s.Id] = s
+		known[s.ID] = s
 	}
 	rows, err := db.QueryContext(t.Context(), `select id, xmin::text::bigint from requests order by 2`)
 	if err != nil {

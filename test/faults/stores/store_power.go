@@ -147,9 +147,9 @@ func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []sc
 		allowed = 0
 	}
 	for _, s := range seen {
-		if age := at.Sub(s.Ended); s.Complete && age >= 0 && logged[s.Id] == 0 {
+		if age := at.Sub(s.Ended); s.Complete && age >= 0 && logged[s.ID] == 0 {
 			if oldest = max(oldest, age); age > allowed {
-				t.Errorf("%s was answered %s before the power went, and is lost (strict %t)", s.Id, age, strict)
+				t.Errorf("%s was answered %s before the power went, and is lost (strict %t)", s.ID, age, strict)
 			}
 		}
 	}

@@ -99,14 +99,14 @@ func judgeByID(t *testing.T, seen []scenario.Transcript, rows []scenario.Row) sc
 		} else if !s.Unsent {
 			v.Cut++
 		}
-		if s.Id == "" {
+		if s.ID == "" {
 			continue
 		}
-		if log[s.Id] == 0 {
+		if log[s.ID] == 0 {
 			v.Lost++
 			t.Errorf("%+v is not in the log", s)
 		}
-		v.Twice += max(0, log[s.Id]-1)
+		v.Twice += max(0, log[s.ID]-1)
 	}
 	if v.Twice > 0 || len(rows) > v.Complete+v.Cut {
 		t.Errorf("%d entries are in the log twice; %d entries of %d requests", v.Twice, len(rows), v.Complete+v.Cut)
