@@ -6,6 +6,7 @@ import (
 
 const fingerprint = "simulated"
 
+// Completion is a chat completion that is not streamed.
 type Completion struct {
 	ID                string             `json:"id"`
 	Object            string             `json:"object"`
@@ -17,6 +18,7 @@ type Completion struct {
 	SystemFingerprint string             `json:"system_fingerprint"`
 }
 
+// CompletionChoice is one choice of a Completion.
 type CompletionChoice struct {
 	Index        int               `json:"index"`
 	Message      CompletionMessage `json:"message"`
@@ -24,6 +26,7 @@ type CompletionChoice struct {
 	FinishReason string            `json:"finish_reason"`
 }
 
+// CompletionMessage is the message of a CompletionChoice.
 type CompletionMessage struct {
 	Role             string     `json:"role"`
 	Content          *string    `json:"content"`
@@ -45,6 +48,7 @@ type tokenLogprob struct {
 	TopLogprobs []tokenLogprob `json:"top_logprobs,omitempty"`
 }
 
+// Completion returns the response as a chat completion.
 func (a Response) Completion() Completion {
 	whole := Completion{
 		ID: a.ID, Object: "chat.completion", Created: a.Created, Model: a.Model, Choices: []CompletionChoice{},

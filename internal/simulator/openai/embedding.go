@@ -6,6 +6,7 @@ import (
 	"math"
 )
 
+// Embedding is one entry of an embeddings response.
 type Embedding struct {
 	Object    string `json:"object"`
 	Index     int    `json:"index"`

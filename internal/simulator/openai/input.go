@@ -37,6 +37,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// MaxInputs is the maximum number of inputs in a request.
 const MaxInputs = 2048
 
 // Input is one text, or the token ids that stand for one.

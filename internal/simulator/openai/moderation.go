@@ -17,6 +17,7 @@ var moderationCategories = []string{
 	"self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
 }
 
+// ModerationResult is the result for one moderation input.
 type ModerationResult struct {
 	Flagged    bool                `json:"flagged"`
 	Categories map[string]bool     `json:"categories"`

@@ -1,6 +1,7 @@
 package openai
 
 const (
+	// HashSeed is the initial value for Hash, the FNV-1a offset basis.
 	HashSeed = 14695981039346656037
 	fnvPrime = 1099511628211
 )
@@ -24,6 +25,7 @@ func Mix(x uint64) uint64 {
 // Rand is a row of pseudo-random numbers that depends on its seed alone.
 type Rand struct{ State uint64 }
 
+// IntN draws an integer from 0 up to n, excluding n.
 func (d *Rand) IntN(n int) int {
 	d.State = Mix(d.State)
 	return int(d.State % uint64(n))

@@ -27,6 +27,7 @@ type Choice struct {
 	Finish    string
 }
 
+// Usage is the token usage of a response.
 type Usage struct {
 	PromptTokens      int64             `json:"prompt_tokens"`
 	CompletionTokens  int64             `json:"completion_tokens"`
@@ -35,6 +36,7 @@ type Usage struct {
 	CompletionDetails completionDetails `json:"completion_tokens_details"`
 }
 
+// PromptDetails is the breakdown of the prompt tokens.
 type PromptDetails struct {
 	CachedTokens int64 `json:"cached_tokens"`
 	AudioTokens  int64 `json:"audio_tokens"`
@@ -47,6 +49,7 @@ type completionDetails struct {
 	RejectedPrediction int64 `json:"rejected_prediction_tokens"`
 }
 
+// ToolCall is a call of a function or of a custom tool. Exactly one of Function and Custom is set.
 type ToolCall struct {
 	ID       string        `json:"id"`
 	Type     string        `json:"type"`
@@ -54,16 +57,19 @@ type ToolCall struct {
 	Custom   *CustomCall   `json:"custom,omitempty"`
 }
 
+// FunctionCall is the name of a function and its arguments as JSON text.
 type FunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
+// CustomCall is the name of a custom tool and its input as plain text.
 type CustomCall struct {
 	Name  string `json:"name"`
 	Input string `json:"input"`
 }
 
+// ContentType returns the media type of a streamed or complete response.
 func ContentType(stream bool) string {
 	if stream {
 		return "text/event-stream"
@@ -71,6 +77,7 @@ func ContentType(stream bool) string {
 	return "application/json"
 }
 
+// WriteJSON writes value as a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -7,6 +7,7 @@ import (
 // argumentTokens is how many tokens of a tool call's arguments travel in one chunk.
 const argumentTokens = 4
 
+// Chunk is one event of a streamed chat completion.
 type Chunk struct {
 	ID                string        `json:"id"`
 	Object            string        `json:"object"`
@@ -18,6 +19,7 @@ type Chunk struct {
 	Usage             *Usage        `json:"usage,omitempty"`
 }
 
+// ChunkChoice is the part of a Chunk that belongs to one choice.
 type ChunkChoice struct {
 	Index        int       `json:"index"`
 	Delta        delta     `json:"delta"`
@@ -50,6 +52,7 @@ type deltaText struct {
 	Input string `json:"input"`
 }
 
+// Chunk returns a chunk with the given choices.
 func (a Response) Chunk(parts ...ChunkChoice) Chunk {
 	if parts == nil {
 		parts = []ChunkChoice{}

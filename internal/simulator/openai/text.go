@@ -4,6 +4,7 @@ import (
 	"strings"
 )
 
+// TextCompletion is a text completion, or one event of a streamed one.
 type TextCompletion struct {
 	ID                string       `json:"id"`
 	Object            string       `json:"object"`
@@ -14,6 +15,7 @@ type TextCompletion struct {
 	SystemFingerprint string       `json:"system_fingerprint"`
 }
 
+// TextChoice is one choice of a TextCompletion.
 type TextChoice struct {
 	Text         string        `json:"text"`
 	Index        int           `json:"index"`
@@ -21,6 +23,7 @@ type TextChoice struct {
 	FinishReason *string       `json:"finish_reason"`
 }
 
+// TextLogprobs is the log probabilities of the tokens of a TextChoice.
 type TextLogprobs struct {
 	Tokens        []string             `json:"tokens"`
 	TokenLogprobs []float64            `json:"token_logprobs"`
@@ -60,6 +63,7 @@ func (a Response) TextEvents() []string {
 	return events
 }
 
+// TextChunk returns a text completion with the given choices and no usage.
 func (a Response) TextChunk(choices ...TextChoice) TextCompletion {
 	if choices == nil {
 		choices = []TextChoice{}

@@ -12,6 +12,7 @@ import (
 func Chat(t *testing.T, h http.Handler, body string) openai.Completion {
 	t.Helper()
 	resp := Post(t, h, "/v1/chat/completions", body)
+	defer resp.Body.Close()
 	text, err := ReadAll(resp)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("status %d, error %v, body %s", resp.StatusCode, err, text)
@@ -27,6 +28,7 @@ func Chat(t *testing.T, h http.Handler, body string) openai.Completion {
 func ChatStream(t *testing.T, h http.Handler, body string) (list []openai.Chunk, done bool) {
 	t.Helper()
 	resp := Post(t, h, "/v1/chat/completions", body)
+	defer resp.Body.Close()
 	text, err := ReadAll(resp)
 	if err != nil || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("type %s, error %v, body %s", resp.Header.Get("Content-Type"), err, text)

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// EmbeddingResponse is a decoded embeddings response.
 type EmbeddingResponse struct {
 	Model string
 	Data  []struct {
@@ -18,9 +19,11 @@ type EmbeddingResponse struct {
 	}
 }
 
+// Embed sends an embeddings request and decodes the response. It fails the test unless the status is 200.
 func Embed(t *testing.T, h http.Handler, body string) EmbeddingResponse {
 	t.Helper()
 	resp := Post(t, h, "/v1/embeddings", body)
+	defer resp.Body.Close()
 	text, err := ReadAll(resp)
 	var a EmbeddingResponse
 	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &a) != nil {

@@ -13,6 +13,7 @@ import (
 func Complete(t *testing.T, h http.Handler, body string) openai.TextCompletion {
 	t.Helper()
 	resp := Post(t, h, "/v1/completions", body)
+	defer resp.Body.Close()
 	text, err := ReadAll(resp)
 	var whole openai.TextCompletion
 	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &whole) != nil {
@@ -24,7 +25,9 @@ func Complete(t *testing.T, h http.Handler, body string) openai.TextCompletion {
 // CompleteStream sends a bare prompt that asks for a stream and joins its texts by choice.
 func CompleteStream(t *testing.T, h http.Handler, body string) (texts, finishes map[int]string, used *openai.Usage) {
 	t.Helper()
-	text, err := ReadAll(Post(t, h, "/v1/completions", body))
+	resp := Post(t, h, "/v1/completions", body)
+	defer resp.Body.Close()
+	text, err := ReadAll(resp)
 	if err != nil || !strings.HasSuffix(text, "data: [DONE]\n\n") {
 		t.Fatalf("error %v, body %s", err, text)
 	}

@@ -41,6 +41,7 @@ func ReadAll(resp *http.Response) (string, error) {
 func Error(t *testing.T, h http.Handler, path, body string) (status int, e openai.Error) {
 	t.Helper()
 	resp := Post(t, h, path, body)
+	defer resp.Body.Close()
 	text, err := ReadAll(resp)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func Error(t *testing.T, h http.Handler, path, body string) (status int, e opena
 	return resp.StatusCode, object.Error
 }
 
+// EventData returns the data of the events of a stream.
 func EventData(stream string) []string {
 	list := []string{}
 	lines := bufio.NewScanner(bytes.NewReader([]byte(stream)))
@@ -64,6 +66,7 @@ func EventData(stream string) []string {
 	return list
 }
 
+// Wait waits until event is closed or receives a value. It fails the test after 10 seconds.
 func Wait(t *testing.T, event <-chan struct{}) {
 	t.Helper()
 	select {
@@ -73,6 +76,7 @@ func Wait(t *testing.T, event <-chan struct{}) {
 	}
 }
 
+// UserPrompt returns a chat request body with one user message; more is appended to its members.
 func UserPrompt(model, prompt, more string) string {
 	return `{"model":"` + model + `","messages":[{"role":"user","content":` + string(openai.Encode(prompt)) + `}]` + more + `}`
 }
