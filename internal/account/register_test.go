@@ -225,13 +225,13 @@ func TestTheCommandLineCreatesAccounts(t *testing.T) {
 
 // commits counts the transactions of a service that change something, as a measure of the work that a caller can time.
 type commits struct {
-	account.AccountStore
+	account.Store
 	account.AuditStore
 	n int
 }
 
 func (c *commits) Enrol(ctx context.Context, e account.Enrolment) (account.Member, error) {
-	m, err := c.AccountStore.Enrol(ctx, e)
+	m, err := c.Store.Enrol(ctx, e)
 	if err == nil {
 		c.n++
 	}
@@ -247,7 +247,7 @@ func TestOpenRegistrationRevealsNoAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
 	known := f.register("known@example.com")
-	counting := &commits{AccountStore: f.db.Accounts, AuditStore: f.db.Accounts}
+	counting := &commits{Store: f.db.Accounts, AuditStore: f.db.Accounts}
 	stores := f.db.Accounts.Stores()
 	stores.Accounts, stores.Audit = counting, counting
 	refreshed := 0

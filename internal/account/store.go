@@ -13,7 +13,7 @@ import (
 // A method with a change function reads the object, calls the function and writes the result in one transaction. It
 // writes nothing when the event has no action. It returns an error of the function unchanged.
 type Stores struct {
-	Accounts    AccountStore
+	Accounts    Store
 	Passwords   PasswordStore
 	Sessions    SessionStore
 	Workspaces  WorkspaceStore
@@ -23,8 +23,8 @@ type Stores struct {
 	Audit       AuditStore
 }
 
-// AccountStore stores accounts.
-type AccountStore interface {
+// Store stores accounts.
+type Store interface {
 	HasAccounts(ctx context.Context) (bool, error)
 	// AccountByEmail expects the address in lower case. It returns ErrNotFound for an unknown address.
 	AccountByEmail(ctx context.Context, email string) (Account, error)

@@ -30,8 +30,7 @@ var banned = []string{
 }
 
 // pending are the folders that are not rewritten yet. The list only shrinks: a folder without findings must leave it.
-var pending = []string{
-}
+var pending = []string{}
 
 // scanned are the folders and files whose text people read.
 var scanned = []string{

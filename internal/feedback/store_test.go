@@ -169,10 +169,12 @@ func baseOf(model string) (predict.Ability, bool) {
 	return a, ok
 }
 
-func newTestBook(store interface {
+type readWriter interface {
 	Reader
 	Writer
-}, c *clock) *Index {
+}
+
+func newTestBook(store readWriter, c *clock) *Index {
 	return NewIndex(store, store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
 }
 

@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -80,9 +81,7 @@ func (c *cloud) provider(t *testing.T, secret, source string, extra map[string]s
 			s.Options[name] = value
 		}
 	}
-	for name, value := range options(os.Getenv) {
-		s.Options[name] = value
-	}
+	maps.Copy(s.Options, options(os.Getenv))
 	transport := &http.Transport{DisableKeepAlives: true}
 	s.Fetch, s.Metadata = &http.Client{Transport: transport}, func(...string) http.RoundTripper { return transport }
 	return New(s)

@@ -25,11 +25,13 @@ func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
 		url, sent string
 	}{
 		"messages": {
-			messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0}`,
+			messages.Format{},
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0}`,
 			base + "rawPredict", `{"max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0,"anthropic_version":"vertex-2023-10-16"}`,
 		},
 		"chat stream": {
-			chat.Format{}, `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}`,
+			chat.Format{},
+			`{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}`,
 			base + "streamRawPredict", `{"max_tokens":9,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"anthropic_version":"vertex-2023-10-16"}`,
 		},
 	} {
