@@ -23,12 +23,6 @@ type runningRequest struct {
 	cancel context.CancelCauseFunc
 }
 
-func (f *inflight) init() {
-	f.running = map[*runningRequest]struct{}{}
-	f.idle = make(chan struct{})
-	f.slots.Reserve = true
-}
-
 // enter admits one request. It rejects the request while draining, at the concurrency limit, or when the key exceeds its share of the slots.
 func (f *inflight) enter(ctx context.Context, key string, limit int) (context.Context, func(), error) {
 	f.mu.Lock()

@@ -140,7 +140,10 @@ type Gateway struct {
 
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
-	g := &Gateway{Parts: p, counter: token.NewCounter()}
+	g := &Gateway{
+		Parts: p, counter: token.NewCounter(),
+		inflight: inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}},
+	}
 	if g.Routing.Predictor == nil {
 		g.Routing.Predictor = noRouting{}
 	}
@@ -156,7 +159,7 @@ func New(p Parts) *Gateway {
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}
 	}
-	g.inflight.init()
+
 	g.Update(p.Settings, p.Snapshot)
 	return g
 }

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
@@ -71,7 +72,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ServeAs handles a chat request of a dashboard user with a valid session, in the format of the first route.
 func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
 	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (caller, error) {
-		return identifyUser(in, workspace, accountID), nil
+		// The rules of the workspace apply, not those of a key.
+		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}
+		return caller{grant: &account.Grant{Key: key, Workspace: workspace}, accountID: accountID, tags: tags(nil, in.http.Header)}, nil
 	})
 }
 
@@ -79,7 +82,10 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
 	i := max(0, g.routeIndex("/"+name))
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (caller, error) {
-		return identifySample(in, workspace, models), nil
+		free := *workspace
+		free.Budget = nil // costs are simulated
+		key := &account.Key{ID: requestlog.SampleKey, WorkspaceID: workspace.ID, Name: requestlog.SampleKeyName, AllowedModels: models}
+		return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true}, nil
 	})
 }
 

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
 )
 
 // caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
@@ -35,20 +33,6 @@ func (g *Gateway) identifyKey(in *incoming) (caller, error) {
 	}
 	g.Keys.Touch(grant.Key.ID, shorten(in.http.UserAgent()), in.start)
 	return caller{grant: grant, tags: tags(grant.Key.Tags, in.http.Header)}, checkScope(grant)
-}
-
-// identifyUser returns the caller for a dashboard user. The rules of the workspace apply, not those of a key.
-func identifyUser(in *incoming, workspace *account.Workspace, accountID string) caller {
-	key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}
-	return caller{grant: &account.Grant{Key: key, Workspace: workspace}, accountID: accountID, tags: tags(nil, in.http.Header)}
-}
-
-// identifySample returns the caller for sample traffic. Its costs are simulated, so no budget applies.
-func identifySample(in *incoming, workspace *account.Workspace, models []string) caller {
-	free := *workspace
-	free.Budget = nil
-	key := &account.Key{ID: requestlog.SampleKey, WorkspaceID: workspace.ID, Name: requestlog.SampleKeyName, AllowedModels: models}
-	return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true}
 }
 
 // checkScope rejects keys that may not use the model API.
@@ -145,15 +129,6 @@ func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
 	e := llm.Errorf(llm.InvalidRequest, "Header %s must be true or false, once.", name)
 	e.Param = name
 	return fallback, e
-}
-
-// remoteHost returns the client's address without the port.
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // traceID returns the trace id of a traceparent header.

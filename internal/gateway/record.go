@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -39,12 +40,16 @@ type recorder struct {
 
 func newRecorder(in *incoming, out *response.Writer) *recorder {
 	r := in.http
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
 	return &recorder{
 		start: in.start, settings: in.settings, out: out,
 		entry: &requestlog.Entry{
 			ID: in.id, Time: in.start, Endpoint: strings.TrimPrefix(in.route.Path, "/"), Format: in.route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
-			Client: shorten(r.UserAgent()), IP: remoteHost(r), TraceID: traceID(r),
+			Client: shorten(r.UserAgent()), IP: host, TraceID: traceID(r),
 		},
 	}
 }
