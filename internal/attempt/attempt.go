@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Attempt is one call to one target. Until it has content, nothing of its response has reached the client.
+// Attempt is one call to one target. Nothing of its response reaches the client before its first content.
 type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
@@ -70,8 +70,8 @@ type Continuation struct {
 	Prefilled bool // the request ends with the beginning of the response
 }
 
-// Try makes one call and reads the response up to the first content for the client. last says that no other target remains. c may
-// be nil.
+// Try makes one call and reads the response up to the first content for the client. last reports whether no other target remains.
+// c may be nil.
 func (s *Series) Try(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
 	a, err := s.prepare(ctx, t, last, c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Series) releaseSlot(p *provider.Provider) {
 	}
 }
 
-// admit returns the pass for a call. While traffic returns after an outage, the only target may be called after a delay.
+// admit returns the pass for a call. While traffic ramps up after an outage, a call to the last target may be delayed.
 func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Target, last bool) (health.Pass, error) {
 	pass, ok := s.Dispatcher.Admission.Admit(t.ID(), s.credentialIDs(p), last)
 	if ok && pass.Delay > 0 {
@@ -163,14 +163,14 @@ func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Ta
 	case pass.Refused:
 		return pass, skipped(llm.UpstreamAuth, "%s has rejected the credential or the model", t.ID())
 	case pass.BackingOff > 0:
-		e := skipped(llm.UpstreamRateLimited, "%s limits its rate for %s more", t.ID(), pass.BackingOff.Round(time.Second))
+		e := skipped(llm.UpstreamRateLimited, "%s is rate limited for %s more", t.ID(), pass.BackingOff.Round(time.Second))
 		e.RetryAfter = pass.BackingOff
 		return pass, e
 	}
 	return pass, skipped(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())
 }
 
-// skipped returns the error for a target that was not called. Its kind is that of the failures that led to this.
+// skipped returns the error for a target that was not called. kind is the kind of the failures that caused the skip.
 func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
@@ -254,11 +254,11 @@ func (a *Attempt) send(req *http.Request) (*http.Response, error) {
 	return a.series.Dispatcher.Egress.Do(req)
 }
 
-// limitStart cancels the call when its connection or its status takes longer than the target's limits. stop ends the watch.
+// limitStart cancels the call when the connection or the response headers take longer than the target allows. stop ends the timers.
 func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	connect, headers := a.call.Target.Waits.Connect, a.call.Target.Waits.Headers
 	if !a.series.Terms.Request.Stream {
-		headers = 0 // the status of a whole response arrives with its last byte
+		headers = 0 // the headers of a whole response arrive with its body
 	}
 	if connect == 0 && headers == 0 {
 		return func() {}
@@ -281,7 +281,7 @@ func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	}
 }
 
-// markActivity records that the target has sent something. From the first content on, the limit for silence applies.
+// markActivity records that the target has sent data. From the first content on, the idle timeout applies.
 func (a *Attempt) markActivity() {
 	if a.state == responding {
 		a.timer.Reset(a.idle())
@@ -306,10 +306,10 @@ func (a *Attempt) idle() time.Duration {
 // Target returns the target of the attempt.
 func (a *Attempt) Target() *provider.Target { return a.call.Target }
 
-// Wait returns when Next has an event or the end of the response. The limit for silence applies while it waits.
+// Wait blocks until an event or the end of the response is available. The idle timeout applies meanwhile.
 func (a *Attempt) Wait() {
 	if len(a.pending) > 0 {
-		a.timer.Stop() // a client that reads slowly is not the provider's silence
+		a.timer.Stop() // time spent by a slow client does not count as silence of the provider
 		return
 	}
 	a.timer.Reset(a.idle())
@@ -342,12 +342,13 @@ func (a *Attempt) fail(err error) error {
 	err = a.translate(err)
 	e := llm.AsError(err)
 	a.note.RetryAfter = e.RetryAfter
-	a.abandon(e, e.Kind == llm.ClientCancelled)
+	a.abandon(e, e.Kind == llm.ClientCancelled) // a client that disconnects pays for the prompt
 	return err
 }
 
-// abandon ends an attempt without content for the client and records its cost. sent says that a prompt that was sent is charged.
-func (a *Attempt) abandon(e *llm.Error, sent bool) {
+// abandon ends an attempt without content for the client and records its cost. With chargePrompt, a prompt that was sent is charged even
+// when the provider has not reported its usage.
+func (a *Attempt) abandon(e *llm.Error, chargePrompt bool) {
 	a.recordFailure(e)
 	terms, target := a.series.Terms, a.call.Target
 	var usage *llm.Usage
@@ -360,7 +361,7 @@ func (a *Attempt) abandon(e *llm.Error, sent bool) {
 			}
 		}
 	}
-	if sent && usage == nil && a.timing != nil && !a.timing.Connected().IsZero() {
+	if chargePrompt && usage == nil && a.timing != nil && !a.timing.Connected().IsZero() {
 		var received bill.UsageCounter
 		for i := range a.pending {
 			received.Add(&a.pending[i])
@@ -374,7 +375,7 @@ func (a *Attempt) abandon(e *llm.Error, sent bool) {
 	a.Close()
 }
 
-// Finish records the result of an attempt that has delivered its response, or with an error only the beginning.
+// Finish records the result of an attempt that has delivered its response, or only the beginning if e is not nil.
 func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	a.note.Usage, a.note.Cost = new(c.Usage), c.Attempt
 	if e == nil {
@@ -408,8 +409,8 @@ func (a *Attempt) end(e *llm.Error, output int64) {
 	a.series.Attempts[a.note.index] = a.note.Attempt
 }
 
-// Usage returns the usage of the response: the provider's report, or our own count when the report is missing or cannot be true.
-// rejected says that there was such a report, which is kept in the record of the attempt.
+// Usage returns the usage that the provider reported, or an estimate when the report is missing or implausible. rejected reports that
+// an implausible report was replaced; the record of the attempt keeps it.
 func (a *Attempt) Usage(received *bill.UsageCounter) (u llm.Usage, rejected bool) {
 	if received.Valid(a.call) {
 		return *received.Reported, false
@@ -455,7 +456,7 @@ func (a *Attempt) Warnings() []string {
 	return a.call.Warnings
 }
 
-// translate returns the error of a call as an *llm.Error, according to the cause when the call was cancelled.
+// translate converts the error of a call to an *llm.Error. If the call was cancelled, the cause determines the kind.
 func (a *Attempt) translate(err error) error {
 	switch cause := context.Cause(a.ctx); {
 	case cause == nil:
@@ -493,8 +494,8 @@ func (a *Attempt) Close() {
 		a.stream.Close()
 	}
 	if whole && a.body.from != nil {
-		// Reading to the end lets the connection be reused. The client has its response: a provider that does not end its
-		// own costs only the connection.
+		// Reading to the end lets the connection be reused. If the provider does not end its response in time, only the
+		// connection is lost.
 		a.timer.Reset(drainTime)
 		_, _ = io.CopyN(io.Discard, &a.body, drainBytes)
 		a.timer.Stop()

@@ -13,8 +13,8 @@ import (
 
 // Batches splits embeddings requests with more inputs than a provider accepts, and joins the responses.
 type Batches interface {
-	// Split divides a request into requests of at most most inputs, in order.
-	Split(ctx context.Context, req *llm.Request, most int) ([]*llm.Request, error)
+	// Split divides a request into requests of at most limit inputs, in order.
+	Split(ctx context.Context, req *llm.Request, limit int) ([]*llm.Request, error)
 	// Join combines the responses to the parts, in their order.
 	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
 }
@@ -22,7 +22,7 @@ type Batches interface {
 // batchCalls is how many parts of one request are sent concurrently.
 const batchCalls = 4
 
-// openBatches makes the calls of a split request. If one fails, all fail: a part of the vectors is useless.
+// openBatches makes the calls of a split request. If one fails, the attempt fails: an incomplete list of vectors is useless.
 func (a *Attempt) openBatches(ctx context.Context) error {
 	batches, limit := a.series.Dispatcher.Batches, a.call.Target.EmbedBatch
 	requests, err := batches.Split(ctx, a.call.Request, limit)

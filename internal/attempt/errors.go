@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// rejected adds the provider to an error that no other target can help with.
+// rejected adds the provider and the attempts to an error that another target would return, too.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e
@@ -44,7 +44,7 @@ func (s *Series) exhausted() *llm.Error {
 	}
 	kind, final := common(kinds)
 	if final && slices.ContainsFunc(s.skipped, func(e *llm.Error) bool { return e.Kind.Retryable() }) {
-		kind, final = llm.UpstreamServer, false // a skipped target may serve a repeat
+		kind, final = llm.UpstreamServer, false // a skipped target may serve a retry
 	}
 	advice := "Retry the request or allow more fallbacks."
 	switch {
@@ -79,11 +79,11 @@ func unavailable(skipped []*llm.Error) *llm.Error {
 	case rejected:
 		return llm.Errorf(llm.UpstreamAuth, "Every provider for this request has rejected the gateway's credential or the model. Ask the operator to check the provider's credentials and models.")
 	case rejected + limited:
-		e := llm.Errorf(llm.UpstreamRateLimited, "Every provider for this request currently limits its rate. Retry later.")
+		e := llm.Errorf(llm.UpstreamRateLimited, "Every provider for this request is rate limited. Retry later.")
 		e.RetryAfter = wait
 		return e
 	}
-	e := llm.Errorf(llm.NoTargetAvailable, "Every provider for this request is failing, limits its rate or is at its concurrency limit. Retry in a few seconds.")
+	e := llm.Errorf(llm.NoTargetAvailable, "Every provider for this request is failing, rate limited or at its concurrency limit. Retry in a few seconds.")
 	e.RetryAfter = min(wait, 2*time.Second) // circuits are probed and slots become free within seconds
 	return e
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// minHedge is the shortest silence after which a second target is called based on its usual first token.
+// minHedge is the minimum of a hedge delay that is derived from the target's usual time to the first token.
 const minHedge = 50 * time.Millisecond
 
 // hedge calls target i of the plan and, when hedging is enabled and the target is silent for too long, a second one. The first
@@ -26,7 +26,7 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 	if err != nil {
 		return nil, i, err
 	}
-	results := make(chan result, 2) // buffered for both: neither call ever waits for its reader
+	results := make(chan result, 2) // buffered for both, so that neither call blocks
 	go first.openAsync(results)     //nolint:contextcheck // an attempt has a context of its own
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -41,7 +41,7 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 		a, err = (<-results).attempt()
 		return a, i, err
 	}
-	defer hold.Release()         // the client pays for one response
+	defer hold.Release()         // only one response is charged to the budget
 	go second.openAsync(results) //nolint:contextcheck // as above
 	r := <-results
 	other := first
@@ -51,12 +51,12 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 	if a, err = r.attempt(); err == nil {
 		other.cancel(errHedgeLost)
 		<-results
-		other.cancelHedge()
+		other.abandon(&llm.Error{Kind: llm.HedgeLost, Message: errHedgeLost.Error()}, true)
 		return a, at, nil
 	}
 	a, late := (<-results).attempt()
 	if late != nil && !llm.AsError(err).Kind.NextMayHelp() {
-		return nil, at, err // the request is at fault, whatever the other call returned
+		return nil, at, err // an invalid request fails at every target
 	}
 	return a, at, late
 }
@@ -123,9 +123,4 @@ func (a *Attempt) openAsync(results chan<- result) {
 		results <- result{a, err}
 	}()
 	err = a.open()
-}
-
-// cancelHedge ends a call that was slower than the other one, and records its cost.
-func (a *Attempt) cancelHedge() {
-	a.abandon(&llm.Error{Kind: llm.HedgeLost, Message: errHedgeLost.Error()}, true)
 }

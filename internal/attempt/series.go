@@ -78,7 +78,7 @@ type Series struct {
 	KeyID      string
 	Plan       []*provider.Target
 	Terms      bill.Terms
-	StoresText bool // messages of providers may be stored: they can quote the prompt
+	StoresText bool // whether to store error messages of providers, which may quote the prompt
 	// TryHold reserves an additional amount for a hedge without waiting.
 	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
@@ -87,11 +87,11 @@ type Series struct {
 	skipped  []*llm.Error // why targets were skipped without an attempt
 }
 
-// Causes of calls that the gateway ended.
+// Causes for which the gateway cancels or skips a call.
 var (
 	errDeadline   = errors.New("the request's deadline has passed")
 	errConnect    = errors.New("no connection in time")
-	errHeaders    = errors.New("no status in time")
+	errHeaders    = errors.New("no response headers in time")
 	errFirstToken = errors.New("no first token in time")
 	errIdle       = errors.New("the response was silent for too long")
 	errHedgeLost  = errors.New("another target responded first")
@@ -99,12 +99,12 @@ var (
 )
 
 const (
-	// wholeFactor extends the first-token limit for responses that are not streamed: their first byte is also their last, and
+	// wholeFactor extends the first-token limit for responses that are not streamed: they arrive only when they are complete, and
 	// another attempt would pay for the response twice.
 	wholeFactor = 6
 	// maxPause is the longest wait before the same target is tried again.
 	maxPause = 5 * time.Second
-	// shortPause is a wait that delays the client no more than a switch, which has to read the prompt without a cached prefix.
+	// shortPause is a wait that delays the client no more than a switch to another target, which has no cached prefix.
 	shortPause = 500 * time.Millisecond
 	// pauseJitter is the fraction by which a requested pause is extended at random, so that requests that failed together do
 	// not return together.
@@ -121,7 +121,7 @@ func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.
 // Left returns how many more attempts may be made.
 func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
 
-// First walks the plan until a target has content. Before that, another target takes over without the client noticing.
+// First tries the targets of the plan in order until one has content. The client does not notice failures before that.
 func (s *Series) First(ctx context.Context) (*Attempt, error) {
 	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
 		last := i+1 == len(s.Plan) || s.Left() == 1
@@ -137,7 +137,7 @@ func (s *Series) First(ctx context.Context) (*Attempt, error) {
 		case errors.Is(e, errSkipped):
 			s.skipped = append(s.skipped, e)
 			i++
-		case !s.movesOn(e):
+		case !s.mayTryNext(e):
 			return nil, s.rejected(e)
 		case s.Left() > 0: // no pause when no attempt would follow
 			i = s.next(ctx, at, e)
@@ -149,9 +149,9 @@ func (s *Series) First(ctx context.Context) (*Attempt, error) {
 	return nil, s.exhausted()
 }
 
-// movesOn reports whether another target is tried after a failure. An unsupported request moves on when the gateway may choose
-// the model; a response rejected by content rules only when the caller lists other models.
-func (s *Series) movesOn(e *llm.Error) bool {
+// mayTryNext reports whether another target is tried after a failure. After an unsupported request it is tried when the gateway may
+// choose the model; after a rejection by content rules only when the caller lists other models.
+func (s *Series) mayTryNext(e *llm.Error) bool {
 	listed := len(s.Terms.Request.Controls.Models) > 0
 	switch e.Kind { //nolint:exhaustive // the kind alone decides for the others
 	case llm.UpstreamUnsupported:
@@ -196,8 +196,8 @@ func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
 	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), s.credentialIDs(p), failed)
 }
 
-// RetrySame reports whether the same target may respond to a repeat: not after a timeout, and not after a rate limit with a
-// longer wait than a client should have.
+// RetrySame reports whether a retry at the same target may succeed: not after a timeout, and not after a rate limit with a wait
+// longer than maxPause.
 func RetrySame(e *llm.Error) bool {
 	switch e.Kind {
 	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
@@ -319,7 +319,7 @@ func (c *Clock) stop() {
 	}
 }
 
-// minWait is the shortest time that counts as waiting. Less is the cost of taking a lock.
+// minWait is the shortest time that counts as waiting. A shorter one is the overhead of a lock.
 const minWait = 100 * time.Microsecond
 
 // blocked records the time since a moment as waiting, unless an attempt is in flight.
@@ -330,7 +330,7 @@ func (c *Clock) blocked(since time.Time) {
 	}
 }
 
-// sleep waits for a provider. It reports whether the request still has time.
+// sleep waits for d and records the time as waiting. It returns false when ctx ends first.
 func (c *Clock) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

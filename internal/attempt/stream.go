@@ -80,8 +80,8 @@ func newMasker(c *provider.Call) *redact.Masker {
 type redactReader struct {
 	from   llm.Stream
 	masker *redact.Masker
-	held   []llm.Event // end with the beginning of a credential
-	ready  []llm.Event // masked
+	held   []llm.Event // may end with the beginning of a credential
+	ready  []llm.Event // masked events
 }
 
 // Next implements llm.Stream.
@@ -143,7 +143,7 @@ func redactError(err error, m *redact.Masker) error {
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return err // of the connection or the context: the provider did not write it
+		return err // a connection or context error contains no text of the provider
 	}
 	masked := *e
 	masked.Message, masked.UpstreamCode = m.Text(e.Message), m.Text(e.UpstreamCode)
