@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/route"
 )
 
-// Spent is what interrupted attempts have used and cost that delivered a part of the response.
+// Spent is the usage and the cost of interrupted attempts that delivered a part of the response.
 type Spent struct {
 	Tokens int64
 	Cost   money.Amount
 }
 
-// Charge is what a response has used and what that costs. Unknown costs are nil.
+// Charge is the usage and the cost of a response. Unknown costs are nil.
 type Charge struct {
 	Usage    llm.Usage
 	Attempt  *money.Amount // cost of the last attempt alone
@@ -27,8 +27,8 @@ type Charge struct {
 	Flag     requestlog.UsageFlag
 }
 
-// Charge prices the usage of a response. prefilled tokens of the input are output that an earlier attempt had delivered. An
-// attempt is charged at most its hold.
+// Charge computes the cost of a usage. prefilled is how many of its input tokens an earlier attempt delivered as output. An attempt is
+// charged at most its hold.
 func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spent Spent, baseline Baseline) Charge {
 	c := Charge{Usage: u}
 	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier) // the tier that was served, or the requested one
@@ -48,7 +48,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		c.Bill = &b
 	}
 	if baseline.Price != nil {
-		n := min(prefilled, u.Input) // the baseline would have written it
+		n := min(prefilled, u.Input) // output of the baseline
 		u.Input -= n
 		u.Output += n
 		if t.Request.Op == llm.Chat && target.Model.Name != baseline.Model {
@@ -83,8 +83,8 @@ func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Bas
 	return b
 }
 
-// usage returns what the baseline would have used: the same tokens, of the prompt as much from its cache as it would have had
-// there, and no less than was really read from one.
+// usage estimates the usage of the baseline for the same tokens. The cached part of the prompt is what the baseline would have cached,
+// and at least what was read from the cache of the target.
 func (b Baseline) usage(u llm.Usage) llm.Usage {
 	cached := b.Cache.CacheHit(promptcache.Baseline(b.Model), b.Rules).Usage(u.Prompt())
 	would := u

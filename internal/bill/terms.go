@@ -29,7 +29,7 @@ type Terms struct {
 	Request   *llm.Request
 	Client    provider.Client // format of the request, to count its text exactly
 	Counter   *token.Counter
-	At        time.Time     // when the request arrived: the prices of that moment apply
+	At        time.Time     // when the request arrived, which determines the prices
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
 	Budgeted  bool          // a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
@@ -40,8 +40,8 @@ func Generates(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
 
 func model(m *catalog.Model) token.Model { return token.Model{Vendor: m.Vendor, Name: m.Name} }
 
-// OutputLimit returns the output limit that a target is sent when the caller sets none; 0 for none. A policy sets one, and so
-// does a budget: the output must not cost more than is held for it. Providers reject a limit above the model's maximum, and some
+// OutputLimit returns the output limit to send to a target when the caller sets none; 0 for none. A policy may set one. A budget
+// always does, because the output must not cost more than is held for it. Providers reject a limit above the model's maximum, and some
 // reject one that does not fit the context window after the prompt.
 func (t Terms) OutputLimit(target *provider.Target) int64 {
 	m := target.Model
@@ -157,30 +157,27 @@ func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int6
 	return model(target.Model).Output(ascii, nonASCII, t.Request.Text)
 }
 
-// Estimate returns our own count of the usage, for a provider that does not report it. Moderations are usually free and not
-// metered: without a price their tokens are not counted.
+// Estimate estimates the usage for a provider that does not report it. The prompt is counted exactly when the vocabulary is published and
+// the prompt is short. Tokens of moderations without a price are not counted.
+//
+//nolint:contextcheck // a prompt is also counted after the client has disconnected
 func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	if t.Request.Op == llm.Moderate && (target.Price == nil || target.Price.At(t.At).Input == 0) {
 		return llm.Usage{}
 	}
-	return llm.Usage{Input: t.promptTokens(target), Output: output, Estimated: true}
-}
-
-// promptTokens counts the prompt: exactly when the vocabulary is published and the prompt is short. It has its own context,
-// because a prompt is also counted after the client has disconnected.
-//
-//nolint:contextcheck // see above
-func (t Terms) promptTokens(target *provider.Target) int64 {
 	m, prompt := model(target.Model), token.PromptOf(t.Request)
+	u := llm.Usage{Output: output, Estimated: true}
 	if t.Request.Op == llm.Chat && prompt.Bytes <= token.MaxExact {
 		conv, err := t.Client.Conversation(context.Background(), t.Request)
 		if err == nil {
 			if n, ok := t.Counter.Prompt(m, prompt, conv.Texts()...); ok {
-				return n
+				u.Input = n
+				return u
 			}
 		}
 	}
-	return m.Prompt(prompt)
+	u.Input = m.Prompt(prompt)
+	return u
 }
 
 // Cost returns the cost of the usage at the target; nil when it has no price.

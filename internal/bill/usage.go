@@ -41,14 +41,14 @@ func (c *UsageCounter) Add(ev *llm.Event) {
 	}
 }
 
-// Valid reports whether the provider reported a usage that can be true: plausible for the call, and with enough output tokens
-// for the text that arrived.
+// Valid reports whether the provider reported a usage that is plausible for the call and has enough output tokens for the received
+// text.
 func (c *UsageCounter) Valid(call *provider.Call) bool {
 	return c.Reported != nil && Plausible(*c.Reported, call) && c.Reported.Output*maxTokenBytes >= c.ASCII+c.NonASCII
 }
 
-// Plausible reports whether a reported usage can be true. It rejects negative counts, a prompt without tokens, and more prompt or
-// output tokens than the call allows.
+// Plausible reports whether a reported usage is possible for a call. Negative counts, a prompt without tokens, and more prompt or
+// output tokens than the call allows are not.
 func Plausible(u llm.Usage, c *provider.Call) bool {
 	req, m := c.Request, c.Target.Model
 	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
