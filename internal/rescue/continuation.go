@@ -10,12 +10,12 @@ import (
 	"fairlead/internal/wire"
 )
 
-// continuation joins the response of another target to the delivered text. Nothing of the response is visible until both are
-// certain to be one text.
+// continuation joins the response of another target to the delivered text. The response is hidden until it is certain to continue that
+// text.
 type continuation struct {
 	delivered string // the text that the client has
-	prefilled bool   // the target was given it as the beginning of its response; otherwise it starts again
-	withheld  string // white space at the end of delivered that the target was not given
+	prefilled bool   // delivered was sent to the target as a prefill; otherwise the target starts again
+	withheld  string // white space at the end of delivered that was not sent to the target
 
 	matched  int    // bytes of delivered that a restarted response has repeated
 	received string // text of a prefilled target while it may be repeating delivered text
@@ -60,7 +60,7 @@ func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
 // HiddenText implements attempt.Joiner.
 func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
 
-// join passes on what follows the delivered text. A response with another text ends with a ContinuationMismatch error.
+// join yields the deltas that follow the delivered text. A response with different text ends with a ContinuationMismatch error.
 func (c *continuation) join(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for d, err := range deltas {
@@ -110,7 +110,7 @@ type match int
 const (
 	undecided match = iota
 	joined          // the rest is new
-	mismatch        // two different texts
+	mismatch        // the texts differ
 )
 
 // compare compares the next text with the delivered text. end says that no more text follows.
@@ -122,7 +122,7 @@ func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	rest, m := matches(text, end)
 	switch m {
 	case mismatch:
-		return nil, llm.Errorf(llm.ContinuationMismatch, "the response has another text than the interrupted one")
+		return nil, llm.Errorf(llm.ContinuationMismatch, "the response differs from the delivered text")
 	case undecided:
 		return nil, nil
 	case joined:

@@ -31,9 +31,9 @@ func Supports(req *llm.Request) bool {
 	return req.Op == llm.Chat && req.Stream && req.Choices <= 1
 }
 
-// New returns a rescuer for a stream of which the client has the folded events. ok is false when the stream cannot be continued: the
-// failure is not the target's own, or the events contain something other than plain text. A response that a provider stopped for its
-// content is not continued elsewhere.
+// New returns a rescuer for a stream whose delivered events are folded. ok is false when the stream cannot be continued: another target
+// would fail in the same way, or the events contain something other than plain text. A response that a provider stopped for its content
+// is not continued elsewhere.
 func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 	if !e.Kind.NextMayHelp() || e.Kind == llm.UpstreamContext {
 		return nil, false
@@ -52,11 +52,11 @@ func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 type option struct {
 	target  *provider.Target
 	prefill bool
-	repeat  bool // the target has just failed: wait first
+	repeat  bool // the target has just failed, so wait first
 }
 
-// Continue tries targets until one continues the delivered text. It returns nil when none does. A target with another text ends the
-// search: the next one would have another text too.
+// Continue tries targets until one continues the delivered text. It returns nil when none does. If a target produces different
+// text, the search ends: other targets would, too.
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
@@ -153,7 +153,7 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 // try makes one attempt to continue.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	rest, _ := r.format.Resume(req, r.sent) // possible before, and usable for one response only
+	rest, _ := r.format.Resume(req, r.sent) // succeeded in New; each result is for one response only
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {
@@ -164,7 +164,7 @@ func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attemp
 	left := r.outputLeft(o.target)
 	prefilled, err := r.format.Prefill(ctx, req, text, left)
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.Untranslatable, Message: "the request cannot carry the beginning of a response", Err: err}
+		return nil, &llm.Error{Kind: llm.Untranslatable, Message: "the request cannot be sent with a prefill", Err: err}
 	}
 	prefilled.Measure()
 	prefilled.Controls.SessionID, prefilled.Beta = req.Controls.SessionID, req.Beta
@@ -179,7 +179,7 @@ func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attemp
 	return a, err
 }
 
-// rejectsPrefill reports whether the prefill may be the reason for an error.
+// rejectsPrefill reports whether an error may be caused by the prefill.
 func rejectsPrefill(err error) bool {
 	switch llm.AsError(err).Kind {
 	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch:

@@ -10,11 +10,11 @@ import (
 // blockSize is the size of the blocks that a Buffer grows by.
 const blockSize = 512
 
-// blocks are free blocks of buffers.
+// blocks pools the blocks of buffers.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// Buffer stores a delivered response for the log, and to continue an interrupted stream. It grows by small blocks without copying:
-// there is one buffer per open stream. The zero Buffer stores nothing; see Limit.
+// Buffer stores a delivered response for the log, and to continue an interrupted stream. Every open stream has one, so it
+// grows in small blocks and never copies them. The zero Buffer stores nothing; see Limit.
 type Buffer struct {
 	// Limit is the maximum size in bytes, of the stored data and of the text in it: a repetitive stream has much more text than
 	// stored data. The buffer keeps only the beginning of a longer response.
@@ -65,7 +65,7 @@ func (b *Buffer) Size() int { return b.size }
 // InBlocks reports whether Bytes copies the data.
 func (b *Buffer) InBlocks() bool { return b.blocks != nil }
 
-// Bytes returns the stored data: a whole response as it was added, a folded stream appended to to.
+// Bytes returns the stored data: a whole response as it was added, or a folded stream, appended to to.
 func (b *Buffer) Bytes(to []byte) []byte {
 	if b.blocks == nil {
 		return b.whole

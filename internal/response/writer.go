@@ -198,15 +198,15 @@ func (w *Writer) sendStreamHeader() {
 	w.w.WriteHeader(http.StatusOK)
 }
 
-// frames are the buffers in which events are framed. Few are in use at a time, however many streams are open.
+// frames pools the buffers in which events are framed. An open stream uses one only while it writes.
 var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 const (
 	// maxFrame is the largest buffer that returns to the pool.
 	maxFrame = 64 << 10
-	// sendSize is how much of a long response the client must read to get more time.
+	// sendSize is the number of bytes after which a client that reads a long response gets a new deadline.
 	sendSize = 64 << 10
-	// deadlineParts is the fraction of its time by which a client's deadline may be early.
+	// deadlineParts is the number of parts of the pause of which one must have passed before the deadline is extended.
 	deadlineParts = 16
 )
 
@@ -241,8 +241,8 @@ func (w *Writer) send(data []byte) error {
 	return nil
 }
 
-// extendDeadline gives the client its time to read the next chunk. The deadline moves only after a fraction of the time has
-// passed, not for each event of a stream.
+// extendDeadline sets the write deadline for the next chunk. To save system calls, it does so only after a part of the pause has passed,
+// not for each event of a stream.
 func (w *Writer) extendDeadline() {
 	now, pause := time.Now(), w.reading.pause
 	if w.reading.until.Sub(now) > pause-pause/deadlineParts {
@@ -263,7 +263,7 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	status := e.Status()
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && e.Retryable() {
 		seconds := math.Ceil(max(e.RetryAfter, time.Second).Seconds())
-		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait for the whole time
+		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait that long
 	}
 	if status == http.StatusRequestEntityTooLarge {
 		h.Set("Connection", "close") // the rest of the body is not read

@@ -20,13 +20,13 @@ import (
 const (
 	// Large is the size from which decoding a body takes long enough to delay other requests.
 	Large = 1 << 20
-	// firstBuffer is the memory that a body gets before its first byte arrives, whatever length it announces.
+	// firstBuffer is the maximum initial size of a buffer. An announced length is not trusted before data arrives.
 	firstBuffer = 64 << 10
 	// maxTime bounds the time for one body: enough for the largest size over a slow connection.
 	maxTime = 5 * time.Minute
-	// decodedCopies is how many additional times the size of a body is needed while it is decoded and encoded for a provider.
+	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of its size.
 	decodedCopies = 3
-	// decodedPart is the memory for a key or a list element: a part of a message, its place in two lists, and spare capacity.
+	// decodedPart is the memory for a key or a list element: a part of a message, its entries in two slices, and their unused capacity.
 	decodedPart = 400
 )
 
@@ -49,9 +49,9 @@ type Body struct {
 	decoding  int64 // part of held: the estimate for decoding the body
 }
 
-// Read reads the whole body of r: net/http loses streams when a response starts while the body still arrives. The memory counts
-// against the budget until Release. For a large body it includes an estimate for decoding, until ReleaseDecoding; small bodies
-// are decoded a few at a time. Read returns an *llm.Error.
+// Read reads the whole body of r, because net/http loses streams when a response starts before the body has arrived. The memory
+// counts against the budget until Release. For a large body it includes an estimate for decoding, until ReleaseDecoding; few small
+// bodies are decoded at a time. Errors are *llm.Error.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
 	if err := CheckMedia(r.Header); err != nil {
 		return nil, err
@@ -82,12 +82,12 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspa
 func (b *Body) Large() bool { return len(b.Bytes) >= Large }
 
 // Release returns the memory of the body to the budget.
-func (b *Body) Release() { b.budget.give(b.workspace, b.held) }
+func (b *Body) Release() { b.budget.release(b.workspace, b.held) }
 
 // ReleaseDecoding returns the memory that was reserved for decoding. It does nothing for small bodies.
 func (b *Body) ReleaseDecoding() {
 	if b.decoding > 0 {
-		b.budget.give(b.workspace, b.decoding)
+		b.budget.release(b.workspace, b.decoding)
 		b.held -= b.decoding
 		b.decoding = 0
 	}

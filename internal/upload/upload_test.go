@@ -36,7 +36,7 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 		{"b", -100, 0, true}, //
 	} {
 		if step.n < 0 {
-			b.give(step.workspace, -step.n)
+			b.release(step.workspace, -step.n)
 			continue
 		}
 		if got := b.take(step.workspace, step.n, step.mine, 100); got != step.taken {
