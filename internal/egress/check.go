@@ -43,16 +43,16 @@ func checkShape(u *url.URL) error {
 		return badURL("The address must not contain a user name or password.")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return badURL("The address must not have a query or fragment.")
-	case !goodPort(u):
+	case !validPort(u):
 		return badURL("The address has an invalid port.")
-	case oddNumber(u.Hostname()):
+	case isNumber(u.Hostname()):
 		return badURL("The host is an IP address in an unusual notation.")
 	}
 	return nil
 }
 
-// checkHost rejects a host with a special-purpose address, and reports whether all its addresses are allowed special-purpose
-// ones. A name that does not resolve now is accepted: the guard checks its addresses when it is called.
+// checkHost rejects a host with a special-purpose address that is not allowed. private reports whether all its addresses are allowed
+// special-purpose ones. A name that does not resolve now is accepted: the guard checks its addresses at every connection.
 func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err error) {
 	host := u.Hostname()
 	addrs := []netip.Addr{}
@@ -63,14 +63,14 @@ func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err
 	}
 	private = len(addrs) > 0
 	for _, addr := range addrs {
-		if err := s.guard.judge(hostPort(u), addr); err != nil {
-			refused := refusal(host, err)
-			refused.Kind, refused.Param = llm.InvalidRequest, "base_url"
-			refused.Message = strings.Replace(refused.Message, "was not called", "cannot be used", 1)
-			return false, refused
+		if err := s.guard.check(hostPort(u), addr); err != nil {
+			e := rejection(host, err)
+			e.Kind, e.Param = llm.InvalidRequest, "base_url"
+			e.Message = strings.Replace(e.Message, "was not called", "cannot be used", 1)
+			return false, e
 		}
-		_, is := special(addr)
-		private = private && is
+		_, isSpecial := special(addr)
+		private = private && isSpecial
 	}
 	return private, nil
 }
@@ -93,7 +93,7 @@ func (s *settings) resolve(ctx context.Context, host string) []netip.Addr {
 	return addrs
 }
 
-func goodPort(u *url.URL) bool {
+func validPort(u *url.URL) bool {
 	if u.Port() == "" {
 		return !strings.HasSuffix(u.Host, ":")
 	}
@@ -101,8 +101,8 @@ func goodPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// oddNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as an IPv4 address.
-func oddNumber(host string) bool {
+// isNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as an IPv4 address.
+func isNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
 	}

@@ -111,8 +111,8 @@ func (s *settings) admit(u *url.URL) error {
 		return nil // the guard checks the resolved address
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-		if err := s.guard.judge(hostPort(u), addr); err != nil {
-			return refusal(u.Hostname(), err)
+		if err := s.guard.check(hostPort(u), addr); err != nil {
+			return rejection(u.Hostname(), err)
 		}
 	}
 	return nil

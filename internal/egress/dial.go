@@ -19,7 +19,7 @@ type dialer struct {
 // dial connects to "host:port". The guard runs in the control hook, after name resolution and before connect, for each
 // address tried, so that a name that resolves differently the second time is still checked.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	asked := normalHost(address)
+	requested := normalHost(address)
 	nd := net.Dialer{
 		Timeout:  d.timeout,
 		Resolver: d.resolver,
@@ -27,7 +27,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 		},
 		ControlContext: func(_ context.Context, network, resolved string, conn syscall.RawConn) error {
-			if err := d.control(asked, network, resolved); err != nil {
+			if err := d.control(requested, network, resolved); err != nil {
 				return err
 			}
 			return setUserTimeout(conn)
@@ -36,7 +36,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nd.DialContext(ctx, network, address)
 }
 
-func (d *dialer) control(asked, network, resolved string) error {
+func (d *dialer) control(requested, network, resolved string) error {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
@@ -46,5 +46,5 @@ func (d *dialer) control(asked, network, resolved string) error {
 	if err != nil {
 		return fmt.Errorf("parse resolved address %q: %w", resolved, err)
 	}
-	return d.guard.judge(asked, to.Addr())
+	return d.guard.check(requested, to.Addr())
 }

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userTimeout ends a connection with unacknowledged data: keep-alive probes run only without such data.
+// userTimeout closes a connection with unacknowledged data, during which the kernel sends no keep-alive probes.
 const userTimeout = 12 * time.Second
 
 func setUserTimeout(conn syscall.RawConn) error {
-	var failed error
+	var optErr error
 	err := conn.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(userTimeout.Milliseconds()))
+		optErr = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(userTimeout.Milliseconds()))
 	})
 	if err != nil {
 		return err
 	}
-	return failed
+	return optErr
 }

@@ -22,8 +22,8 @@ func failure(req *http.Request, err error) error {
 	if cause := req.Context().Err(); errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("call %s: %w", host, cause)
 	}
-	if refused, ok := errors.AsType[*guardError](err); ok {
-		return refusal(host, refused)
+	if e, ok := errors.AsType[*guardError](err); ok {
+		return rejection(host, e)
 	}
 	e := &llm.Error{Kind: llm.UpstreamConnect, Err: err}
 	switch {
@@ -48,7 +48,8 @@ func failure(req *http.Request, err error) error {
 	return e
 }
 
-func refusal(host string, err error) *llm.Error {
+// rejection returns the error for a host that the guard has rejected.
+func rejection(host string, err error) *llm.Error {
 	e := llm.Errorf(llm.UpstreamConnect, "The provider at %s was not called, because it is at a special-purpose address. "+
 		"If that is intended, add its range to allow_private_upstreams.", host)
 	if g, ok := errors.AsType[*guardError](err); ok {

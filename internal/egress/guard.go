@@ -48,12 +48,12 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// addressRange is one special-purpose block. Named blocks are those in which a host that the configuration file names
-// may live; the others hold no providers, and link-local ones hold the credentials of clouds.
+// addressRange is one special-purpose block. Hosts that the configuration file names may be in a private one. The others
+// contain no providers, and link-local addresses serve the credentials of cloud instances.
 type addressRange struct {
-	prefix netip.Prefix
-	name   string
-	named  bool
+	prefix  netip.Prefix
+	name    string
+	private bool
 }
 
 // special returns the special-purpose range of an address, or false for a public one.
@@ -71,7 +71,7 @@ func special(addr netip.Addr) (addressRange, bool) {
 	case addr.Is4(), globalUnicast.Contains(addr):
 		return addressRange{}, false
 	case nat64.Contains(addr):
-		// A translator on the way turns it into the IPv4 address in its last four bytes: that one is called.
+		// A translator replaces the address by the IPv4 address in its last four bytes.
 		b := addr.As16()
 		return special(netip.AddrFrom4([4]byte(b[12:])))
 	default:
@@ -79,8 +79,8 @@ func special(addr netip.Addr) (addressRange, bool) {
 	}
 }
 
-// plain is the address as the network sees it: a mapped IPv4 address is that IPv4 address, and a zone is ours alone.
-// (Prefix.Contains is false for every address with a zone, so leaving it on would be a way past the table.)
+// plain converts a mapped IPv4 address to IPv4 and removes the zone: Prefix.Contains is false for every address with a zone, so a zone
+// would bypass the table.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
 // guard decides which addresses may be called.
@@ -103,7 +103,7 @@ func newGuard(o Options) guard {
 	return g
 }
 
-// plainPrefix writes a range of mapped IPv4 addresses as the IPv4 range it stands for, because addresses are judged so.
+// plainPrefix converts a range of mapped IPv4 addresses to IPv4, as plain does for addresses.
 func plainPrefix(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -111,7 +111,7 @@ func plainPrefix(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// guardError says that an address was refused before any byte was sent to it.
+// guardError is the error for an address that was rejected before connecting.
 type guardError struct {
 	addr netip.Addr
 	kind string
@@ -121,10 +121,10 @@ func (e *guardError) Error() string {
 	return fmt.Sprintf("address %s is %s", e.addr, e.kind)
 }
 
-// judge decides whether a connection that was asked for by hostPort may go to addr.
-func (g guard) judge(hostPort string, addr netip.Addr) error {
-	found, is := special(addr)
-	if !is {
+// check returns a *guardError unless a connection to hostPort may use addr.
+func (g guard) check(hostPort string, addr netip.Addr) error {
+	found, isSpecial := special(addr)
+	if !isSpecial {
 		return nil
 	}
 	for _, p := range g.prefixes {
@@ -132,14 +132,11 @@ func (g guard) judge(hostPort string, addr netip.Addr) error {
 			return nil
 		}
 	}
-	if g.hosts[hostPort] && (found.named || isLiteral(hostPort, addr)) {
-		return nil
+	if g.hosts[hostPort] {
+		literal, err := netip.ParseAddrPort(hostPort) // the configuration may contain the address itself
+		if found.private || err == nil && plain(literal.Addr()) == plain(addr) {
+			return nil
+		}
 	}
 	return &guardError{addr: addr, kind: found.name}
-}
-
-// isLiteral reports whether the configuration wrote this very address, not a name that happens to lead to it.
-func isLiteral(hostPort string, addr netip.Addr) bool {
-	written, err := netip.ParseAddrPort(hostPort)
-	return err == nil && plain(written.Addr()) == plain(addr)
 }

@@ -98,7 +98,7 @@ func TestJudge(t *testing.T) {
 		allowed bool
 	}{
 		{"public needs nothing", Options{}, "api.example.com:443", "8.8.8.8", true},
-		{"private is refused", Options{}, "api.example.com:443", "10.0.0.1", false},
+		{"private is rejected", Options{}, "api.example.com:443", "10.0.0.1", false},
 		{"range allows", Options{AllowPrivate: []netip.Prefix{prefix("10.0.0.0/8")}}, "a:1", "10.9.9.9", true},
 		{"range allows the mapped spelling", Options{AllowPrivate: []netip.Prefix{prefix("10.0.0.0/8")}}, "a:1", "::ffff:10.9.9.9", true},
 		{"mapped range allows", Options{AllowPrivate: []netip.Prefix{prefix("::ffff:10.0.0.0/104")}}, "a:1", "10.9.9.9", true},
@@ -117,9 +117,9 @@ func TestJudge(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := newGuard(tt.options).judge(tt.host, netip.MustParseAddr(tt.addr))
+			err := newGuard(tt.options).check(tt.host, netip.MustParseAddr(tt.addr))
 			if (err == nil) != tt.allowed {
-				t.Errorf("judge(%s, %s) = %v, want allowed %v", tt.host, tt.addr, err, tt.allowed)
+				t.Errorf("check(%s, %s) = %v, want allowed %v", tt.host, tt.addr, err, tt.allowed)
 			}
 		})
 	}
@@ -138,25 +138,25 @@ func FuzzGuard(f *testing.F) {
 		if !ok {
 			return
 		}
-		refused := g.judge("a:1", addr) != nil
+		rejected := g.check("a:1", addr) != nil
 		local := addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified()
-		if (local || addr.Unmap().IsPrivate() || addr.Unmap().IsLoopback()) && !refused {
+		if (local || addr.Unmap().IsPrivate() || addr.Unmap().IsLoopback()) && !rejected {
 			t.Fatalf("%s is local but passes", addr)
 		}
 		if !addr.Is4() {
-			if zoned := g.judge("a:1", addr.WithZone("eth0")) != nil; zoned != refused {
-				t.Fatalf("%s: a zone changes the verdict to refused=%v", addr, zoned)
+			if zoned := g.check("a:1", addr.WithZone("eth0")) != nil; zoned != rejected {
+				t.Fatalf("%s: a zone changes the verdict to rejected=%v", addr, zoned)
 			}
 			return
 		}
 		four := addr.As4()
 		translated := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: four[0], 13: four[1], 14: four[2], 15: four[3]})
 		for _, other := range []netip.Addr{netip.AddrFrom16(addr.As16()), translated} {
-			if got := g.judge("a:1", other) != nil; got != refused {
-				t.Fatalf("%s refused=%v, but %s refused=%v", addr, refused, other, got)
+			if got := g.check("a:1", other) != nil; got != rejected {
+				t.Fatalf("%s rejected=%v, but %s rejected=%v", addr, rejected, other, got)
 			}
 		}
-		if err := newGuard(Options{AllowPrivate: []netip.Prefix{netip.PrefixFrom(addr, addr.BitLen())}}).judge("a:1", addr); err != nil {
+		if err := newGuard(Options{AllowPrivate: []netip.Prefix{netip.PrefixFrom(addr, addr.BitLen())}}).check("a:1", addr); err != nil {
 			t.Fatalf("%s is allowed by its own prefix, but: %v", addr, err)
 		}
 	})

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Many calls share an HTTP/2 connection, so a link that is cut silently stops all of them, and every new call would queue on it. A
-// silent connection is pinged after pingAfter, so a live one is never silent for stallAfter. A call on a connection that is gives up by
-// itself, and later calls use a new connection. The limit varies from call to call, so that waiting calls do not give up together.
+// Many calls share an HTTP/2 connection, so a dead link stops all of them, and every new call would queue on it. A silent connection
+// is pinged after pingAfter, so a live one is never silent for stallAfter. After that time a call fails, and later calls use a new
+// connection. The limit varies from call to call, so that waiting calls do not fail together.
 const (
 	pingAfter   = time.Second      // silence before a ping
 	pingTimeout = 10 * time.Second // after which an unanswered ping closes the connection
-	stallAfter  = 3 * time.Second  // silence before a call gives up, on average
-	stallJitter = 0.25             // part of stallAfter that the limit of a call is shorter or longer by at most
+	stallAfter  = 3 * time.Second  // average silence before a call fails
+	stallJitter = 0.25             // maximum deviation from stallAfter, as a fraction
 )
 
-// errStalled reports a connection on which nothing arrived, not even the answer to a ping.
+// errStalled is the error of a connection on which no data arrived, not even a ping acknowledgement.
 var errStalled = errors.New("the connection stopped responding")
 
 // watchedConn is a connection that records when bytes last arrived.
@@ -43,8 +43,6 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *watchedConn) lastArrival() time.Time { return c.opened.Add(time.Duration(c.arrived.Load())) }
-
 // watched dials connections that record arrivals.
 func watched(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -56,7 +54,7 @@ func watched(dial func(ctx context.Context, network, address string) (net.Conn, 
 	}
 }
 
-// http2Conn returns the connection below c if c carries HTTP/2, else nil: others are not pinged, so silence means nothing there.
+// http2Conn returns the connection below c if c carries HTTP/2, else nil: other connections are not pinged and may be silent.
 func http2Conn(c net.Conn) *watchedConn {
 	secure, ok := c.(*tls.Conn)
 	if !ok || secure.ConnectionState().NegotiatedProtocol != "h2" {
@@ -78,11 +76,11 @@ func http2Conn(c net.Conn) *watchedConn {
 type stallWatch struct {
 	limit   time.Duration
 	cancel  context.CancelCauseFunc
-	onStall func() // is called once for a connection
+	onStall func() // called once per connection
 
 	mu      sync.Mutex
 	conn    *watchedConn
-	from    time.Time // since when the call waits: silence before it is not counted; zero while the request is written
+	from    time.Time // when the request was written, before which silence is not counted; zero until then
 	timer   *time.Timer
 	stopped bool
 }
@@ -107,7 +105,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 	return resp, nil
 }
 
-// begin watches the connection that the call got. A call that is sent again gets another one.
+// begin watches the connection of the call. net/http may retry the call on another connection.
 func (w *stallWatch) begin(c *watchedConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +119,7 @@ func (w *stallWatch) begin(c *watchedConn) {
 	}
 }
 
-// wrote begins the measurement of silence. Before that a large request may delay pings.
+// wrote starts measuring silence. Before that, a large request may delay pings.
 func (w *stallWatch) wrote() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +135,8 @@ func (w *stallWatch) check() {
 	}
 	silence := time.Duration(0)
 	if !w.from.IsZero() {
-		silence = min(time.Since(w.from), time.Since(w.conn.lastArrival()))
+		arrived := w.conn.opened.Add(time.Duration(w.conn.arrived.Load()))
+		silence = min(time.Since(w.from), time.Since(arrived))
 	}
 	if silence < w.limit {
 		w.timer.Reset(w.limit - silence)
@@ -172,7 +171,7 @@ func (w *stallWatch) explain(ctx context.Context, err error) error {
 // watchedBody is the body of a response whose connection is watched until it is closed or ends.
 type watchedBody struct {
 	io.ReadCloser
-	ctx   context.Context //nolint:containedctx // the call's own: why a read failed
+	ctx   context.Context //nolint:containedctx // its cause explains why a read failed
 	watch *stallWatch
 }
 

@@ -25,7 +25,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, l.exceeded()
 	}
-	// One byte more shows whether the response ends here.
+	// One more byte shows whether the response is longer than the limit.
 	if int64(len(p)) > l.left+1 {
 		p = p[:l.left+1]
 	}

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// resolverOf answers names from a table inside the process. A name's addresses are given in turn, the last one stays.
+// resolverOf resolves names from a table. Each lookup of a name returns its next address; the last one is repeated.
 func resolverOf(t *testing.T, table map[string][]string) *net.Resolver {
 	t.Helper()
 	var mu sync.Mutex
