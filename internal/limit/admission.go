@@ -16,7 +16,7 @@ const (
 	// are not an overload.
 	minQueuePerCPU = 64
 	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear
-	// sooner if everyone waits.
+	// sooner if all requests wait.
 	minCongestion = 250 * time.Millisecond
 	// overloadMemory is how long an overload is assumed to last after the latest rejection.
 	overloadMemory = 2 * time.Second

@@ -61,7 +61,7 @@ func (r *ring) add(at, n int64) {
 	if r.slots == nil {
 		r.slots = make([]int64, buckets)
 	}
-	n = min(n, math.MaxInt64-r.sum) // huge counts fill the window; they never overflow
+	n = min(n, math.MaxInt64-r.sum) // the sum must not overflow
 	r.slots[at%buckets] += n
 	r.sum += n
 }
@@ -86,7 +86,7 @@ func (r *ring) clear(from, to int64) {
 	}
 }
 
-// freed returns how long it takes until this much has left the window.
+// freed returns how long it takes until need has left the window.
 func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	for s := at - buckets + 1; s <= at; s++ {
 		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute
@@ -102,7 +102,7 @@ func (c *counts) ages() []any {
 	var all []any
 	for age := range min(buckets, c.at+1) {
 		if requests, tokens := c.requests.of(c.at-age), c.tokens.of(c.at-age); requests > 0 || tokens > 0 {
-			all = append(all, age, requests, min(tokens, mostCounted))
+			all = append(all, age, requests, min(tokens, maxExact))
 		}
 	}
 	return all

@@ -12,9 +12,8 @@ const (
 	sweepEvery = Window // how often a shard removes its idle ids
 )
 
-// Memory is a Limiter within one process. Counts are kept in one-second buckets and expire when the whole
-// second is more than a minute old, so that no period of sixty seconds exceeds the limit; capacity returns up to one second
-// late.
+// Memory is a Limiter within one process. Counts are kept in one-second buckets and expire when the whole second is more than a
+// minute old, so that no period of sixty seconds exceeds the limit. Capacity therefore becomes free up to one second late.
 type Memory struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
@@ -57,8 +56,8 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 		s.ids[id] = c
 	}
 	c.advance(second(at))
-	if refusal, wait, ok := c.admit(at, l, tokens); !ok {
-		return nil, Reject(refusal, wait)
+	if rejection, wait, ok := c.admit(at, l, tokens); !ok {
+		return nil, Reject(rejection, wait)
 	}
 	c.running++
 	c.add(tokens)
@@ -120,7 +119,7 @@ func (g *grant) Release() {
 	g.counts.running--
 }
 
-// clock returns monotonic time from readings that may step: a step backwards counts as no time.
+// clock returns the time elapsed since the first reading. A reading earlier than the previous one adds nothing.
 type clock struct {
 	now     func() time.Time
 	last    time.Time

@@ -12,15 +12,15 @@ import (
 	"fairlead/internal/cluster"
 )
 
-// returnTime is how long after the start of an outage a request that exceeds the share waits for Redis: this machine may have
-// been slow.
+// returnTime is how long after the start of an outage a request that exceeds the share waits for Redis: the cause may only be a short
+// delay on this machine.
 const returnTime = 250 * time.Millisecond
 
-// mostCounted is the largest number that the scripts count exactly.
-const mostCounted = 1<<53 - 1
+// maxExact is the largest number that the scripts count exactly.
+const maxExact = 1<<53 - 1
 
-// Redis is a Limiter that replicas share: the windows of Memory in Redis, one call per operation. While Redis does not answer in
-// time, this replica admits its share of the remaining capacity.
+// Redis is a Limiter that all replicas share. It keeps the same windows as Memory in Redis, with one call per operation. While Redis is
+// unavailable, this replica admits its share of the remaining capacity.
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // nil for Redis's own clock
@@ -44,7 +44,7 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	if l.RequestsPerMinute <= 0 && l.TokensPerMinute <= 0 && l.Concurrent <= 0 {
 		return NewSlot(nil), nil
 	}
-	tokens = min(max(tokens, 0), mostCounted)
+	tokens = min(max(tokens, 0), maxExact)
 	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
 		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
 	}
@@ -53,17 +53,17 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	if !errors.Is(err, cluster.ErrUnavailable) {
 		return slot, err
 	}
-	slot, refusal := r.share(id, l, tokens)
-	if refusal == nil || !r.awaitReturn(ctx) {
-		return slot, refusal
+	slot, rejection := r.share(id, l, tokens)
+	if rejection == nil || !r.awaitReturn(ctx) {
+		return slot, rejection
 	}
 	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, cluster.ErrUnavailable) {
-		return nil, refusal
+		return nil, rejection
 	}
 	return slot, err
 }
 
-// awaitReturn waits during the first moments of an outage, and reports whether it has ended.
+// awaitReturn waits until an outage that has just begun ends, or has lasted for returnTime. It reports whether the outage has ended.
 func (r *Redis) awaitReturn(ctx context.Context) bool {
 	for {
 		state := r.link.State()
@@ -78,7 +78,7 @@ func (r *Redis) awaitReturn(ctx context.Context) bool {
 	}
 }
 
-// take counts the request in Redis. It returns cluster.ErrUnavailable when Redis does not answer in time.
+// take counts the request in Redis. It returns cluster.ErrUnavailable when Redis does not respond in time.
 func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
 	state := r.link.State()
 	if !state.Ready {
@@ -89,7 +89,7 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 		reply, err = takeScript.Run(ctx, c, []string{r.counts(id), r.running(id), r.link.Members()}, r.micros(),
 			bound(l.RequestsPerMinute), bound(l.TokensPerMinute), bound(l.Concurrent), tokens, r.link.ID(), r.link.Lease().Milliseconds()).Slice()
 		if err == nil && len(reply) != 6 {
-			err = fmt.Errorf("take: reply of %d parts", len(reply))
+			err = fmt.Errorf("take: reply has %d values, want 6", len(reply))
 		}
 		return err
 	})
@@ -104,9 +104,9 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 		wait := time.Duration(number(reply[3])) * time.Microsecond
 		return nil, Reject(Rejection{name, l.of(name), number(reply[2])}, wait)
 	}
-	born, _ := reply[1].(string)
+	windowID, _ := reply[1].(string)
 	r.views.recordTake(id, state.Epoch, tokens, requests, used)
-	g := &redisGrant{limiter: r, id: id, limits: l, tokens: tokens, born: born, taken: number(reply[2])}
+	g := &redisGrant{limiter: r, id: id, limits: l, tokens: tokens, windowID: windowID, taken: number(reply[2])}
 	return NewSlot(g), nil
 }
 
@@ -128,8 +128,9 @@ type redisGrant struct {
 	id      string
 	limits  Limits
 	tokens  int64
-	born    string // id of the window in Redis; empty if only this replica counted it
-	taken   int64  // the second of that window
+
+	windowID string // id of the window in Redis; empty if only this replica counted the request
+	taken    int64  // second of that window
 }
 
 // Settle implements Grant. It makes no call without a token limit.
@@ -137,7 +138,7 @@ func (g *redisGrant) Settle(tokens int64) {
 	if g.limits.TokensPerMinute <= 0 {
 		return
 	}
-	tokens = min(tokens, mostCounted)
+	tokens = min(tokens, maxExact)
 	r := g.limiter
 	if !r.link.State().Ready {
 		r.views.recordUnreportedSettlement(g.id, tokens-g.tokens)
@@ -145,9 +146,9 @@ func (g *redisGrant) Settle(tokens int64) {
 	}
 	var reply []any
 	err := r.link.Do(context.Background(), func(ctx context.Context, c redis.Scripter) (err error) {
-		reply, err = settleScript.Run(ctx, c, []string{r.counts(g.id)}, r.micros(), g.born, g.taken, g.tokens, tokens).Slice()
+		reply, err = settleScript.Run(ctx, c, []string{r.counts(g.id)}, r.micros(), g.windowID, g.taken, g.tokens, tokens).Slice()
 		if err == nil && len(reply) != 2 {
-			err = fmt.Errorf("settle: reply of %d parts", len(reply))
+			err = fmt.Errorf("settle: reply has %d values, want 2", len(reply))
 		}
 		return err
 	})
@@ -165,7 +166,7 @@ func (g *redisGrant) Release() {
 	if g.limits.Concurrent <= 0 {
 		return
 	}
-	if !r.link.State().Ready || g.born == "" {
+	if !r.link.State().Ready || g.windowID == "" {
 		r.views.markUncertain(g.id)
 		return
 	}
@@ -183,9 +184,9 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 		var reply []any
 		err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
 			args := append([]any{r.micros(), r.link.ID(), one.running}, one.missing...)
-			reply, err = lookScript.Run(ctx, c, []string{r.counts(one.id), r.running(one.id)}, args...).Slice()
+			reply, err = syncScript.Run(ctx, c, []string{r.counts(one.id), r.running(one.id)}, args...).Slice()
 			if err == nil && len(reply) != 2 {
-				err = fmt.Errorf("look: reply of %d parts", len(reply))
+				err = fmt.Errorf("sync: reply has %d values, want 2", len(reply))
 			}
 			return err
 		})
@@ -207,7 +208,7 @@ func (r *Redis) micros() int64 {
 	return r.now().UnixMicro()
 }
 
-func bound(limit int64) int64 { return min(max(limit, 0), mostCounted) }
+func bound(limit int64) int64 { return min(max(limit, 0), maxExact) }
 
 // number parses a number that a script returns as text.
 func number(v any) int64 {

@@ -3,7 +3,7 @@ package limit
 import "github.com/redis/go-redis/v9"
 
 // The scripts count as Memory does: one-second slots of a minute and their sums, under one key for each id. Numbers of a
-// window stay below 2^53, where Lua counts exactly. `read` moves the window on: a clock that steps back counts as no time.
+// window stay below 2^53, where Lua counts exactly. `read` advances the window; a clock that steps back does not.
 const scriptHead = `
 local SLOTS = 61
 local KEEP = 180000
@@ -16,7 +16,7 @@ if now == 0 then now = server end
 
 local function read(key)
   local h = redis.call('HMGET', key, 'raw', 'elapsed', 'at', 'requests', 'tokens', 'born')
-  if not h[6] then -- it begins a minute after nothing, so that whatever happened in the last one has its slot
+  if not h[6] then -- start at one minute, so that counts of the last minute have a slot
     return {key = key, elapsed = SLOTS * 1000000, at = SLOTS, requests = 0, tokens = 0, born = text(server), fresh = true}
   end
   local w = {key = key, elapsed = tonumber(h[2]), at = tonumber(h[3]), requests = tonumber(h[4]), tokens = tonumber(h[5]), born = h[6]}
@@ -74,7 +74,7 @@ local function freed(kind, need)
   return 60000000
 end
 
-local function refuse(name, used, wait)
+local function reject(name, used, wait)
   write(w)
   return {0, name, text(used), text(wait), text(w.requests), text(w.tokens)}
 end
@@ -90,13 +90,13 @@ if concurrent > 0 then
       running = running + tonumber(all[i + 1])
     end
   end
-  if running >= concurrent then return refuse('concurrent', running, 1000000) end
+  if running >= concurrent then return reject('concurrent', running, 1000000) end
 end
 if perMinute > 0 and w.requests >= perMinute then
-  return refuse('requests_per_minute', w.requests, freed('r', w.requests - perMinute + 1))
+  return reject('requests_per_minute', w.requests, freed('r', w.requests - perMinute + 1))
 end
 if tokensPerMinute > 0 and w.tokens > tokensPerMinute - tokens then
-  return refuse('tokens_per_minute', w.tokens, freed('t', w.tokens - (tokensPerMinute - tokens)))
+  return reject('tokens_per_minute', w.tokens, freed('t', w.tokens - (tokensPerMinute - tokens)))
 end
 add(w, 'r', w.at, 1)
 add(w, 't', w.at, tokens)
@@ -133,9 +133,9 @@ if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS
 return 1
 `)
 
-// lookScript returns the totals. It adds the requests that were admitted while Redis was unavailable, given as ages in seconds with
+// syncScript returns the totals. It adds the requests that were admitted while Redis was unavailable, given as ages in seconds with
 // counts, and optionally sets the number of running requests of this replica.
-var lookScript = redis.NewScript(scriptHead + `
+var syncScript = redis.NewScript(scriptHead + `
 local replica, running = ARGV[2], tonumber(ARGV[3])
 local w = read(KEYS[1])
 for i = 4, #ARGV, 3 do

@@ -13,8 +13,8 @@ const (
 	fairShare = 3
 	// aloneFor is how long an id must have been the only one to get all slots.
 	aloneFor = time.Minute
-	// leastQueue is the minimum length of the queue.
-	leastQueue = 16
+	// minQueue is the minimum length of the queue.
+	minQueue = 16
 )
 
 // FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one id cannot
@@ -51,7 +51,7 @@ func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait t
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return p.giveUp(w)
+	return p.leaveQueue(w)
 }
 
 // enter takes a slot, or joins the queue.
@@ -68,7 +68,7 @@ func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok boo
 		p.take(id)
 		return nil, true
 	}
-	if !wait || len(p.queue) >= max(size, leastQueue) {
+	if !wait || len(p.queue) >= max(size, minQueue) {
 		return nil, false
 	}
 	w = &waiter{id: id, size: size, ready: make(chan struct{})}
@@ -76,8 +76,8 @@ func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok boo
 	return w, false
 }
 
-// giveUp leaves the queue. It reports true when the slot was granted meanwhile.
-func (p *FairSemaphore) giveUp(w *waiter) (taken bool) {
+// leaveQueue removes w from the queue. It returns true if the slot was granted meanwhile.
+func (p *FairSemaphore) leaveQueue(w *waiter) (taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.queue, w)

@@ -124,11 +124,11 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		if p.Acquire(ctx, "b", 1, time.Hour) || time.Since(began) != 10*time.Millisecond {
 			t.Errorf("waited %s", time.Since(began))
 		}
-		for range 2 * leastQueue {
+		for range 2 * minQueue {
 			go p.Acquire(t.Context(), "b", 1, time.Second)
 		}
 		synctest.Wait()
-		if n := p.waiting(); n != leastQueue {
+		if n := p.waiting(); n != minQueue {
 			t.Errorf("%d wait", n)
 		}
 		time.Sleep(time.Second)

@@ -1,15 +1,13 @@
 package limit
 
-import (
-	"time"
-)
+import "time"
 
-// unknownUse is the assumed usage of an id by other replicas in the minute before Redis became unavailable, if the id was not in
-// use here. In total, replicas then admit at most a tenth more than the limit.
+// unknownUse is the assumed usage of an id by other replicas in the minute before Redis became unavailable, as a fraction of the limit,
+// if the id was not in use here. In total, replicas then admit at most a tenth more than the limit.
 const unknownUse = 0.9
 
-// share admits a request within this replica's share of the limit. The requests of all replicas at the last contact with Redis
-// leave the window in time; the rest is divided among the replicas that were seen last.
+// share admits a request within this replica's share of the limit. The counts of all replicas at the last contact with Redis are
+// subtracted from the limit until they leave the window; the rest is divided among the replicas that were active then.
 func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error) {
 	state := r.link.State()
 	r.views.with(id, func(x *replicaView, at time.Duration) {
@@ -23,8 +21,8 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 			x.seen.requests.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1))
 			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1)*tokens)
 		}
-		if refusal, wait, ok := p.admit(l, tokens); !ok {
-			err = Reject(refusal, wait)
+		if rejection, wait, ok := p.admit(l, tokens); !ok {
+			err = Reject(rejection, wait)
 			return
 		}
 		x.running++
@@ -60,7 +58,7 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 }
 
 // fits reports whether n more are within the share of the remaining capacity. One request per minute always fits if the whole limit has
-// capacity, so that a share is never too small for any request.
+// capacity, because a share may be smaller than a single request.
 func (p part) fits(limit, seen, since, n int64) bool {
 	if p.unknown() {
 		seen = max(seen, int64(unknownUse*float64(limit)))

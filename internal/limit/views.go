@@ -22,7 +22,7 @@ type viewShard struct {
 
 // replicaView is this replica's view of one id.
 type replicaView struct {
-	seen         counts // total of all replicas as last received, counted late rather than early
+	seen         counts // total of all replicas as last received; each count is dated when it was received, not earlier
 	own          counts // admitted by this replica
 	unreported   counts // the part of own that Redis does not have
 	since        counts // the part of own since Redis became unavailable
@@ -30,7 +30,7 @@ type replicaView struct {
 	updatedAt    time.Duration
 	known        bool   // totals were received
 	pendingCalls int64  // calls to Redis in progress
-	running      int64  // here
+	running      int64  // requests running at this replica
 	uncertain    bool   // the running count in Redis may be wrong
 	epoch        string // the epoch of Redis that has all counts
 }
@@ -65,17 +65,15 @@ func (x *replicaView) advance(at time.Duration) {
 	}
 }
 
-func (x *replicaView) idle() bool {
-	return x.running == 0 && x.pendingCalls == 0 && x.seen.requests.sum == 0 && x.seen.tokens.sum == 0 && x.own.requests.sum == 0 && x.own.tokens.sum == 0 && !x.uncertain
-}
-
 func (s *viewShard) sweep(at time.Duration) {
 	if at-s.swept < sweepEvery {
 		return
 	}
 	s.swept = at
 	for id, x := range s.ids {
-		if x.advance(at); x.idle() {
+		x.advance(at)
+		unused := x.seen.requests.sum == 0 && x.seen.tokens.sum == 0 && x.own.requests.sum == 0 && x.own.tokens.sum == 0
+		if unused && x.running == 0 && x.pendingCalls == 0 && !x.uncertain {
 			delete(s.ids, id)
 		}
 	}
@@ -183,7 +181,8 @@ func (x *replicaView) report(id, epoch string) report {
 	return one
 }
 
-// confirmReport records that Redis has received a report. The totals are used only when every replica has sent its own.
+// confirmReport records that Redis has received a report. The totals are stored only if whole is set: every replica has sent its
+// counts.
 func (v *viewSet) confirmReport(one *report, whole bool, requests, tokens int64) {
 	v.with(one.id, func(x *replicaView, at time.Duration) {
 		x.unreported.subtract(&one.unreported)
