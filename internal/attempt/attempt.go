@@ -160,7 +160,7 @@ func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Ta
 	switch {
 	case ok:
 		return pass, nil
-	case pass.Refused:
+	case pass.Rejected:
 		return pass, skipped(llm.UpstreamAuth, "%s has rejected the credential or the model", t.ID())
 	case pass.BackingOff > 0:
 		e := skipped(llm.UpstreamRateLimited, "%s is rate limited for %s more", t.ID(), pass.BackingOff.Round(time.Second))

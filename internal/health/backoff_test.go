@@ -36,7 +36,7 @@ func TestBackoffAppliesToTargetOrCredential(t *testing.T) {
 					t.Errorf("%s with %v: another target backs off for %s", kind, ids, other.BackingOff)
 				}
 				if want := here.BackingOff > 0 && kind != llm.UpstreamRateLimited; here.Rejected != want {
-					t.Errorf("%s with %v: refused is %v", kind, ids, here.Rejected)
+					t.Errorf("%s with %v: rejected is %v", kind, ids, here.Rejected)
 				}
 			}
 		})
@@ -68,7 +68,7 @@ func TestBackoffOfDeniedModelGrows(t *testing.T) {
 			t.Error(diff)
 		}
 		if len(tr.Credentials()) != 0 {
-			t.Errorf("the credential is shown as refused: %+v", tr.Credentials())
+			t.Errorf("the credential is shown as rejected: %+v", tr.Credentials())
 		}
 	})
 }

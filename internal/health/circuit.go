@@ -48,7 +48,7 @@ func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	return Pass{}, c.ramp.admit(now)
 }
 
-// sendable reports whether an attempt may be admitted: the circuit is closed, or due for a probe.
+// sendable reports whether an attempt may be admitted: the circuit is closed or ready for a probe.
 func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true
@@ -118,11 +118,11 @@ func (c *circuit) tripped(o *Options, now time.Time) bool {
 		return true
 	}
 	bad := 0
-	for _, one := range c.calls {
-		if one.at.IsZero() || now.Sub(one.at) > recentSpan {
+	for _, call := range c.calls {
+		if call.at.IsZero() || now.Sub(call.at) > recentSpan {
 			return false
 		}
-		if one.failed {
+		if call.failed {
 			bad++
 		}
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxBackoff            = 5 * time.Minute  // maximum, also if a provider asks for more
-	firstRateLimitBackoff = time.Second      // after a 429 without a time
-	maxRateLimitBackoff   = time.Minute      // maximum of that
+	maxBackoff            = 5 * time.Minute  // after a rate limit, even if the provider asks for more
+	firstRateLimitBackoff = time.Second      // after a 429 without Retry-After
+	maxRateLimitBackoff   = time.Minute      // after repeated ones
 	firstAuthBackoff      = time.Minute      // after the credential was rejected
-	maxAuthBackoff        = time.Hour        // maximum of that
+	maxAuthBackoff        = time.Hour        // after repeated rejections
 	firstDeniedBackoff    = 30 * time.Second // after a model was denied or unknown
-	maxDeniedBackoff      = 10 * time.Minute // maximum of that
+	maxDeniedBackoff      = 10 * time.Minute // after repeated denials
 )
 
 // backoff is the time during which a credential, or one target with a credential, is not used.
@@ -85,25 +85,25 @@ func (t *Tracker) ready(tg *target, id string, now time.Time) bool {
 }
 
 // backingOff returns how long a target backs off with every one of the credentials, and whether all of them were rejected.
-func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, refused bool) {
+func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, rejected bool) {
 	if len(ids) == 0 {
 		ids = keyless
 	}
-	shortest, refused := time.Duration(-1), true
+	shortest, rejected := time.Duration(-1), true
 	for _, id := range ids {
 		if t.ready(tg, id, now) {
 			return 0, false
 		}
 		b := t.longest(tg, id)
-		refused = refused && b.reason != llm.UpstreamRateLimited
+		rejected = rejected && b.reason != llm.UpstreamRateLimited
 		if left := b.until.Sub(now); shortest < 0 || left < shortest {
 			shortest = left
 		}
 	}
-	return shortest, refused
+	return shortest, rejected
 }
 
-// keyless is the list of credentials of a provider that needs none.
+// keyless is the credential list for a provider without credentials.
 var keyless = []string{""}
 
 // longest returns the backoff that ends last: the credential's own, or that of the target with the credential.
@@ -142,8 +142,8 @@ func (t *Tracker) credential(id string, now time.Time) *backoff {
 }
 
 // reportBackoff backs off after a rate limit or a rejection, and clears the backoff after a success. A rejected credential or a
-// spent quota concerns every model of the credential. A rate limit, a denied and an unknown model concern the one target:
-// providers limit and permit by model.
+// spent quota affects every target of the credential. A rate limit, a denied or an unknown model affects one target, because providers
+// limit and permit by model.
 //
 // Hints are sent for rate limits only: another replica may have a newer secret with the same name.
 func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
@@ -158,7 +158,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 		return
 	}
 	if r.Credential == "" && r.Err.Kind != llm.UpstreamRateLimited {
-		return // there is no credential to reject
+		return // the provider needs no credential
 	}
 	switch r.Err.Kind { //nolint:exhaustive // the others are not about the credential
 	case llm.UpstreamRateLimited:

@@ -118,15 +118,15 @@ func TestRejectedCredentialBacksOffWithAlert(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
-		refused := Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)}
+		rejected := Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)}
 		tr.pick("openai", two)
-		tr.Report(refused)
+		tr.Report(rejected)
 		want := []CredentialHealth{{ID: "openai#1", Until: time.Now().Add(time.Minute), Reason: "credential", Alert: true}}
 		if diff := cmp.Diff(want, tr.Credentials()); diff != "" {
 			t.Error(diff)
 		}
 		time.Sleep(time.Minute)
-		tr.Report(refused)
+		tr.Report(rejected)
 		if _, wait := tr.pick("openai", two[:1]); wait != 2*time.Minute {
 			t.Errorf("second rest %v, want two minutes", wait)
 		}

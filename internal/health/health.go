@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Failures     int           // consecutive failures that open a circuit; 5
 	ProbeAfter   time.Duration // how long an open circuit first waits before a probe; 3 s
-	MaxProbe     time.Duration // maximum of that while probes fail; 5 s, so that a recovered target is soon in use
+	MaxProbe     time.Duration // maximum wait while probes fail; 5 s, so that a recovered target is soon used again
 	ProbeTimeout time.Duration // time without a response after which the next probe may start; 5 s
 	Now          func() time.Time
 	Random       func() float64 // from 0 up to 1, for jitter
@@ -96,7 +96,7 @@ func (tg *target) circuit(credential string) *circuit {
 	if c := tg.find(credential); c != nil {
 		return c
 	}
-	if len(tg.circuits) >= maxCircuits { // of replaced credentials
+	if len(tg.circuits) >= maxCircuits { // most belong to replaced credentials
 		tg.circuits = nil
 	}
 	c := &circuit{credential: credential}
@@ -162,7 +162,7 @@ type Report struct {
 	Target       string // provider/model
 	Credential   string // empty when the provider needs none
 	Err          *llm.Error
-	TTFT         time.Duration // 0 when no token arrived, or all in one piece
+	TTFT         time.Duration // 0 when no token arrived or the response was not streamed
 	Duration     time.Duration
 	OutputTokens int64
 	Probe        bool // Pass.Probe of the attempt
@@ -227,13 +227,13 @@ func reason(e *llm.Error) string {
 type Pass struct {
 	Credential string        // to use; empty where the provider needs none
 	Probe      bool          // the attempt probes an open circuit and must be reported as a probe
-	Delay      time.Duration // wait before the attempt, if Closed still allows it: traffic is returning after an outage
+	Delay      time.Duration // wait before the attempt, after which Closed must allow it; set while traffic returns after an outage
 	BackingOff time.Duration // if rejected: how long the target backs off with every credential; 0 for an open circuit
-	Refused    bool          // if rejected: the backoff follows a rejected credential or model, not a rate limit
+	Rejected   bool          // if rejected: the backoff follows a rejected credential or model, not a rate limit
 }
 
-// Admit asks to send one attempt to a target and chooses the credential, round-robin among those that are not backing off and
-// whose circuit is closed. While a circuit is open, one probe at a time is admitted; after an outage traffic returns gradually.
+// Admit reports whether one attempt may be sent to a target and chooses the credential, round-robin among those that are not backing
+// off and whose circuit is closed. While a circuit is open, one probe at a time is admitted; after an outage traffic returns gradually.
 func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,8 +248,8 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 
 func (t *Tracker) choose(tg *target, targetID string, credentials []string, last bool, now time.Time) (Pass, bool) {
 	r := t.rotationOf(targetID, credentials)
-	if left, refused := t.backingOff(tg, credentials, now); left > 0 {
-		return Pass{BackingOff: left, Refused: refused}, false
+	if left, rejected := t.backingOff(tg, credentials, now); left > 0 {
+		return Pass{BackingOff: left, Rejected: rejected}, false
 	}
 	if len(credentials) == 0 {
 		c := tg.circuit("")
@@ -258,7 +258,7 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 		}
 		return reserve([]*circuit{c}, now)
 	}
-	var refused []*circuit
+	var full []*circuit // closed, but their ramp admits no attempt now
 	for i := range credentials {
 		id := credentials[(r.next+i)%len(credentials)]
 		if !t.ready(tg, id, now) || !tg.sendable(&t.o, id, now) {
@@ -270,15 +270,15 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 			p.Credential = id
 			return p, true
 		}
-		refused = append(refused, c)
+		full = append(full, c)
 	}
 	if last {
-		return reserve(refused, now)
+		return reserve(full, now)
 	}
 	return Pass{}, false
 }
 
-// reserve schedules an attempt without another target at the circuit that admits it soonest.
+// reserve schedules an attempt, for which no other target remains, at the circuit that admits it soonest.
 func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	var best *circuit
 	var p Pass

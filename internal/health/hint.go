@@ -13,7 +13,7 @@ import (
 // Hint is a message to other replicas about a provider. After an opened circuit the receivers open theirs with the next failure;
 // after a rate limit they back off too. Both expire.
 type Hint struct {
-	Target     string        `json:"target,omitempty"` // whose circuit opened, or that backs off; empty for all targets of a credential
+	Target     string        `json:"target,omitempty"` // target that backs off or whose circuit opened; empty for all targets of a credential
 	Credential string        `json:"credential,omitempty"`
 	Backoff    time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
 }
@@ -41,7 +41,7 @@ func ParseHint(message string) (Hint, error) {
 		return Hint{}, fmt.Errorf("parse hint: %w", err)
 	}
 	if m.Hint.Target == "" && m.Hint.Backoff <= 0 {
-		return Hint{}, errors.New("read a hint: it says nothing")
+		return Hint{}, errors.New("parse hint: neither target nor backoff")
 	}
 	return m.Hint, nil
 }
@@ -52,21 +52,21 @@ func (t *Tracker) ApplyHint(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	tg, rest := t.targets[h.Target], min(h.Backoff, maxBackoff)
+	tg, wait := t.targets[h.Target], min(h.Backoff, maxBackoff)
 	switch {
-	case rest > 0 && tg != nil && (h.Credential == "" || t.knows(h.Credential)):
-		tg.backoff(h.Credential).extend(now, rest, llm.UpstreamRateLimited)
-	case rest > 0 && h.Target == "" && t.knows(h.Credential):
-		t.credential(h.Credential, now).extend(now, rest, llm.UpstreamRateLimited)
-	case rest <= 0 && tg != nil:
+	case wait > 0 && tg != nil && (h.Credential == "" || t.hasCredential(h.Credential)):
+		tg.backoff(h.Credential).extend(now, wait, llm.UpstreamRateLimited)
+	case wait > 0 && h.Target == "" && t.hasCredential(h.Credential):
+		t.credential(h.Credential, now).extend(now, wait, llm.UpstreamRateLimited)
+	case wait <= 0 && tg != nil:
 		if c := tg.find(h.Credential); c != nil && !c.open {
 			c.hinted = now.Add(hintSpan)
 		}
 	}
 }
 
-// knows reports whether a provider that was used here has the credential.
-func (t *Tracker) knows(credentialID string) bool {
+// hasCredential reports whether a provider that was used here has the credential.
+func (t *Tracker) hasCredential(credentialID string) bool {
 	for _, p := range t.providers {
 		if slices.Contains(p.ids, credentialID) {
 			return true

@@ -16,7 +16,7 @@ func (p *pace) add(now time.Time, r Report, span time.Duration) {
 	if r.OutputTokens > 1 && r.Duration-r.TTFT >= shortest {
 		p.tokensPS.add(now, float64(r.OutputTokens)/(r.Duration-r.TTFT).Seconds(), span)
 	}
-	if r.TTFT > 0 { // unknown for a response in one piece
+	if r.TTFT > 0 { // unknown for a response that is not streamed
 		p.ttft.add(now, float64(r.TTFT), span)
 	}
 }
@@ -40,7 +40,7 @@ func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.at = now
 }
 
-// or returns the mean, or other if there are no values.
+// or returns the mean, or that of other before the first value.
 func (m *mean) or(other *mean) float64 {
 	if m.n == 0 {
 		return other.value

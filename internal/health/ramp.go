@@ -8,8 +8,8 @@ import (
 const (
 	rampStart = 0.10             // share of normal traffic in the first second after an outage
 	rampSpan  = 4 * time.Second  // after which the share is 1
-	rampDrain = 1.10             // share after that, while attempts wait that had no other target
-	rampEnd   = 30 * time.Second // after which there is no limit
+	rampDrain = 1.10             // share after rampSpan, while delayed attempts are waiting
+	rampEnd   = 30 * time.Second // after which traffic is not limited
 	rampWait  = 5 * time.Second  // maximum wait of an attempt
 	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
 	rampBurst = 0.1              // seconds of unused normal traffic that can be used later
@@ -19,7 +19,7 @@ const (
 // rate in the first second, then linearly all of it. The zero value limits nothing.
 //
 // The schedule is counted in seconds of normal traffic: allowance(t) of them can be sent within t after the return. An attempt
-// is due when the allowance reaches the traffic scheduled before it.
+// can be sent when the allowance reaches the traffic scheduled before it.
 type ramp struct {
 	since  time.Time // the return; zero without a limit
 	normal float64   // attempts per second before the outage; 0 if unknown: then requested attempts are measured
@@ -48,7 +48,7 @@ func (r *ramp) rate(t time.Duration) float64 {
 // due returns when the next attempt can be sent, as time since the return.
 func (r *ramp) due(t time.Duration) time.Duration { return whenAllowed(r.taken / r.rate(t)) }
 
-// admit admits an attempt if it is due.
+// admit admits an attempt if it can be sent now.
 func (r *ramp) admit(now time.Time) bool {
 	t := now.Sub(r.since)
 	r.asked++
@@ -103,8 +103,8 @@ func whenAllowed(q float64) time.Duration {
 }
 
 const (
-	meterSpan  = 10 // seconds over which traffic is measured
-	meterLeast = 5  // seconds after which a measurement counts
+	meterSpan = 10 // seconds over which traffic is measured
+	meterMin  = 5  // seconds after which a measurement counts
 )
 
 // meter measures the rate of attempts over the last seconds.
@@ -134,7 +134,7 @@ func (m *meter) advance(now time.Time) {
 
 // rate returns the attempts per second in the last whole seconds. It is unknown for the first few seconds.
 func (m *meter) rate(now time.Time) (float64, bool) {
-	if m.begun.IsZero() || now.Sub(m.begun) < meterLeast*time.Second {
+	if m.begun.IsZero() || now.Sub(m.begun) < meterMin*time.Second {
 		return 0, false
 	}
 	m.advance(now)

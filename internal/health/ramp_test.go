@@ -18,7 +18,7 @@ func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 		credentials []string
 		history     time.Duration // of normal traffic before the outage
 		fallback    bool          // requests have another target
-		retry       bool          // clients repeat refused requests up to five times, also while the circuit is open
+		retry       bool          // clients repeat rejected requests up to five times, also while the circuit is open
 	}{
 		{name: "the only target", history: 20 * time.Second},
 		{name: "a target with a fallback", history: 20 * time.Second, fallback: true},
@@ -50,8 +50,8 @@ func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 			if n := s.calls(29); n < rate*95/100 {
 				t.Errorf("%d calls in second 29: %v", n, s.profile(30))
 			}
-			if s.last && !s.retry && s.refused > 0 {
-				t.Errorf("%d requests refused after the return", s.refused)
+			if s.last && !s.retry && s.rejected > 0 {
+				t.Errorf("%d requests rejected after the return", s.rejected)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ type rampRun struct {
 	tick        int
 	first       int  // tick of the first call that succeeds after the outage
 	back        bool // the circuit is closed again
-	refused     int  // since then
+	rejected    int  // since then
 	served      []int
 	due         map[int][]func()
 	well        func(tick int) bool
@@ -94,7 +94,7 @@ func (s *rampRun) request(tries int) {
 	switch {
 	case !ok:
 		if s.back {
-			s.refused++
+			s.rejected++
 		}
 		if s.retry && tries < 5 {
 			s.after(200, func() { s.request(tries + 1) })
@@ -114,7 +114,7 @@ func (s *rampRun) call(p Pass) {
 	r := Report{Target: s.target, Credential: p.Credential, Probe: p.Probe}
 	if !s.well(s.tick) {
 		r.Err = llm.Errorf(llm.UpstreamServer, "down")
-		s.first, s.served, s.refused, s.back = 0, nil, 0, false
+		s.first, s.served, s.rejected, s.back = 0, nil, 0, false
 	} else {
 		if s.first == 0 && p.Probe {
 			s.first = s.tick

@@ -3,7 +3,7 @@ package health
 import "time"
 
 const (
-	repeatShare         = 0.20 // of the target's recent attempts
+	repeatShare         = 0.20 // maximum share of repeats in the target's recent attempts
 	repeatFloor         = 10   // repeats that are always allowed
 	repeatWindowSeconds = 10
 	longestWait         = 5 * time.Second

@@ -12,7 +12,7 @@ const (
 	usualPace   = 5 * time.Minute  // span of the usual speed
 	settling    = 20 * time.Second // time after an outage during which the usual speed is assumed
 	samples     = 64               // first-token times kept for the median
-	halfLife    = time.Minute      // of calls and failures in the error rate
+	halfLife    = time.Minute      // half-life of calls and failures in the error rate
 	shortest    = 10 * time.Millisecond
 )
 
@@ -101,8 +101,8 @@ func (s *speed) errorRate(now time.Time) float64 {
 	return s.failures / s.calls
 }
 
-// leastSamples is the minimum number of first-token times for a percentile.
-const leastSamples = 8
+// minSamples is the minimum number of first-token times for a percentile.
+const minSamples = 8
 
 // FirstToken returns the 95th percentile of the target's recent times to the first token, or 0 with too few samples.
 func (t *Tracker) FirstToken(targetID string) time.Duration {
@@ -114,7 +114,7 @@ func (t *Tracker) FirstToken(targetID string) time.Duration {
 	}
 	var space [samples]time.Duration
 	recent := tg.speed.recent(t.now(), space[:0])
-	if len(recent) < leastSamples {
+	if len(recent) < minSamples {
 		return 0
 	}
 	return recent[(len(recent)-1)*95/100]
@@ -130,9 +130,9 @@ func (s *speed) medianTTFT(now time.Time) time.Duration {
 
 // recent returns the recent first-token times in ascending order, in the given buffer.
 func (s *speed) recent(now time.Time, space []time.Duration) []time.Duration {
-	for _, one := range s.ring {
-		if !one.at.IsZero() && now.Sub(one.at) <= forgetAfter {
-			space = append(space, one.ttft)
+	for _, sample := range s.ring {
+		if !sample.at.IsZero() && now.Sub(sample.at) <= forgetAfter {
+			space = append(space, sample.ttft)
 		}
 	}
 	slices.Sort(space)

@@ -21,7 +21,7 @@ func (t *Tracker) answers(ttft, span time.Duration) {
 	}
 }
 
-// recovered admits the probe of an outage when it is due, and reports its success.
+// recovered admits the probe of an outage once the circuit allows it, and reports its success.
 func (t *Tracker) recovered(test *testing.T, ttft time.Duration) {
 	test.Helper()
 	time.Sleep(3 * time.Second)
