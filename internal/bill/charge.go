@@ -83,8 +83,8 @@ func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Bas
 	return b
 }
 
-// usage estimates the usage of the baseline for the same tokens. The cached part of the prompt is what the baseline would have cached,
-// and at least what was read from the cache of the target.
+// usage estimates the usage of the baseline for the same tokens. Its cached prefix is the one that the baseline would have had,
+// and at least the tokens that the target read from its cache.
 func (b Baseline) usage(u llm.Usage) llm.Usage {
 	cached := b.Cache.CacheHit(promptcache.Baseline(b.Model), b.Rules).Usage(u.Prompt())
 	would := u

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/provider"
 )
 
 // IsAuto reports whether a model name leaves the choice to the router.
@@ -63,7 +62,7 @@ func (r *ranking) addNamed(names []string, restrict bool) error {
 			order = 0
 		}
 		for _, t := range targets {
-			if !slices.ContainsFunc(r.candidates, func(one candidate) bool { return one.target == t }) {
+			if !slices.ContainsFunc(r.candidates, func(cand candidate) bool { return cand.target == t }) {
 				entry, price := r.snap.newTargetEntry(t), newCurrentPrice(t, r.in.At)
 				r.add(&entry, &price, order, true)
 				r.candidates[len(r.candidates)-1].trusted = !restrict
@@ -77,22 +76,17 @@ func (r *ranking) addNamed(names []string, restrict bool) error {
 }
 
 func (r *ranking) add(s *targetEntry, c *currentPrice, order int, named bool) {
-	t := s.target
+	t, listed := s.target, r.in.Controls.Provider.Order
+	providerOrder := slices.Index(listed, t.Provider)
+	if providerOrder < 0 {
+		providerOrder = len(listed) // unlisted providers come last
+	}
 	r.candidates = append(r.candidates, candidate{
 		Candidate: Candidate{Target: s.id, Model: t.Model.Name, Provider: t.Provider},
 		entry:     s, target: t, model: s.model, price: c, fallbackOrder: order, named: named,
-		providerOrder: providerOrder(r.in, t),
+		providerOrder: providerOrder,
 		preference:    r.rules.preference(t),
 	})
-}
-
-// providerOrder returns the index of the target's provider in provider.order. Unlisted providers come last.
-func providerOrder(in *Input, t *provider.Target) int {
-	order := in.Controls.Provider.Order
-	if i := slices.Index(order, t.Provider); i >= 0 {
-		return i
-	}
-	return len(order)
 }
 
 func notFound(snap *Snapshot, name string) error {

@@ -10,14 +10,17 @@ import (
 	"fairlead/internal/token"
 )
 
-// Decide plans one request. The decision holds a copy of the input. Decide also returns the decision with an error, so that the
-// rejection can be explained.
+// Decide plans one request. The decision holds a copy of the input. If no target can serve the request, Decide returns an error and
+// the decision that explains it.
 func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d := &Decision{
 		Kind:     Expected,
 		Input:    *in,
 		Policies: []PolicyHit{},
-		Versions: versions(in, snap, &c),
+		Versions: Versions{
+			Router: Router, Catalog: snap.Catalog.Version(), Snapshot: snap.version, Predictor: in.Predictor,
+			Policy: c.Policies.Version(), Feedback: c.Feedback,
+		},
 	}
 	r := snap.newRanking(&d.Input, &c)
 	defer snap.recycle(r)
@@ -41,7 +44,10 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d.Explored = r.explore()
 	d.QualityTarget = r.target
 	d.Candidates = r.results()
-	d.Plan = r.plan()
+	d.Plan = make([]*provider.Target, len(r.ready))
+	for i, cand := range r.ready {
+		d.Plan[i] = cand.target
+	}
 	if len(r.ready) > 1 {
 		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
@@ -49,13 +55,6 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d.Stay = r.keptTarget()
 	d.Baseline = r.baseline()
 	return d, nil
-}
-
-func versions(in *Input, snap *Snapshot, c *Conditions) Versions {
-	return Versions{
-		Router: Router, Catalog: snap.Catalog.Version(), Snapshot: snap.version, Predictor: in.Predictor,
-		Policy: c.Policies.Version(), Feedback: c.Feedback,
-	}
 }
 
 // candidate is a target being ranked.
@@ -101,7 +100,7 @@ type ranking struct {
 	outputPrior outputPrior
 	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
 	tokenMeter  token.Meter // counts the prompt
-	measured    bool        // the meter has read it
+	measured    bool        // tokenMeter is set
 
 	candidates  []candidate
 	success     []estimate   // by model, computed on first use
@@ -113,7 +112,7 @@ type ranking struct {
 	reasons     []Exclusion // storage for candidate.excluded
 }
 
-// ranking begins one.
+// newRanking returns an empty ranking for a request, from the pool if possible.
 func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
 	r, ok := s.rankings.Get().(*ranking)
 	if !ok {
@@ -147,7 +146,7 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates, giving up needs in the order of relaxations if none remains.
+// evaluate filters and scores the candidates. While none remains, it drops needs in the order of relaxations.
 func (r *ranking) evaluate() {
 	r.target = r.qualityTarget()
 	for i, without := range relaxations {
@@ -166,56 +165,57 @@ func (r *ranking) evaluateFor(needs llm.Abilities) {
 	r.excluded, r.reasons = r.excluded[:0], r.reasons[:0]
 	var x Exclusion
 	for i := range r.candidates {
-		one := &r.candidates[i]
-		if !r.admits(one, needs, &x) {
-			r.exclude(one, x)
-			r.excluded = append(r.excluded, one)
+		cand := &r.candidates[i]
+		if !r.admits(cand, needs, &x) {
+			r.exclude(cand, x)
+			r.excluded = append(r.excluded, cand)
 			continue
 		}
-		r.ranked = append(r.ranked, one)
-		if temporarilyExcluded(one, &x) {
-			r.exclude(one, x)
+		r.ranked = append(r.ranked, cand)
+		if temporarilyExcluded(cand, &x) {
+			r.exclude(cand, x)
 			continue
 		}
-		r.ready = append(r.ready, one)
+		r.ready = append(r.ready, cand)
 	}
 }
 
 // admits scores a target that can serve the request. It returns false and sets x for other targets.
-func (r *ranking) admits(one *candidate, needs llm.Abilities, x *Exclusion) bool {
-	one.prompt = r.promptFor(one)
-	if permanentlyExcluded(r.in, one, needs, r.outputTokens(), x) {
+func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) bool {
+	cand.prompt = r.promptFor(cand)
+	if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), x) {
 		return false
 	}
-	one.eligible = true
-	if r.rules.forbid(one, x) {
+	cand.eligible = true
+	if r.rules.forbid(cand, x) {
 		return false
 	}
-	r.score(one)
-	return !r.rules.aboveMaxCost(one, x)
+	r.score(cand)
+	return !r.rules.aboveMaxCost(cand, x)
 }
 
 // outputTokens returns the tokens that a context window must have left for the output.
 func (r *ranking) outputTokens() int64 { return min(r.in.MaxOutput, r.maxOutput) }
 
-func (r *ranking) exclude(one *candidate, x Exclusion) {
+func (r *ranking) exclude(cand *candidate, x Exclusion) {
 	r.reasons = append(r.reasons, x)
-	one.excluded = &r.reasons[len(r.reasons)-1] // stays valid when the slice grows, because reasons are never modified
+	cand.excluded = &r.reasons[len(r.reasons)-1] // stays valid when the slice grows, because reasons are never modified
 }
 
 // results returns the candidates of the decision: the plan in order, then the excluded targets.
 func (r *ranking) results() []Candidate {
-	list := newListing(len(r.candidates), len(r.reasons))
-	for i, one := range r.ready {
-		one.Rank = i + 1
-		list.add(one)
+	n := len(r.candidates)
+	list := &listing{make([]Candidate, 0, n), make([]money.Amount, 0, n), make([]Exclusion, 0, len(r.reasons))}
+	for i, cand := range r.ready {
+		cand.Rank = i + 1
+		list.add(cand)
 	}
-	for _, one := range r.excluded {
-		list.add(one)
+	for _, cand := range r.excluded {
+		list.add(cand)
 	}
-	for _, one := range r.ranked {
-		if !one.ready() && (one.excluded.Code == CircuitOpen || one.excluded.Code == CredentialBackingOff) {
-			list.add(one)
+	for _, cand := range r.ranked {
+		if !cand.ready() && (cand.excluded.Code == CircuitOpen || cand.excluded.Code == CredentialBackingOff) {
+			list.add(cand)
 		}
 	}
 	return list.candidates
@@ -228,29 +228,17 @@ type listing struct {
 	reasons    []Exclusion
 }
 
-func newListing(candidates, reasons int) *listing {
-	return &listing{make([]Candidate, 0, candidates), make([]money.Amount, 0, candidates), make([]Exclusion, 0, reasons)}
-}
-
-func (l *listing) add(one *candidate) {
-	l.candidates = append(l.candidates, one.Candidate)
+func (l *listing) add(cand *candidate) {
+	l.candidates = append(l.candidates, cand.Candidate)
 	c := &l.candidates[len(l.candidates)-1]
-	if one.priced() {
-		l.prices = append(l.prices, one.cost)
+	if cand.priced() {
+		l.prices = append(l.prices, cand.cost)
 		c.Price = &l.prices[len(l.prices)-1]
 	}
-	if one.excluded != nil {
-		l.reasons = append(l.reasons, *one.excluded)
+	if cand.excluded != nil {
+		l.reasons = append(l.reasons, *cand.excluded)
 		c.Excluded = &l.reasons[len(l.reasons)-1]
 	}
-}
-
-func (r *ranking) plan() []*provider.Target {
-	plan := make([]*provider.Target, len(r.ready))
-	for i, one := range r.ready {
-		plan[i] = one.target
-	}
-	return plan
 }
 
 // restrictFallbacks excludes targets that may not follow the first choice.
@@ -260,17 +248,17 @@ func (r *ranking) restrictFallbacks() {
 	}
 	first := r.ready[0]
 	keep := r.ready[:0]
-	for i, one := range r.ready {
+	for i, cand := range r.ready {
 		switch {
-		case r.in.Op == llm.Embed && one.Model != first.Model: // vectors of different models are not comparable
-			r.exclude(one, Exclusion{Code: NotPinned, format: "its vectors are not comparable with those of %s", subject: first.Model})
+		case r.in.Op == llm.Embed && cand.Model != first.Model: // vectors of different models are not comparable
+			r.exclude(cand, Exclusion{Code: NotPinned, format: "its vectors are not comparable with those of %s", subject: first.Model})
 		case r.in.Controls.Provider.NoFallbacks && i > 0:
-			r.exclude(one, Exclusion{Code: NotRequested, format: "the request allows no fallbacks"})
+			r.exclude(cand, Exclusion{Code: NotRequested, format: "the request allows no fallbacks"})
 		default:
-			keep = append(keep, one)
+			keep = append(keep, cand)
 			continue
 		}
-		r.excluded = append(r.excluded, one)
+		r.excluded = append(r.excluded, cand)
 	}
 	r.ready = keep
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Kind says whether the router's first choice, a fallback or a policy determined the served model.
+// Kind is whether the router's first choice, a fallback or a policy determined the served model.
 type Kind string
 
 // The kinds of a decision.
@@ -184,7 +184,7 @@ type CacheHit struct {
 
 // Corrections adjusts abilities by the ratings of a workspace.
 type Corrections interface {
-	// Ability returns the corrected ability of a model, or base if there are no ratings.
+	// Ability returns the corrected ability of a model, or base for a model without ratings.
 	Ability(model string, base *predict.Ability) *predict.Ability
 }
 

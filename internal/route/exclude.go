@@ -11,22 +11,22 @@ import (
 
 // permanentlyExcluded reports whether the target can never serve the request, and sets why. Checks return bool because they
 // run for every target of every request and most targets pass.
-func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, room int64, why *Exclusion) bool {
+func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output int64, why *Exclusion) bool {
 	return operation(in, e, why) || retired(in, e, why) || permission(in, e, why) || preferences(in, e, why) || format(in, e, why) ||
-		abilities(in, e, needs, why) || contextSize(in, e, room, why) || vector(in, e, why) || price(in, e, why)
+		abilities(in, e, needs, why) || contextSize(in, e, output, why) || vector(in, e, why) || price(in, e, why)
 }
 
 // temporarilyExcluded reports whether the target is unavailable at the moment, and sets why.
-func temporarilyExcluded(one *candidate, why *Exclusion) bool {
-	if one.Seen.Open {
+func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
+	if cand.Seen.Open {
 		return why.set(Exclusion{Code: CircuitOpen, format: "circuit open after repeated failures"})
 	}
-	if one.Seen.BackingOff > 0 {
+	if cand.Seen.BackingOff > 0 {
 		words := "rate-limited by %s; retry in %s"
-		if one.Seen.Rejected {
+		if cand.Seen.Rejected {
 			words = "%s rejected the credential or the model; next attempt in %s"
 		}
-		return why.set(Exclusion{Code: CredentialBackingOff, format: words, subject: one.Provider, a: int64(one.Seen.BackingOff)})
+		return why.set(Exclusion{Code: CredentialBackingOff, format: words, subject: cand.Provider, a: int64(cand.Seen.BackingOff)})
 	}
 	return false
 }
@@ -143,10 +143,10 @@ func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) boo
 }
 
 // contextSize excludes targets whose context window is too small. For named models it allows for errors of the estimate.
-func contextSize(in *Input, e *candidate, room int64, why *Exclusion) bool {
+func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	m := e.target.Model
 	about := in.longest(e.prompt)
-	prompt, need := about, about+room
+	prompt, need := about, about+output
 	if e.trusted {
 		prompt = about * 6 / 10
 		need = prompt
@@ -155,9 +155,9 @@ func contextSize(in *Input, e *candidate, room int64, why *Exclusion) bool {
 		return why.set(Exclusion{Code: ContextTooSmall, format: "about %d prompt tokens exceed the input limit of %d", a: about, b: m.MaxInput})
 	}
 	if m.Context > 0 && need > m.Context {
-		return why.set(Exclusion{Code: ContextTooSmall, format: "about %d tokens exceed the context window of %d", a: about + room, b: m.Context})
+		return why.set(Exclusion{Code: ContextTooSmall, format: "about %d tokens exceed the context window of %d", a: about + output, b: m.Context})
 	}
-	if !e.trusted && m.MaxOutput > 0 && room > m.MaxOutput {
+	if !e.trusted && m.MaxOutput > 0 && output > m.MaxOutput {
 		return why.set(Exclusion{Code: OutputLimitExceeded, format: "output limit of %d tokens", a: m.MaxOutput})
 	}
 	return false

@@ -33,7 +33,7 @@ const (
 	Unsupported           Reason = "unsupported_field"
 )
 
-// formerReasons maps the codes that older entries store to today's.
+// formerReasons maps codes in older entries to current ones.
 var formerReasons = map[string]Reason{
 	"lacks_ability":      MissingCapability,
 	"output_too_large":   OutputLimitExceeded,
@@ -46,7 +46,7 @@ var formerReasons = map[string]Reason{
 	"wrong_dimensions":   UnsupportedDimensions,
 }
 
-// UnmarshalText reads a stored code, former ones included.
+// UnmarshalText decodes a stored code. It accepts former codes.
 func (r *Reason) UnmarshalText(text []byte) error {
 	*r = Reason(text)
 	if renamed, ok := formerReasons[string(text)]; ok {

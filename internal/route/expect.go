@@ -31,31 +31,31 @@ const horizon = 8
 
 // expect estimates the cost of the request at a target: cached tokens at the cached price, plus re-reading the conversation
 // in later turns.
-func (r *ranking) expect(one *candidate) {
-	u := llm.Usage{Input: one.prompt, Output: r.outputPrior.output(r.in, one.target, one.prompt, r.maxOutput)}
-	one.Output = u.Output
-	if one.price.price == nil {
+func (r *ranking) expect(cand *candidate) {
+	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand.target, cand.prompt, r.maxOutput)}
+	cand.Output = u.Output
+	if cand.price.price == nil {
 		return
 	}
-	rates := one.price.ratesFor(one.prompt)
+	rates := cand.price.ratesFor(cand.prompt)
 	uncachedCost := rates.Cost(&u)
-	one.cost = uncachedCost
-	if one.Cache.Read != 0 || one.Cache.Write != 0 {
-		one.Cache.apply(&u)
-		one.cost = rates.Cost(&u)
+	cand.cost = uncachedCost
+	if cand.Cache.Read != 0 || cand.Cache.Write != 0 {
+		cand.Cache.apply(&u)
+		cand.cost = rates.Cost(&u)
 	}
-	one.total, one.totalUncached = one.cost, uncachedCost
+	cand.total, cand.totalUncached = cand.cost, uncachedCost
 	turns := min(r.in.Turns, horizon)
 	if turns == 0 {
 		return
 	}
-	again := llm.Usage{Input: one.prompt}
+	again := llm.Usage{Input: cand.prompt}
 	uncachedAhead := times(rates.Cost(&again), turns)
-	if one.Ahead = uncachedAhead; one.Cache.Caches {
-		again = llm.Usage{CacheRead: one.prompt}
-		one.Ahead = times(rates.Cost(&again), turns)
+	if cand.Ahead = uncachedAhead; cand.Cache.Caches {
+		again = llm.Usage{CacheRead: cand.prompt}
+		cand.Ahead = times(rates.Cost(&again), turns)
 	}
-	one.total, one.totalUncached = one.cost.Add(one.Ahead), uncachedCost.Add(uncachedAhead)
+	cand.total, cand.totalUncached = cand.cost.Add(cand.Ahead), uncachedCost.Add(uncachedAhead)
 }
 
 // apply moves tokens from fresh input to cache reads and writes.
@@ -94,28 +94,26 @@ func (a outputPrior) output(in *Input, t *provider.Target, prompt, limit int64) 
 }
 
 // promptFor returns the prompt tokens for the candidate's model.
-func (r *ranking) promptFor(one *candidate) int64 {
-	n := &r.prompt[one.model]
+func (r *ranking) promptFor(cand *candidate) int64 {
+	n := &r.prompt[cand.model]
 	if *n == 0 {
-		*n = r.tokens(&one.entry.vocabulary)
+		*n = r.tokens(&cand.entry.vocabulary)
 	}
 	return *n
 }
 
-// tokens estimates the prompt tokens for a vocabulary. An input stored without its text keeps its model-independent estimate.
+// tokens estimates the prompt tokens for a vocabulary. An input stored without text statistics has only the model-independent
+// estimate.
 func (r *ranking) tokens(v *token.Vocabulary) int64 {
 	if r.measured {
 		return r.tokenMeter.Prompt(v)
 	}
-	if !r.in.measurable() {
+	if r.in.Text.Empty() && len(r.in.ImageSizes) == 0 {
 		return r.in.InputTokens
 	}
 	r.tokenMeter, r.measured = token.NewMeter(r.in.prompt()), true
 	return r.tokenMeter.Prompt(v)
 }
-
-// measurable reports whether the input has text statistics to estimate from.
-func (in *Input) measurable() bool { return !in.Text.Empty() || len(in.ImageSizes) > 0 }
 
 func (in *Input) prompt() token.Prompt {
 	return token.Prompt{Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes, Attached: in.AttachedBytes, Unsized: in.Unsized}

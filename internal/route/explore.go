@@ -13,11 +13,11 @@ func (r *ranking) explore() bool {
 	}
 	first := r.ready[0]
 	var drawn []int // indexes of the first target of each eligible model
-	for i, one := range r.ready {
-		if i > 0 && one.Model == r.ready[i-1].Model {
+	for i, cand := range r.ready {
+		if i > 0 && cand.Model == r.ready[i-1].Model {
 			continue
 		}
-		if one.fallbackOrder == first.fallbackOrder && one.providerOrder == first.providerOrder && one.preference == first.preference && one.total <= maxExploreCost*first.total {
+		if cand.fallbackOrder == first.fallbackOrder && cand.providerOrder == first.providerOrder && cand.preference == first.preference && cand.total <= maxExploreCost*first.total {
 			drawn = append(drawn, i)
 		}
 	}
@@ -36,11 +36,11 @@ func (r *ranking) explore() bool {
 	model := r.ready[chosen].Model
 	front := make([]*candidate, 0, len(r.ready))
 	rest := make([]*candidate, 0, len(r.ready))
-	for _, one := range r.ready {
-		if one.Model == model {
-			front = append(front, one)
+	for _, cand := range r.ready {
+		if cand.Model == model {
+			front = append(front, cand)
 		} else {
-			rest = append(rest, one)
+			rest = append(rest, cand)
 		}
 	}
 	r.ready = slices.Concat(front, rest)

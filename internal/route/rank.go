@@ -13,11 +13,6 @@ import (
 // one model stay together, so that other providers of a model are tried before other models.
 func (r *ranking) sort(list []*candidate) { slices.SortFunc(list, r.order(list)) }
 
-// first returns the candidate that sort would put first.
-func (r *ranking) first(list []*candidate) *candidate {
-	return slices.MinFunc(list, r.order(list))
-}
-
 // order returns the comparison function of sort. Names are compared last because that is slow.
 func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
 	best := r.bestOfModels(list)
@@ -43,8 +38,8 @@ func (r *ranking) bestOfModels(list []*candidate) []float64 {
 	for i := range r.bestByModel {
 		r.bestByModel[i] = math.Inf(1)
 	}
-	for _, one := range list {
-		r.bestByModel[one.model] = min(r.bestByModel[one.model], one.penalty)
+	for _, cand := range list {
+		r.bestByModel[cand.model] = min(r.bestByModel[cand.model], cand.penalty)
 	}
 	return r.bestByModel
 }
@@ -56,12 +51,12 @@ func (r *ranking) keptTarget() *Stay {
 		return nil
 	}
 	other, least := chosen, r.uncachedPenalty(chosen)
-	for _, one := range r.ready[1:] {
-		if one.fallbackOrder != chosen.fallbackOrder || one.providerOrder != chosen.providerOrder || one.preference != chosen.preference {
+	for _, cand := range r.ready[1:] {
+		if cand.fallbackOrder != chosen.fallbackOrder || cand.providerOrder != chosen.providerOrder || cand.preference != chosen.preference {
 			continue
 		}
-		if penalty := r.uncachedPenalty(one); penalty < least {
-			other, least = one, penalty
+		if penalty := r.uncachedPenalty(cand); penalty < least {
+			other, least = cand, penalty
 		}
 	}
 	if other == chosen || other.total <= chosen.total {
@@ -71,8 +66,8 @@ func (r *ranking) keptTarget() *Stay {
 }
 
 // uncachedPenalty returns the penalty without cached prompts.
-func (r *ranking) uncachedPenalty(one *candidate) float64 {
-	return one.penaltyWithoutCost + r.weights.price(one.totalUncached)
+func (r *ranking) uncachedPenalty(cand *candidate) float64 {
+	return cand.penaltyWithoutCost + r.weights.price(cand.totalUncached)
 }
 
 // baseline returns the model named by caller, policy, key or workspace, else the most expensive eligible candidate.

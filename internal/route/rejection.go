@@ -14,13 +14,13 @@ func (r *ranking) rejection() error {
 	out := slices.Concat(r.excluded, r.ranked)
 	excluded := make([]map[string]any, 0, len(out))
 	count := map[Reason]int{}
-	for _, one := range out {
-		count[one.excluded.Code]++
+	for _, cand := range out {
+		count[cand.excluded.Code]++
 		if len(excluded) < 50 {
-			excluded = append(excluded, map[string]any{"target": one.Target, "code": one.excluded.Code, "reason": one.excluded.Reason()})
+			excluded = append(excluded, map[string]any{"target": cand.Target, "code": cand.excluded.Code, "reason": cand.excluded.Reason()})
 		}
 	}
-	need := r.beyond(out)
+	need := r.minTokens(out)
 	switch {
 	case need > 0 && count[CircuitOpen]+count[CredentialBackingOff] == 0:
 		return llm.Errorf(llm.ContextTooLong,
@@ -37,13 +37,13 @@ func (r *ranking) rejection() error {
 		With("excluded", excluded)
 }
 
-// beyond returns the smallest token count of the targets excluded only for their context size; 0 if there are none.
-func (r *ranking) beyond(out []*candidate) (need int64) {
-	for _, one := range out {
-		if one.excluded.Code != ContextTooSmall && one.excluded.Code != OutputLimitExceeded || r.rules.forbid(one, &Exclusion{}) {
+// minTokens returns the smallest token count of the targets excluded only for their context size; 0 without such targets.
+func (r *ranking) minTokens(out []*candidate) (need int64) {
+	for _, cand := range out {
+		if cand.excluded.Code != ContextTooSmall && cand.excluded.Code != OutputLimitExceeded || r.rules.forbid(cand, &Exclusion{}) {
 			continue
 		}
-		if n := r.in.longest(one.prompt) + r.outputTokens(); need == 0 || n < need {
+		if n := r.in.longest(cand.prompt) + r.outputTokens(); need == 0 || n < need {
 			need = n
 		}
 	}
@@ -56,14 +56,14 @@ func unavailable(out []*candidate) *llm.Error {
 	const untilProbe = 3 * time.Second // an open circuit admits a probe within seconds
 	var open, limited int
 	wait := time.Hour
-	for _, one := range out {
+	for _, cand := range out {
 		switch {
-		case one.excluded.Code == CircuitOpen:
+		case cand.excluded.Code == CircuitOpen:
 			open++
 			wait = min(wait, untilProbe)
-		case one.excluded.Code == CredentialBackingOff && !one.Seen.Rejected:
+		case cand.excluded.Code == CredentialBackingOff && !cand.Seen.Rejected:
 			limited++
-			wait = min(wait, one.Seen.BackingOff)
+			wait = min(wait, cand.Seen.BackingOff)
 		}
 	}
 	if open+limited == 0 {
@@ -73,13 +73,13 @@ func unavailable(out []*candidate) *llm.Error {
 	if open == 0 {
 		kind, why = llm.UpstreamRateLimited, "is rate-limited"
 	}
-	e := llm.Errorf(kind, "Every provider that could serve this request %s. Retry in %s.", why, inWords(wait))
+	e := llm.Errorf(kind, "Every provider that could serve this request %s. Retry in %s.", why, formatWait(wait))
 	e.RetryAfter = wait
 	return e
 }
 
-// inWords formats a wait, rounded up.
-func inWords(wait time.Duration) string {
+// formatWait formats a wait, rounded up.
+func formatWait(wait time.Duration) string {
 	if minutes := math.Ceil(wait.Minutes()); minutes > 2 {
 		return fmt.Sprintf("%.0f minutes", minutes)
 	}
@@ -93,8 +93,8 @@ func inWords(wait time.Duration) string {
 func mainReason(out []*candidate) string {
 	count := map[string]int{}
 	best := ""
-	for _, one := range out {
-		text := one.excluded.Reason()
+	for _, cand := range out {
+		text := cand.excluded.Reason()
 		count[text]++
 		if best == "" || count[text] > count[best] {
 			best = text

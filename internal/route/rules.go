@@ -71,19 +71,19 @@ func (r *rules) restrict() bool {
 }
 
 // maxOutput returns the lower of the output limits of caller and policies; 0 for no limit.
-func (r *rules) maxOutput(asked int64) int64 {
-	if !r.MaxOutput.IsSet() || asked > 0 && asked < r.MaxOutput.Value {
-		return asked
+func (r *rules) maxOutput(requested int64) int64 {
+	if !r.MaxOutput.IsSet() || requested > 0 && requested < r.MaxOutput.Value {
+		return requested
 	}
 	return r.MaxOutput.Value
 }
 
 func (r *rules) pin() string { return r.Pin.Value }
 
-// objective returns the policies' objective, or asked if they set none.
-func (r *rules) objective(asked Objective) Objective {
+// objective returns the policies' objective, or requested if they set none.
+func (r *rules) objective(requested Objective) Objective {
 	if !r.Objective.IsSet() {
-		return asked
+		return requested
 	}
 	if named, ok := NamedObjective(r.Objective.Value.Name); ok {
 		return named
@@ -92,17 +92,17 @@ func (r *rules) objective(asked Objective) Objective {
 }
 
 // forbid reports whether policies exclude a target, and sets why.
-func (r *rules) forbid(one *candidate, why *Exclusion) bool {
+func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	if !r.Restricts() {
 		return false
 	}
-	x := r.Excludes(one.Provider, one.Model, one.target.Tags)
+	x := r.Excludes(cand.Provider, cand.Model, cand.target.Tags)
 	return x != nil && why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: x.Policy, cause: x.Reason})
 }
 
 // aboveMaxCost reports whether a target costs more than policies allow, and sets why.
-func (r *rules) aboveMaxCost(one *candidate, why *Exclusion) bool {
-	if !r.above(one) {
+func (r *rules) aboveMaxCost(cand *candidate, why *Exclusion) bool {
+	if !r.above(cand) {
 		return false
 	}
 	if r.costReason == "" {
@@ -112,8 +112,8 @@ func (r *rules) aboveMaxCost(one *candidate, why *Exclusion) bool {
 }
 
 // above reports whether a target costs more than policies allow.
-func (r *rules) above(one *candidate) bool {
-	return r.MaxCost.IsSet() && one.priced() && one.cost > r.MaxCost.Value
+func (r *rules) above(cand *candidate) bool {
+	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
 }
 
 // preference returns the index of a target among the policies' preferences.

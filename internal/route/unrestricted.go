@@ -1,6 +1,9 @@
 package route
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Sighting is the observed state of a target that policies excluded. The router's choice without policies depends on it, so
 // it is stored for recomputing the decision.
@@ -36,7 +39,7 @@ func (d *Decision) attributeToPolicy(r *ranking) {
 	}
 	if len(alone.ready) == 0 { // only a pin or an output limit admits a request that has no target without policies
 		d.Policy = cmp.Or(r.rules.Pin.Policy, r.rules.MaxOutput.Policy)
-	} else if first := alone.first(alone.ready); first.Target != r.ready[0].Target {
+	} else if first := slices.MinFunc(alone.ready, alone.order(alone.ready)); first.Target != r.ready[0].Target {
 		d.Policy, d.Alone = r.rules.reason(first), first.Target
 	}
 	if d.Policy != "" && d.Kind != Fallback { // Fallback takes precedence
@@ -58,19 +61,19 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 	r.candidates = append(r.candidates, governed.candidates...)
 	var x Exclusion
 	for i := range r.candidates {
-		one := &r.candidates[i]
-		if !one.eligible {
+		cand := &r.candidates[i]
+		if !cand.eligible {
 			continue
 		}
-		one.preference = 0
+		cand.preference = 0
 		switch {
-		case !one.scored:
-			r.score(one)
+		case !cand.scored:
+			r.score(cand)
 		case !same:
-			r.rate(one)
+			r.rate(cand)
 		}
-		if !temporarilyExcluded(one, &x) {
-			r.ready = append(r.ready, one)
+		if !temporarilyExcluded(cand, &x) {
+			r.ready = append(r.ready, cand)
 		}
 	}
 	return true
@@ -80,11 +83,11 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 	var list []Sighting
 	for i := range alone.candidates {
-		one := &alone.candidates[i]
-		if (one.Seen == State{} && one.Cache == CacheHit{}) || r.sameSighting(one, i) {
+		cand := &alone.candidates[i]
+		if (cand.Seen == State{} && cand.Cache == CacheHit{}) || r.sameSighting(cand, i) {
 			continue
 		}
-		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Cache: one.Cache})
+		list = append(list, Sighting{Target: cand.Target, Seen: cand.Seen, Cache: cand.Cache})
 	}
 	return list
 }
@@ -95,8 +98,8 @@ func (r *ranking) sameSighting(other *candidate, place int) bool {
 		return r.candidates[place].seesSame(other)
 	}
 	for i := range r.candidates {
-		if one := &r.candidates[i]; one.target == other.target {
-			return one.seesSame(other)
+		if cand := &r.candidates[i]; cand.target == other.target {
+			return cand.seesSame(other)
 		}
 	}
 	return false

@@ -89,31 +89,31 @@ func (r *ranking) successOf(model int) predict.Estimate {
 
 // score computes the components and the penalty of a candidate. They do not depend on other candidates, so removing one
 // never changes the order of the others.
-func (r *ranking) score(one *candidate) {
-	one.scored = true
-	one.Seen = r.c.state(one.Target)
-	one.Cache = r.c.cacheHit(one.target, one.prompt)
-	r.expect(one)
-	if one.priced() {
-		one.Cost = round(1 - costs.position(one.cost.Dollars()))
+func (r *ranking) score(cand *candidate) {
+	cand.scored = true
+	cand.Seen = r.c.state(cand.Target)
+	cand.Cache = r.c.cacheHit(cand.target, cand.prompt)
+	r.expect(cand)
+	if cand.priced() {
+		cand.Cost = round(1 - costs.position(cand.cost.Dollars()))
 	}
 	if r.in.Op == llm.Chat || r.in.Op == llm.Complete {
-		success := r.successOf(one.model)
-		one.Quality, one.Spread = round(success.Probability), round(success.Spread)
+		success := r.successOf(cand.model)
+		cand.Quality, cand.Spread = round(success.Probability), round(success.Spread)
 	}
-	latency := expectedLatency(one.Seen, one.Output)
-	one.Latency = latency.Milliseconds()
-	one.Speed = round(1 - waits.position(latency.Seconds()))
-	one.delay = doublings(latency.Seconds(), minLatency)
-	r.rate(one)
+	latency := expectedLatency(cand.Seen, cand.Output)
+	cand.Latency = latency.Milliseconds()
+	cand.Speed = round(1 - waits.position(latency.Seconds()))
+	cand.delay = doublings(latency.Seconds(), minLatency)
+	r.rate(cand)
 }
 
 // rate computes the penalty from the components.
-func (r *ranking) rate(one *candidate) {
+func (r *ranking) rate(cand *candidate) {
 	w := &r.weights
-	one.penaltyWithoutCost = w.quality*100*max(0, r.target.Target-one.Quality) + w.speed*one.delay
-	one.penalty = one.penaltyWithoutCost + w.price(one.total)
-	one.Score = round(min(1, 1-one.penalty/(20*(w.cost+w.quality+w.speed))))
+	cand.penaltyWithoutCost = w.quality*100*max(0, r.target.Target-cand.Quality) + w.speed*cand.delay
+	cand.penalty = cand.penaltyWithoutCost + w.price(cand.total)
+	cand.Score = round(min(1, 1-cand.penalty/(20*(w.cost+w.quality+w.speed))))
 }
 
 // price returns the penalty of a cost in doublings of minCost. The scale is linear below minCost, so that free models do not
