@@ -147,7 +147,7 @@ func checkSlug(name, text string) *fault {
 var modelName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
 
 func checkModelName(name, text string) *fault {
-	if strings.EqualFold(text, "auto") || strings.HasPrefix(strings.ToLower(text), "auto:") {
+	if lower := strings.TrimPrefix(strings.ToLower(text), "claude-"); lower == "auto" || strings.HasPrefix(lower, "auto:") {
 		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}
 	}
 	if modelName.MatchString(text) {

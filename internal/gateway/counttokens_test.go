@@ -38,3 +38,14 @@ func TestCountingTokensIsLimitedAndLogged(t *testing.T) {
 		t.Error("a provider was called")
 	}
 }
+
+func TestTokensAreCountedForAutoAndUnknownModels(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for _, model := range []string{"auto", "claude-auto", "auto:cost", "claude-opus-4-1", "large", "unknown"} {
+		got := k.post("/messages/count_tokens", `{"model":"`+model+`","messages":[{"role":"user","content":"how long is this?"}]}`, "Anthropic-Beta", "token-counting-2024-11-01")
+		if got.status != http.StatusOK || gjson.Get(got.body, "input_tokens").Int() < 4 {
+			t.Errorf("%s: %d %s", model, got.status, got.body)
+		}
+	}
+}

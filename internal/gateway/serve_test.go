@@ -417,9 +417,9 @@ func TestModelsHaveACreationDate(t *testing.T) {
 	}
 }
 
-func TestAutoIsCaseInsensitive(t *testing.T) {
+func TestAutoHasAnAliasAndIsCaseInsensitive(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[string]string{"AUTO": "auto", "Auto:Cost": "auto:cost"} {
+	for asked, want := range map[string]string{"AUTO": "auto", "Auto:Cost": "auto:cost", "claude-auto": "auto", "Claude-Auto:speed": "auto:speed"} {
 		k := newKit(t)
 		got := k.post("/chat/completions", withModel(asked))
 		if e := k.entry(); got.status != 200 || e.Requested != want {

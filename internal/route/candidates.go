@@ -11,9 +11,14 @@ import (
 // IsAuto reports whether a model name leaves the choice to the router.
 func IsAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
 
-// AsAuto returns auto and its objectives in lower case, because model names are case-insensitive. Other names are unchanged.
+// AutoAlias precedes auto in names such as claude-auto:cost, which have the meaning of auto:cost. Claude Code lists only the models of
+// a gateway whose names contain claude or anthropic.
+const AutoAlias = "claude-"
+
+// AsAuto returns auto and its objectives in lower case and without AutoAlias, because model names are case-insensitive. Other names
+// are unchanged.
 func AsAuto(name string) string {
-	if lower := strings.ToLower(name); IsAuto(lower) {
+	if lower := strings.TrimPrefix(strings.ToLower(name), AutoAlias); IsAuto(lower) {
 		return lower
 	}
 	return name
