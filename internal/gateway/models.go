@@ -25,17 +25,27 @@ type modelInfo struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// listModels lists the models that the key may use, starting with the variants of auto.
+// listModels lists the models that the key may use, starting with the variants of auto, in OpenAI's shape or in Anthropic's.
 func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID string) {
 	grant, err := g.authenticateReader(r)
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return
 	}
+	models := g.offered(grant, g.snapshot.Load().Targets())
+	if wantsAnthropicModels(r) {
+		page, err := pageForAnthropic(models, r.URL.Query())
+		if err != nil {
+			g.reject(w, r, requestID, err)
+			return
+		}
+		writeJSON(w, r, page)
+		return
+	}
 	writeJSON(w, r, struct {
 		Object string      `json:"object"`
 		Data   []modelInfo `json:"data"`
-	}{"list", g.offered(grant, g.snapshot.Load().Targets())})
+	}{"list", models})
 }
 
 // showModel returns one model. Its name may contain slashes.
@@ -62,6 +72,10 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 		return
 	}
 	models[i].ID = name
+	if wantsAnthropicModels(r) {
+		writeJSON(w, r, describeForAnthropic(models[i]))
+		return
+	}
 	writeJSON(w, r, models[i])
 }
 

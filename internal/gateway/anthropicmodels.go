@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+)
+
+// anthropicModel is a model as Anthropic's clients expect it.
+type anthropicModel struct {
+	Type        string    `json:"type"`
+	ID          string    `json:"id"`
+	DisplayName string    `json:"display_name"`
+	CreatedAt   time.Time `json:"created_at"` // 1970 if unknown
+}
+
+// anthropicPage is one page of a list of models.
+type anthropicPage struct {
+	Data    []anthropicModel `json:"data"`
+	HasMore bool             `json:"has_more"`
+	FirstID *string          `json:"first_id"` // null if the page is empty
+	LastID  *string          `json:"last_id"`
+}
+
+// wantsAnthropicModels reports whether a client expects Anthropic's description of models. Claude Code sends limit without a version.
+func wantsAnthropicModels(r *http.Request) bool {
+	return r.Header.Get("Anthropic-Version") != "" || r.URL.Query().Has("limit")
+}
+
+func describeForAnthropic(m modelInfo) anthropicModel {
+	name := m.ID
+	if auto := route.AsAuto(m.ID); route.IsAuto(auto) {
+		name = "Fairlead " + auto
+	}
+	return anthropicModel{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
+}
+
+// pageForAnthropic returns the page of the chat models that the query selects. Each variant of auto is listed under both names.
+func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, error) {
+	var aliases, all []anthropicModel
+	for _, m := range models {
+		switch m.Kind {
+		case "auto":
+			all = append(all, describeForAnthropic(m))
+			m.ID = route.AutoAlias + m.ID
+			aliases = append(aliases, describeForAnthropic(m))
+		case string(llm.Chat):
+			all = append(all, describeForAnthropic(m))
+		}
+	}
+	return selectPage(append(aliases, all...), query)
+}
+
+// selectPage applies limit, after_id and before_id.
+func selectPage(all []anthropicModel, query url.Values) (anthropicPage, error) {
+	limit := 20
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1000 {
+			return anthropicPage{}, invalidQuery("limit", "Query parameter limit must be a number from 1 to 1000.")
+		}
+		limit = n
+	}
+	from, to := 0, len(all)
+	for _, param := range []string{"after_id", "before_id"} {
+		id := query.Get(param)
+		if id == "" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(m anthropicModel) bool { return m.ID == id })
+		if i < 0 {
+			return anthropicPage{}, invalidQuery(param, "Query parameter "+param+" must be the id of a listed model.")
+		}
+		if param == "after_id" {
+			from = i + 1
+		} else {
+			to = i
+		}
+	}
+	to = max(from, to)
+	page := anthropicPage{HasMore: to-from > limit}
+	switch {
+	case !page.HasMore:
+	case query.Get("before_id") != "" && query.Get("after_id") == "":
+		from = to - limit // the models immediately before the id
+	default:
+		to = from + limit
+	}
+	page.Data = append([]anthropicModel{}, all[from:to]...)
+	if n := len(page.Data); n > 0 {
+		page.FirstID, page.LastID = &page.Data[0].ID, &page.Data[n-1].ID
+	}
+	return page, nil
+}
+
+func invalidQuery(param, message string) error {
+	e := llm.Errorf(llm.InvalidRequest, "%s", message)
+	e.Param = param
+	return e
+}
