@@ -261,6 +261,16 @@ func TestMessagesErrorsHaveTheShapeOfTheFormat(t *testing.T) {
 	}
 }
 
+func TestOverloadedProviderIsReportedToAnthropicClients(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.alpha.Always(mockprovider.Fail(529))
+	got := k.post("/messages", `{"model":"small","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`)
+	if got.status != http.StatusBadGateway || got.code(t) != "PROVIDER_UPSTREAM_ERROR" || !strings.Contains(got.body, `"type":"overloaded_error"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
 func TestErrorShapeFollowsTheHeader(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

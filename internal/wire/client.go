@@ -43,7 +43,7 @@ func ErrorBody(f Format, c ErrorClient, e *llm.Error, requestID string) []byte {
 	case c.Requested == "openai":
 		return e.OpenAIBody(requestID)
 	case hasShape:
-		return shaped.ErrorBody(e.Body(requestID))
+		return shaped.ErrorBody(e, requestID)
 	case c.KeyFormat == "openai", hidesFlatErrors(c.UserAgent):
 		return e.OpenAIBody(requestID)
 	default:

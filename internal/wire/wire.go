@@ -39,8 +39,8 @@ type Framing interface {
 
 // ErrorFormat is implemented by formats whose clients expect an error object of their own shape.
 type ErrorFormat interface {
-	// ErrorBody converts the flat error object, keeping its code and details.
-	ErrorBody(body []byte) []byte
+	// ErrorBody encodes the error. The object has the code and the details of the flat shape.
+	ErrorBody(e *llm.Error, requestID string) []byte
 }
 
 // Resumer is implemented by formats whose interrupted streams can be continued: the remaining events follow the sent ones as if

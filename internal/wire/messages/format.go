@@ -60,32 +60,31 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 	return messagesconv.Encode(req, model, deltas)
 }
 
-// ErrorBody converts the flat error object to the shape of this format, followed by the code and the details.
-func (Format) ErrorBody(body []byte) []byte {
-	ours := rawjson.Parse(body)
-	message, code := ours.Get("error"), ours.Get("code").String()
+// ErrorBody implements wire.ErrorFormat. The code and the details follow the members of this format.
+func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
+	flat := rawjson.Parse(e.Body(requestID))
 	var w rawjson.Writer
 	w.Open()
 	w.Str("type", "error")
 	w.Key("error")
 	w.Open()
-	w.Str("type", errorType(code))
-	w.Str("message", message.String())
+	w.Str("type", errorType(e.Kind))
+	w.Str("message", flat.Get("error").String())
 	w.Close()
-	w.Str("code", code)
-	if details := ours.Get("details"); details.IsObject() {
-		w.Raw("details", []byte(details.Raw))
-	} else {
-		w.Raw("details", []byte(`{}`))
-	}
+	w.Str("code", e.Kind.Code())
+	w.Raw("details", []byte(flat.Get("details").Raw))
 	w.Close()
 	return w.Out
 }
 
-// errorType maps an error code to an error type of this format.
-func errorType(code string) string {
-	if kind, ok := errorTypes[code]; ok {
-		return kind
+// errorType returns the error type of this format. Claude Code recognizes an overloaded provider by the type as well as by status
+// 529, so that the gateway's own statuses can stay.
+func errorType(kind llm.Kind) string {
+	if kind == llm.UpstreamOverloaded || kind == llm.NoTargetAvailable {
+		return "overloaded_error"
+	}
+	if name, ok := errorTypes[kind.Code()]; ok {
+		return name
 	}
 	return "api_error"
 }
