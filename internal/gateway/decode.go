@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
@@ -34,7 +35,7 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 	}
 	req.Controls.SessionID = session(req, in.http.Header)
 	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
-		req.Beta = in.http.Header.Get(f.FeatureHeader())
+		req.Beta = strings.Join(in.http.Header.Values(f.FeatureHeader()), ",")
 	}
 	p := &prompt{req: req}
 	if in.route.Op != llm.Count {

@@ -120,3 +120,18 @@ func TestAnthropicClientsGetOneModel(t *testing.T) {
 		t.Errorf("unknown model: %d %s", got.status, got.body)
 	}
 }
+
+func TestBetaHeaderIsNotSentToOtherFormats(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.post("/messages?beta=true", `{"model":"small","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,
+		"Anthropic-Version", "2023-06-01", "Anthropic-Beta", "claude-code-20250219,effort-2025-11-24")
+	if got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	for _, name := range []string{"Anthropic-Beta", "Anthropic-Version"} {
+		if sent := k.alpha.Calls()[0].Header.Values(name); len(sent) > 0 {
+			t.Errorf("%s was sent: %q", name, sent)
+		}
+	}
+}
