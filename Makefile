@@ -26,7 +26,7 @@ UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
 
-.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
+.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ deploy-check: $(HELM) ## check the image, systemd unit, compose file and chart: 
 
 sdk: build ## run the tests with the official client libraries
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
+
+agents: build ## install coding agents (1 GB) and run each of them against the gateway
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/agents.sh
 
 browser: build ## run the dashboard tests in a real browser
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh
