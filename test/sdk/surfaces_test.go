@@ -15,7 +15,7 @@ type surface struct {
 }
 
 var (
-	overAny       = []string{"chat", "request-id", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "max-tokens"}
+	overAny       = []string{"chat", "request-id", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "max-tokens", "models", "count-tokens"}
 	overChat      = append([]string{"single-calls"}, overAny...)
 	overAnthropic = append([]string{"tool-failure", "reasoning", "reasoning-signatures", "cached", "stop-sequence", "refusal"}, overChat...)
 	responses     = []string{"chat", "stream", "tool-loop", "tool-loop-streamed", "vision", "json-schema", "reasoning", "max-tokens"}
