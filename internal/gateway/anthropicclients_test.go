@@ -3,10 +3,15 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/route"
 )
 
 type anthropicPage struct {
@@ -52,7 +57,7 @@ func TestAnthropicClientsGetTheirModelList(t *testing.T) {
 		if diff := cmp.Diff(want, page.ids()); diff != "" || page.HasMore {
 			t.Fatalf("%s: has_more %t, models (-want +got):\n%s", name, page.HasMore, diff)
 		}
-		if diff := cmp.Diff(anthropicModel{"model", "claude-auto", "Fairlead auto", "1970-01-01T00:00:00Z"}, page.Data[0]); diff != "" {
+		if diff := cmp.Diff(anthropicModel{"model", "claude-auto", "Fairlead auto", "2025-01-01T00:00:00Z"}, page.Data[0]); diff != "" {
 			t.Errorf("%s: auto (-want +got):\n%s", name, diff)
 		}
 		if *page.FirstID != "claude-auto" || *page.LastID != "small" {
@@ -133,5 +138,22 @@ func TestBetaHeaderIsNotSentToOtherFormats(t *testing.T) {
 		if sent := k.alpha.Calls()[0].Header.Values(name); len(sent) > 0 {
 			t.Errorf("%s was sent: %q", name, sent)
 		}
+	}
+}
+
+func TestBetaHeadersReachAnthropic(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	server := httptest.NewServer(k.alpha)
+	t.Cleanup(server.Close)
+	one := target("claude-opus-4-1", 1, 2)
+	one.Provider = "anthropic"
+	vendor := anthropic.Vendor.New(provider.Settings{Name: "anthropic", BaseURL: server.URL, Targets: []*provider.Target{one}})
+	k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), []*provider.Provider{vendor}, nil))
+	r := k.request(http.MethodPost, "/messages", `{"model":"claude-auto","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`)
+	r.Header["Anthropic-Beta"] = []string{"claude-code-20250219", "effort-2025-11-24"}
+	k.do(r)
+	if sent := k.alpha.Calls()[0].Header.Values("Anthropic-Beta"); len(sent) != 1 || sent[0] != "claude-code-20250219,effort-2025-11-24" {
+		t.Errorf("sent %q", sent)
 	}
 }

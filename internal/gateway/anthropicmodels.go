@@ -16,7 +16,7 @@ type anthropicModel struct {
 	Type        string    `json:"type"`
 	ID          string    `json:"id"`
 	DisplayName string    `json:"display_name"`
-	CreatedAt   time.Time `json:"created_at"` // 1970 if unknown
+	CreatedAt   time.Time `json:"created_at"`
 }
 
 // anthropicPage is one page of a list of models.
