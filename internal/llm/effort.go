@@ -12,8 +12,8 @@ var effortBudgets = [...]struct {
 	{"minimal", MinThinkingBudget}, {"low", 4 << 10}, {"medium", 12 << 10}, {"high", 24 << 10}, {"xhigh", 32 << 10}, {"max", 48 << 10},
 }
 
-// defaultEffort is the level of a request that leaves the amount of thinking to the model.
-const defaultEffort = "medium"
+// DefaultEffort is the level of a request that leaves the amount of thinking to the model.
+const DefaultEffort = "medium"
 
 // ThinkingBudget returns the thinking budget in tokens. It is part of the output limit maxOutput, which is 0 when unknown. It
 // returns 0 when the limit is too small to think.
@@ -25,7 +25,7 @@ func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 	if budget == 0 {
 		limit = max(maxOutput*4/5, MinThinkingBudget) // the text needs output tokens too
 		for _, row := range effortBudgets {
-			if row.level == e.Level || budget == 0 && row.level == defaultEffort {
+			if row.level == e.Level || budget == 0 && row.level == DefaultEffort {
 				budget = row.tokens
 			}
 		}
@@ -35,20 +35,6 @@ func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 		budget = min(budget, limit)
 	}
 	return budget
-}
-
-// NearestLevel returns the level, or for a budget the highest level within it.
-func (e Effort) NearestLevel() string {
-	if e.Level != "" {
-		return e.Level
-	}
-	level := defaultEffort
-	for _, row := range effortBudgets {
-		if e.Budget >= row.tokens {
-			level = row.level
-		}
-	}
-	return level
 }
 
 // PortableLevel returns the level, or for a budget one of the levels that every provider knows: low, medium or high. It is empty

@@ -31,13 +31,13 @@ func TestThinkingBudgetDependsOnEffortAndOutputLimit(t *testing.T) {
 	}
 }
 
-func TestNearestLevelIsTheHighestWithinTheBudget(t *testing.T) {
+func TestPortableLevelIsKnownToEveryProvider(t *testing.T) {
 	t.Parallel()
 	for want, effort := range map[string]Effort{
-		"low": {Budget: 5000}, "high": {Budget: 30000}, "max": {Budget: 1 << 20}, "medium": {Adaptive: true}, "xhigh": {Level: "xhigh", Budget: 1},
+		"": {Adaptive: true}, "low": {Budget: 2000}, "medium": {Budget: 5000}, "high": {Budget: 1 << 20}, "xhigh": {Level: "xhigh", Budget: 1},
 	} {
-		if got := effort.NearestLevel(); got != want {
-			t.Errorf("%+v is %s, want %s", effort, got, want)
+		if got := effort.PortableLevel(); got != want {
+			t.Errorf("%+v is %q, want %q", effort, got, want)
 		}
 	}
 }

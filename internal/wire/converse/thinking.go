@@ -71,7 +71,7 @@ func (r *renderer) think(e llm.Effort) {
 	case ThinkNova:
 		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": r.novaEffort(e)})
 	case ThinkEffort:
-		r.add("reasoning_effort", r.known(e.NearestLevel()))
+		r.add("reasoning_effort", r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort)))
 	}
 }
 
@@ -107,7 +107,7 @@ func (r *renderer) thinkWithin(e llm.Effort) {
 
 // novaEffort returns the effort for Amazon's own models, which accept no output limit and no sampling at the highest level.
 func (r *renderer) novaEffort(e llm.Effort) string {
-	level := r.known(e.NearestLevel())
+	level := r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
 	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {
 		r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
 		return "medium"
