@@ -43,8 +43,8 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 			t.Errorf("step %d: taken is %v", i, got)
 		}
 	}
-	if b.held != 0 || len(b.of) != 0 {
-		t.Errorf("%d bytes are still counted, for %v", b.held, b.of)
+	if b.held != 0 || len(b.byWorkspace) != 0 {
+		t.Errorf("%d bytes are still counted, for %v", b.held, b.byWorkspace)
 	}
 }
 
