@@ -213,15 +213,18 @@ func TestConversationBeginsWithTheUser(t *testing.T) {
 		warned bool
 	}{
 		"the model's turn is first": {
-			[]llm.Message{system, model(text1("a")), user(text1("b"))}, newestTraits,
+			[]llm.Message{system, model(text1("a")), user(text1("b"))},
+			newestTraits,
 			`[` + added + `,{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]}]`, true,
 		},
 		"an empty user turn is not sent": {
-			[]llm.Message{user(text1("")), model(text1("a"))}, newestTraits,
+			[]llm.Message{user(text1("")), model(text1("a"))},
+			newestTraits,
 			`[` + added + `,{"role":"model","parts":[{"text":"a"}]}]`, true,
 		},
 		"instructions are the first user turn": {
-			[]llm.Message{system, model(text1("a"))}, TraitsOf("gemma-3-27b-it"),
+			[]llm.Message{system, model(text1("a"))},
+			TraitsOf("gemma-3-27b-it"),
 			`[{"role":"user","parts":[{"text":"Be brief."}]},{"role":"model","parts":[{"text":"a"}]}]`, false,
 		},
 	} {
