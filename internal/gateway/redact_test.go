@@ -95,14 +95,14 @@ func TestWholeResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 				t.Run(spelling+"/"+name+path, func(t *testing.T) {
 					t.Parallel()
 					k := newKit(t, func(k *kit) { k.inside = true })
-					b.Body = []byte(strings.ReplaceAll(string(b.Body), "TEXT", text))
-					events := slices.Clone(b.Events)
-					for i := range events {
-						events[i] = strings.ReplaceAll(events[i], "TEXT", text)
+					own := b // the subtests run at the same time
+					own.Body = []byte(strings.ReplaceAll(string(b.Body), "TEXT", text))
+					own.Events = slices.Clone(b.Events)
+					for i := range own.Events {
+						own.Events[i] = strings.ReplaceAll(own.Events[i], "TEXT", text)
 					}
-					b.Events = events
-					k.alpha.Always(b)
-					stream := fmt.Sprint(len(events) > 0)
+					k.alpha.Always(own)
+					stream := fmt.Sprint(len(own.Events) > 0)
 					k.checkRedacted(k.post(path, strings.Replace(request, "STREAM", stream, 1), "X-Fairlead-Trace", "full"))
 				})
 			}
