@@ -40,7 +40,7 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 // contains the decision that explains the error.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
 	if stored := p.req.Stored; stored != nil && !holdsStored(in.snap, stored) {
-		return plan{}, llm.Errorf(llm.NotFound, "The previous response is no longer available: the provider account that stored it is not configured any more. Send the whole conversation in input.")
+		return plan{}, llm.Errorf(llm.NotFound, "The previous response is no longer available: the provider account that stored it is no longer configured. Send the whole conversation in input.")
 	}
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)

@@ -158,7 +158,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 			t.Error("the connection of an unfinished body goes on")
 		}
 		if a.Status == http.StatusServiceUnavailable { // there is no room for it
-			scenario.WantError(t, "a body that there is no room for", a, http.StatusServiceUnavailable, "OVERLOADED")
+			scenario.WantError(t, "a body beyond the memory limit", a, http.StatusServiceUnavailable, "OVERLOADED")
 			if took := time.Since(began); size.Strict() && took > pause/2 {
 				t.Errorf("there is no room for a body, and it was refused after %s", took)
 			}
