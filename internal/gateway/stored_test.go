@@ -16,7 +16,7 @@ func TestStoredResponseOfARemovedAccountIsNotFound(t *testing.T) {
 		{Provider: "alpha", Credential: "alpha#9", ID: "resp_1"},
 	} {
 		got := k.post("/responses", `{"model":"auto","input":"more","previous_response_id":"`+responses.StoredID(stored)+`"}`)
-		if got.status != 404 || !strings.Contains(string(got.body), "no longer available") {
+		if got.status != 404 || !strings.Contains(got.body, "no longer available") {
 			t.Errorf("%s: status %d: %s", stored.Credential, got.status, got.body)
 		}
 	}
