@@ -23,7 +23,8 @@ type UsageCounter struct {
 	Reported        *llm.Usage
 	Finish          string
 	Model           string
-	ASCII, NonASCII int64 // bytes of text
+	ASCII, NonASCII int64  // bytes of text
+	Pending         string // the provider's id of a response that it generates in the background
 }
 
 // Add counts one event.
@@ -38,6 +39,9 @@ func (c *UsageCounter) Add(ev *llm.Event) {
 	}
 	if ev.Model != "" {
 		c.Model = ev.Model
+	}
+	if ev.Pending != "" {
+		c.Pending = ev.Pending
 	}
 }
 

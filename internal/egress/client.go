@@ -32,6 +32,9 @@ const (
 	// on a connection that is being closed.
 	idleTimeout    = 50 * time.Second
 	maxHeaderBytes = 128 << 10
+	// Every open HTTP/1.1 stream has two buffers of this size. Headers and events of a stream are smaller; larger bodies do not
+	// pass through the buffers.
+	bufferSize = 2 << 10
 )
 
 // Options are the settings of a Client. The zero value is safe: public addresses only.

@@ -92,11 +92,25 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		limit:  time.Duration((1 + stallJitter*(2*rand.Float64()-1)) * float64(stallAfter)),
 		cancel: cancel, onStall: onStall,
 	}
+	timing := timingOf(ctx)
+	var body *sentBody
+	// One trace serves both: net/http combines two traces by reflection.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:      func(info httptrace.GotConnInfo) { w.begin(http2Conn(info.Conn)) },
-		WroteRequest: func(httptrace.WroteRequestInfo) { w.wrote() },
+		GotConn: func(info httptrace.GotConnInfo) {
+			timing.gotConn(info)
+			w.begin(http2Conn(info.Conn))
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			timing.mark(&timing.wrote)
+			w.wrote()
+			body.wrote()
+		},
+		GotFirstResponseByte: func() { timing.mark(&timing.firstByte) },
 	})
-	resp, err := rt.RoundTrip(req.WithContext(ctx))
+	req = req.WithContext(ctx)
+	body = holdBody(req)
+	resp, err := rt.RoundTrip(req)
+	body.responded()
 	if err != nil {
 		w.stop()
 		return nil, w.explain(ctx, err)

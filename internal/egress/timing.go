@@ -14,14 +14,29 @@ type Timing struct {
 	reused                      bool
 }
 
-// Trace returns a context that fills the Timing while a call with it is made. Use it for one call only.
+type timingKey struct{}
+
+// Trace returns a context that fills the Timing while a Client makes a call with it. Use it for one call only.
 func Trace(ctx context.Context) (context.Context, *Timing) {
 	t := &Timing{}
+	return context.WithValue(ctx, timingKey{}, t), t
+}
+
+// Trace returns a context that fills the Timing while a transport other than a Client makes a call with it.
+func (t *Timing) Trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              t.gotConn,
 		WroteRequest:         func(httptrace.WroteRequestInfo) { t.mark(&t.wrote) },
 		GotFirstResponseByte: func() { t.mark(&t.firstByte) },
-	}), t
+	})
+}
+
+// timingOf returns the Timing of a context, or an unused one.
+func timingOf(ctx context.Context) *Timing {
+	if t, ok := ctx.Value(timingKey{}).(*Timing); ok {
+		return t
+	}
+	return &Timing{}
 }
 
 func (t *Timing) gotConn(info httptrace.GotConnInfo) {
@@ -34,8 +49,16 @@ func (t *Timing) gotConn(info httptrace.GotConnInfo) {
 // Connected returns when the connection was ready.
 func (t *Timing) Connected() time.Time { return t.read(&t.connected) }
 
-// Wrote returns when the request had been written.
-func (t *Timing) Wrote() time.Time { return t.read(&t.wrote) }
+// Wrote returns when the request had been written. net/http may report it after the first byte of a quick response; then it is the
+// time of that byte.
+func (t *Timing) Wrote() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.firstByte.IsZero() && t.firstByte.Before(t.wrote) {
+		return t.firstByte
+	}
+	return t.wrote
+}
 
 // FirstByte returns when the first byte of the response arrived.
 func (t *Timing) FirstByte() time.Time { return t.read(&t.firstByte) }

@@ -26,6 +26,8 @@ func newTransport(o Options, d *dialer) *transport {
 		MaxConnsPerHost:        o.MaxConnsPerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		ReadBufferSize:         bufferSize,
+		WriteBufferSize:        bufferSize,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
 	if t.MaxIdleConnsPerHost == 0 {

@@ -93,22 +93,24 @@ func TestConnectionsWithUnsolicitedDataAreNotReused(t *testing.T) {
 		"more in the same packet": func(c net.Conn) { _, _ = io.WriteString(c, ok+"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil") },
 		"more later": func(c net.Conn) {
 			_, _ = io.WriteString(c, ok)
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nevil")
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
 		},
-		"close": func(c net.Conn) { _, _ = io.WriteString(c, ok); _ = c.Close() },
+		"close": func(c net.Conn) { _, _ = io.WriteString(c, ok); _ = c.(*net.TCPConn).CloseWrite() },
 		"connection: close": func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sent := make(chan struct{})
+			closed := make(chan struct{}) // when the client has closed the first connection
 			url, connections := serveRaw(t, func(c net.Conn, n int64) {
 				t.Cleanup(func() { _ = c.Close() })
 				readRequest(c)
 				if n == 1 {
 					then(c)
-					close(sent)
+					_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+					_, _ = c.Read(make([]byte, 1))
+					close(closed)
 					return
 				}
 				_, _ = io.WriteString(c, ok)
@@ -119,7 +121,7 @@ func TestConnectionsWithUnsolicitedDataAreNotReused(t *testing.T) {
 				if body, err := fetch(rt, newRequest(t, url)); body != "ok" || err != nil {
 					t.Fatalf("body %q, error %v", body, err)
 				}
-				<-sent
+				<-closed
 			}
 			if n := connections.Load(); n != 2 {
 				t.Errorf("%d connections were made, want 2", n)
@@ -203,7 +205,8 @@ func BenchmarkCall(b *testing.B) {
 	defer client.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		req, _ := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+ln.Addr().String(), strings.NewReader("{}"))
+		ctx, _ := Trace(b.Context())
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+ln.Addr().String(), strings.NewReader("{}"))
 		if _, err := fetch(client.current.Load().transport, req); err != nil {
 			b.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -498,12 +499,26 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
+// BenchmarkBuild compares Build with what encoding/json takes only to split the messages.
 func BenchmarkBuild(b *testing.B) {
 	turns := cachetest.Conversation(cachetest.Agent(1))
 	turn := turns[39]
-	b.SetBytes(int64(len(turn.Request.Body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		Build(turn.Request, turn.Tokens)
-	}
+	b.Run("scan", func(b *testing.B) {
+		b.SetBytes(int64(len(turn.Request.Body)))
+		b.ReportAllocs()
+		for b.Loop() {
+			Build(turn.Request, turn.Tokens)
+		}
+	})
+	b.Run("encoding json", func(b *testing.B) {
+		messages, _ := member(turn.Request, "messages")
+		b.SetBytes(int64(len(turn.Request.Body)))
+		b.ReportAllocs()
+		for b.Loop() {
+			var split []map[string]json.RawMessage
+			if err := json.Unmarshal(messages, &split); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

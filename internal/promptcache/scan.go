@@ -4,7 +4,8 @@ import "bytes"
 
 // The functions here scan JSON that a wire format has already validated. On other input they stop early and never
 // read past the end. They find the end, the cache marks and the media of a value in one pass, which package rawjson does
-// not offer.
+// not offer. Splitting the messages with encoding/json takes 20 times as long as the whole of Build (BenchmarkBuild):
+// 3 ms instead of 0.14 ms for an agent's prompt of 300 KB.
 
 // value is an encoded JSON value.
 type value struct {

@@ -214,7 +214,7 @@ func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 }
 
 // RedactRow returns an entry as the live view may show it, without its bodies.
-func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
+func (r *Filter) RedactRow(e *requestlog.Entry) *requestlog.Entry {
 	t := r.of(e.WorkspaceID)
 	copied := *e
 	copied.Decision, copied.Body = nil, requestlog.Body{}
@@ -222,7 +222,7 @@ func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
 		if t.broken {
 			withhold(&copied)
 		}
-		return copied
+		return &copied
 	}
 	began := r.now()
 	end := began.Add(min(redactShownTime, t.usage.grant(began)))
@@ -233,7 +233,7 @@ func (r *Filter) RedactRow(e *requestlog.Entry) requestlog.Entry {
 	if pass.Stopped() {
 		withhold(&copied)
 	}
-	return copied
+	return &copied
 }
 
 // grant returns the time that may be used now.

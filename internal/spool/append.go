@@ -9,6 +9,7 @@ import (
 
 const (
 	keepBuffer = 1 << 20  // larger buffers are given back
+	keepBatch  = 4 << 20  // as keepBuffer, for the two batches: one has the entries of many requests
 	mostSpare  = 256      // begins whose memory is kept; each is about a kilobyte
 	lateLimit  = 16 << 20 // bytes of ends kept in memory while the disk does not take them
 )
@@ -226,7 +227,7 @@ func (s *Spool) write() {
 	} else {
 		s.rollBack(b)
 	}
-	if cap(b.buf) <= keepBuffer {
+	if cap(b.buf) <= keepBatch {
 		s.spare, b.buf = b.buf, nil
 	}
 	clear(b.ops) // releases the ids

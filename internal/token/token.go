@@ -26,7 +26,7 @@ type Prompt struct {
 	TokenIDs int64       // token IDs given instead of text
 	Attached int         // bytes of inline audio, video and documents
 	Unsized  int         // attachments that only the provider can count
-	Body     int         // bytes of the request without inline images and attachments
+	Body     int         // bytes of the request without inline images and attachments, with restored reasoning
 }
 
 // PromptOf returns the prompt of a request.
@@ -34,7 +34,7 @@ func PromptOf(req *llm.Request) Prompt {
 	return Prompt{
 		Text: req.Text, Bytes: req.ASCIIBytes + req.NonASCIIBytes, Messages: req.Messages, Tools: req.Needs.Has(llm.Tools),
 		Images: req.Images, Sizes: req.ImageSizes, TokenIDs: req.TokenIDs,
-		Attached: req.AttachedBytes, Unsized: req.Unsized, Body: len(req.Body) - req.ImageBytes - req.AttachedBytes,
+		Attached: req.AttachedBytes, Unsized: req.Unsized, Body: len(req.Body) - req.ImageBytes - req.AttachedBytes + req.RestoredBytes,
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +19,10 @@ import (
 const (
 	// Large is the size from which decoding a body takes long enough to delay other requests.
 	Large = 1 << 20
-	// firstBuffer is the maximum initial size of a buffer. An announced length is not trusted before data arrives.
+	// firstBuffer is the maximum initial size of a buffer. A larger announced length is not trusted before data arrives.
 	firstBuffer = 64 << 10
+	// firstRead is the initial size of a buffer for a larger announced length. It is small, because its data is copied.
+	firstRead = 16 << 10
 	// maxTime bounds the time for one body: enough for the largest size over a slow connection.
 	maxTime = 5 * time.Minute
 	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of its size.
@@ -118,15 +119,12 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 // readAll reads r to its end. The buffer starts small, then grows to the announced length, or doubles without one.
 func (b *Body) readAll(r io.Reader) error {
 	for {
-		if have := int64(len(b.Bytes)); have == int64(cap(b.Bytes)) {
-			n := max(have, firstBuffer)
-			if rest := b.announced + 1 - have; rest > 0 && (have > 0 || rest < n) {
-				n = rest // the additional byte lets Read return EOF without growing
-			}
+		if len(b.Bytes) == cap(b.Bytes) {
+			n := b.missing()
 			if err := b.take(n); err != nil {
 				return err
 			}
-			b.Bytes = slices.Grow(b.Bytes, int(n))
+			b.Bytes = append(make([]byte, 0, int64(len(b.Bytes))+n), b.Bytes...) // slices.Grow would add a quarter
 		}
 		n, err := r.Read(b.Bytes[len(b.Bytes):cap(b.Bytes)])
 		b.Bytes = b.Bytes[:len(b.Bytes)+n]
@@ -137,6 +135,19 @@ func (b *Body) readAll(r io.Reader) error {
 			return err
 		}
 	}
+}
+
+// missing returns by how much to grow the full buffer.
+func (b *Body) missing() int64 {
+	have := int64(len(b.Bytes))
+	rest := b.announced + 1 - have // the additional byte lets Read return EOF without growing
+	switch {
+	case rest <= 0:
+		return max(have, firstBuffer)
+	case have == 0 && rest > firstBuffer:
+		return firstRead
+	}
+	return rest
 }
 
 // take reserves n more bytes.

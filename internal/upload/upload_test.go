@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -107,16 +108,20 @@ func (discardConn) SetReadDeadline(time.Time) error { return nil }
 
 // BenchmarkRead reads a request of 1 KB.
 func BenchmarkRead(b *testing.B) {
-	budget, text := &Budget{}, bytes.Repeat([]byte("x"), 1<<10)
-	w, limits := discardConn{http.Header{}}, Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute}
-	r := &http.Request{Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(text))}
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Body = io.NopCloser(bytes.NewReader(text))
-		body, err := budget.Read(w, r, llm.Chat, "w", limits)
-		if err != nil {
-			b.Fatal(err)
-		}
-		body.Release()
+	for _, size := range []int{1 << 10, 100 << 10} {
+		b.Run(fmt.Sprint(size>>10, "KB"), func(b *testing.B) {
+			budget, text := &Budget{}, bytes.Repeat([]byte("x"), size)
+			w, limits := discardConn{http.Header{}}, Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute}
+			r := &http.Request{Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(text))}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Body = io.NopCloser(bytes.NewReader(text))
+				body, err := budget.Read(w, r, llm.Chat, "w", limits)
+				if err != nil {
+					b.Fatal(err)
+				}
+				body.Release()
+			}
+		})
 	}
 }
