@@ -163,6 +163,22 @@ type Tool struct {
 	// Hosted is the type of a tool that the provider runs itself, such as web_search; Raw is its whole description.
 	Hosted string
 	Raw    json.RawMessage
+	Search *Search // options of a web search; nil for other tools
+}
+
+// Search holds the options of a web search that the provider runs.
+type Search struct {
+	Allowed, Blocked []string // domains; empty for all and none
+	MaxUses          int64    // maximum number of searches; 0 when not given
+	ContextSize      string   // low, medium, high; empty when not given
+	Place            Place    // of the user
+}
+
+// Place is an approximate place. Unknown members are empty.
+type Place struct {
+	City, Region string
+	Country      string // ISO code
+	Zone         string // IANA time zone
 }
 
 // ToolChoice determines whether the model may, must or must not call a tool.

@@ -12,6 +12,7 @@ const (
 	ThinkingDelta  DeltaKind = "thinking"  // Text
 	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block; its Text is not repeated
 	RefusalDelta   DeltaKind = "refusal"   // Text
+	CitationDelta  DeltaKind = "citation"  // Citation: of text that was sent before
 	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call, which may already have Arguments
 	ArgumentsDelta DeltaKind = "arguments" // Index, Text: adds to the arguments of call Index
 	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
@@ -29,6 +30,7 @@ type Delta struct {
 
 	Text     string
 	Thinking *Thinking
+	Citation *Citation
 
 	Index int // index of the tool call in its choice, from 0
 	Call  *ToolCall
@@ -36,6 +38,16 @@ type Delta struct {
 	Finish       string // stop, length, tool_calls, content_filter
 	StopSequence string // stop sequence that was generated, if reported
 	Usage        *Usage
+}
+
+// Citation is a source on the web that the model cites.
+type Citation struct {
+	URL   string
+	Title string // may be empty
+	Quote string // text of the source; may be empty
+	// Start and End are the range of the choice's text that the source supports, in characters (code points). Refusals and
+	// thinking are not part of the text.
+	Start, End int
 }
 
 // Vectors is the response to an embeddings request, independent of the wire format.

@@ -1,16 +1,41 @@
 package llm
 
+import "slices"
+
 // MinThinkingBudget is the smallest thinking budget in tokens that models accept.
 const MinThinkingBudget = 1024
 
-// effortBudgets are the effort levels, lowest first, with the thinking budgets for models that take tokens instead of a level.
-// Every host of a model uses these, so that a request has the same effect everywhere.
-var effortBudgets = [...]struct {
+// effortLevels are the effort levels, lowest first. tokens is the thinking budget for models that take tokens instead of a level;
+// every host of a model uses it, so that a request has the same effect everywhere. length is the typical number of reasoning tokens,
+// relative to medium.
+var effortLevels = [...]effortLevel{
+	{"minimal", MinThinkingBudget, 0.1},
+	{"low", 4 << 10, 0.5},
+	{"medium", 12 << 10, 1},
+	{"high", 24 << 10, 2},
+	{"xhigh", 32 << 10, 3},
+	{"max", 48 << 10, 4.5},
+}
+
+type effortLevel struct {
 	level  string
 	tokens int64
-}{
-	{"minimal", MinThinkingBudget}, {"low", 4 << 10}, {"medium", 12 << 10}, {"high", 24 << 10}, {"xhigh", 32 << 10}, {"max", 48 << 10},
+	length float64
 }
+
+// EffortLength returns the typical number of reasoning tokens at an effort, relative to medium. It is 0 for none and for unknown
+// levels.
+func EffortLength(level string) float64 {
+	for _, row := range effortLevels {
+		if row.level == level {
+			return row.length
+		}
+	}
+	return 0
+}
+
+// CustomEffort is the effort of a request that controls reasoning in another way than by a level.
+const CustomEffort = "custom"
 
 // DefaultEffort is the level of a request that leaves the amount of thinking to the model.
 const DefaultEffort = "medium"
@@ -24,7 +49,7 @@ func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 	budget, limit := e.Budget, maxOutput-1
 	if budget == 0 {
 		limit = max(maxOutput*4/5, MinThinkingBudget) // the text needs output tokens too
-		for _, row := range effortBudgets {
+		for _, row := range effortLevels {
 			if row.level == e.Level || budget == 0 && row.level == DefaultEffort {
 				budget = row.tokens
 			}
@@ -49,4 +74,25 @@ func (e Effort) PortableLevel() string {
 		return "medium"
 	}
 	return "high"
+}
+
+// NearestEffort returns the accepted level that is closest to level: the next lower one, otherwise the lowest. It changes neither
+// reasoning to none nor an unknown level. accepted is ordered, lowest first; nil accepts every level.
+func NearestEffort(level string, accepted []string) string {
+	if len(accepted) == 0 || slices.Contains(accepted, level) {
+		return level
+	}
+	at := slices.IndexFunc(effortLevels[:], func(row effortLevel) bool { return row.level == level })
+	if at < 0 && level != "none" {
+		return level
+	}
+	for ; at >= 0; at-- {
+		if slices.Contains(accepted, effortLevels[at].level) {
+			return effortLevels[at].level
+		}
+	}
+	if accepted[0] == "none" && len(accepted) > 1 {
+		return accepted[1]
+	}
+	return accepted[0]
 }

@@ -41,3 +41,27 @@ func TestPortableLevelIsKnownToEveryProvider(t *testing.T) {
 		}
 	}
 }
+
+func TestNearestEffortKeepsReasoningOnOrOff(t *testing.T) {
+	t.Parallel()
+	older, newer := []string{"minimal", "low", "medium", "high"}, []string{"none", "low", "medium", "high", "xhigh"}
+	for _, tc := range []struct {
+		level    string
+		accepted []string
+		want     string
+	}{
+		{"medium", older, "medium"},
+		{"none", older, "minimal"},
+		{"xhigh", older, "high"},
+		{"max", newer, "xhigh"},
+		{"minimal", newer, "low"},
+		{"none", newer, "none"},
+		{"low", []string{"high"}, "high"},
+		{"minimal", nil, "minimal"},
+		{"turbo", newer, "turbo"},
+	} {
+		if got := NearestEffort(tc.level, tc.accepted); got != tc.want {
+			t.Errorf("NearestEffort(%q, %v) = %q, want %q", tc.level, tc.accepted, got, tc.want)
+		}
+	}
+}

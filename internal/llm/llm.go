@@ -30,7 +30,11 @@ type Request struct {
 	Needs        Abilities
 	Hosted       bool            // the provider may run tools, whose results become part of the prompt
 	Sampling     []string        // sampling fields in the body that some models reject: temperature, top_p, ...
-	Stored       *StoredResponse // previous response that the provider holds; nil for none
+	Effort       string          // reasoning effort that the caller set, CustomEffort for other reasoning settings; empty for none
+	Previous     string          // id of the response that the request continues, as the client sent it
+	Stored       *StoredResponse // response that Previous names; nil until the gateway has resolved it
+	Background   bool            // the provider generates the response after it has responded
+	Account      string          // field that refers to an object of one provider account; empty for none
 
 	Messages      int
 	ASCIIBytes    int // bytes of prompt text in ASCII
@@ -48,6 +52,7 @@ type Request struct {
 	Asked         LazyText // first text of the last user message
 	Instructed    LazyText // first text of a system message
 	Answers       int      // number of assistant messages
+	RestoredBytes int      // reasoning that the gateway adds because the client did not send it back
 	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
 
 	Inputs      int     // embeddings: number of inputs
@@ -65,8 +70,9 @@ type Request struct {
 	Sample Sample // sample of the prompt until Measure has filled Text
 }
 
-// StoredResponse is a response that a provider stores and a request continues.
+// StoredResponse is a response that a provider stores.
 type StoredResponse struct {
+	Workspace  string // id of the workspace that created it
 	Provider   string
 	Credential string // id of the credential of the account that holds it
 	ID         string // the provider's id
@@ -140,6 +146,7 @@ type Event struct {
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // totals so far, if reported
 	Model   string // the model name the provider reported
+	Pending string // the provider's id of a response that it generates in the background
 
 	ASCIIBytes    int // text in this event, for our own token count
 	NonASCIIBytes int

@@ -12,11 +12,6 @@ type Stream interface {
 	Close()
 }
 
-// Waiter is implemented by streams that can wait for more data outside of Next. Wait returns when Next may return something,
-// and immediately if that is unknown. A waiting stream holds no buffers for events: the previous event is invalid after
-// Wait.
-type Waiter interface{ Wait() }
-
 // Pull returns a stream of the events of a sequence. The sequence runs as a coroutine with its own stack.
 func Pull(events iter.Seq2[Event, error]) Stream {
 	next, stop := iter.Pull2(events)

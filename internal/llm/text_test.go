@@ -165,3 +165,28 @@ func BenchmarkTextAdd(b *testing.B) {
 		t.Add(text)
 	}
 }
+
+func BenchmarkUnescape(b *testing.B) {
+	quoted, err := json.Marshal(strings.Repeat("The quick brown fox, aged 42,\n jumps over 17 lazy \"dogs\" at 10:30 é ☕ (see example.org/a/b). ", 100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw := quoted[1 : len(quoted)-1]
+	for name, decode := range map[string]func() string{
+		"unescape": func() string { return string(unescape(make([]byte, 0, len(raw)), raw)) },
+		"encoding json": func() (text string) {
+			if err := json.Unmarshal(quoted, &text); err != nil {
+				b.Fatal(err)
+			}
+			return text
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				decode()
+			}
+		})
+	}
+}
