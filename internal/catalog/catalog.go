@@ -24,6 +24,8 @@ type Model struct {
 	CompletionTokens bool
 	// ToolsNeedResponses models take function tools together with reasoning on the Responses API only.
 	ToolsNeedResponses bool
+	// NoStream models reject streams on the Responses API.
+	NoStream bool
 
 	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
 	QualitySource string

@@ -16,7 +16,9 @@ type rules struct {
 	vocabularies map[string][]vocabularyRow // by vendor; "" for vendors without rows
 	images       map[string][]imageRow      // by vocabulary; "" for vocabularies without rows
 	caches       []cacheRow
+	parameters   []parameterRow
 	trained      map[string]string
+	efforts      []effortRow
 }
 
 const (
@@ -24,7 +26,9 @@ const (
 	vocabularyColumns = "vendor,model,vocabulary,margin,tools"
 	imageColumns      = "vocabularies,model,base,per_tile,side,area,long_side,short_side,max_tiles,max_tiles_original"
 	cacheColumns      = "provider,model,billed_writes,granularity,minimum,step,lifetime,long_lifetime,extendable,lookback,writes,hit_rate"
+	parameterColumns  = "providers,model,efforts,rejects,breakpoints"
 	trainedColumns    = "name,trained"
+	effortColumns     = "providers,model,levels,source"
 )
 
 // embeddedRules loads the embedded tables of rules once. Default reports their errors.
@@ -40,6 +44,8 @@ func readRules(files fs.FS) (*rules, error) {
 		{"data/vocabularies.csv", vocabularyColumns, r.addVocabulary},
 		{"data/images.csv", imageColumns, r.addImage},
 		{"data/caches.csv", cacheColumns, r.addCache},
+		{"data/efforts.csv", effortColumns, r.addEfforts},
+		{"data/parameters.csv", parameterColumns, r.addParameter},
 		{"data/trained_names.csv", trainedColumns, func(row record) { r.trained[row.text("name")] = row.text("trained") }},
 	} {
 		if err := eachRow(files, table.file, table.columns, io.Discard, table.add); err != nil {

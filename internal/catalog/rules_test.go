@@ -209,3 +209,23 @@ func TestPatternMatches(t *testing.T) {
 		}
 	}
 }
+
+func TestParameterRules(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		provider, model string
+		want            ParameterRule
+	}{
+		{"openai", "gpt-4.1", ParameterRule{Rejects: []string{"verbosity"}}},
+		{"openai", "gpt-5-mini", ParameterRule{Efforts: []string{"minimal", "low", "medium", "high"}, Rejects: []string{"stop"}}},
+		{"azure", "gpt-5.1-codex-max", ParameterRule{Efforts: []string{"low", "medium", "high", "xhigh"}, Rejects: []string{"stop", "verbosity"}}},
+		{"openai", "gpt-5.4-mini", ParameterRule{Efforts: []string{"none", "low", "medium", "high", "xhigh"}, Rejects: []string{"stop"}}},
+		{"openai", "gpt-5.6-sol", ParameterRule{Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, Rejects: []string{"stop"}, Breakpoints: true}},
+		{"openrouter", "gpt-5.4", ParameterRule{}},
+		{"openai", "unlisted", ParameterRule{}},
+	} {
+		if diff := cmp.Diff(tc.want, ParameterRuleFor(tc.provider, tc.model)); diff != "" {
+			t.Errorf("%s at %s (-want +got):\n%s", tc.model, tc.provider, diff)
+		}
+	}
+}

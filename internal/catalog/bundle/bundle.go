@@ -1,0 +1,108 @@
+// Package bundle reads, compares, signs and verifies catalog files. A catalog file holds the tables of models and prices in one
+// text, with the time at which it was made.
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/catalog"
+)
+
+const (
+	// MaxSize is the maximum size of a catalog file.
+	MaxSize = 8 << 20
+
+	firstLine   = "fairlead-catalog 1"
+	createdLine = "created "
+)
+
+// ErrFormat is returned for a text that is not a valid catalog file.
+var ErrFormat = errors.New("not a catalog file")
+
+// Bundle is a parsed catalog file.
+type Bundle struct {
+	Created time.Time
+	Catalog *catalog.Catalog
+	Text    []byte
+}
+
+// Format returns the catalog file of the tables.
+func Format(created time.Time, tables map[string]string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n%s%s\n", firstLine, createdLine, created.UTC().Format(time.RFC3339))
+	for _, name := range catalog.TableNames() {
+		fmt.Fprintf(&b, "-- %s --\n%s", name, tables[name])
+		if !strings.HasSuffix(tables[name], "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.Bytes()
+}
+
+// Parse parses and validates a catalog file.
+func Parse(text []byte) (*Bundle, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrFormat, MaxSize)
+	}
+	head, rest, _ := strings.Cut(string(text), "\n")
+	if head != firstLine {
+		return nil, fmt.Errorf("%w: the first line must be %q", ErrFormat, firstLine)
+	}
+	head, rest, _ = strings.Cut(rest, "\n")
+	created, err := time.Parse(time.RFC3339, strings.TrimPrefix(head, createdLine))
+	if err != nil || !strings.HasPrefix(head, createdLine) {
+		return nil, fmt.Errorf("%w: the second line must be %q and a time such as 2026-11-17T00:00:00Z", ErrFormat, createdLine)
+	}
+	tables, name := map[string]string{}, ""
+	start := 0 // of the table's text in rest
+	for at := 0; at < len(rest); {
+		line, _, _ := strings.Cut(rest[at:], "\n")
+		next := min(at+len(line)+1, len(rest))
+		if table, ok := tableName(line); ok {
+			if name != "" {
+				tables[name] = rest[start:at]
+			}
+			if _, twice := tables[table]; twice || table == name {
+				return nil, fmt.Errorf("%w: table %s occurs twice", ErrFormat, table)
+			}
+			name, start = table, next
+		} else if name == "" {
+			return nil, fmt.Errorf("%w: line %q is in no table", ErrFormat, line[:min(len(line), 60)])
+		}
+		at = next
+	}
+	if name != "" {
+		tables[name] = rest[start:]
+	}
+	c, err := catalog.ReadTables(tables)
+	if err != nil {
+		return nil, err
+	}
+	return &Bundle{Created: created, Catalog: c, Text: text}, nil
+}
+
+// tableName returns the name in a line such as "-- models.csv --".
+func tableName(line string) (string, bool) {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "-- ")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, " --")
+}
+
+// Embedded returns the catalog of the program. Its time is the day of its latest price.
+func Embedded() (*Bundle, error) {
+	c, err := catalog.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	created, err := time.Parse(time.DateOnly, c.AsOf())
+	if err != nil {
+		return nil, fmt.Errorf("read the date of the catalog: %w", err)
+	}
+	return &Bundle{Created: created, Catalog: c}, nil
+}

@@ -1,0 +1,65 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+)
+
+// ErrChange is returned for a catalog that differs implausibly from the active one.
+var ErrChange = errors.New("implausible change")
+
+// maxNamed is the number of prices that an error names.
+const maxNamed = 3
+
+// CheckChange rejects a catalog with less than half of the offers of the active one, and one in which the price of an offer
+// changes by more than a factor or becomes free; a factor of 0 allows every change.
+func CheckChange(active, next *catalog.Catalog, factor float64) error {
+	if factor <= 0 {
+		return nil
+	}
+	kept, total := 0, 0
+	var jumps []string
+	for _, before := range active.AllOffers() {
+		total++
+		after, ok := next.Offer(before.Provider, before.Model)
+		if !ok {
+			continue
+		}
+		kept++
+		if before.Price == nil || after.Price == nil {
+			continue
+		}
+		for _, one := range []struct {
+			what     string
+			old, new money.Rate
+		}{{"input", before.Price.Input, after.Price.Input}, {"output", before.Price.Output, after.Price.Output}} {
+			if rateJumps(one.old, one.new, factor) {
+				jumps = append(jumps, fmt.Sprintf("%s/%s %s from $%s to $%s", before.Provider, before.Model, one.what, money.Amount(one.old), money.Amount(one.new)))
+			}
+		}
+	}
+	if 2*kept < total {
+		return fmt.Errorf("%w: it has %d of the %d offers of the active catalog", ErrChange, kept, total)
+	}
+	if len(jumps) > 0 {
+		more := ""
+		if len(jumps) > maxNamed {
+			more = fmt.Sprintf(" and %d more", len(jumps)-maxNamed)
+		}
+		return fmt.Errorf("%w: a rate changes by more than a factor of %g: %s%s", ErrChange, factor, strings.Join(jumps[:min(len(jumps), maxNamed)], ", "), more)
+	}
+	return nil
+}
+
+// rateJumps reports whether a rate changes by more than the factor. A free model may get a price.
+func rateJumps(before, after money.Rate, factor float64) bool {
+	if before == 0 {
+		return false
+	}
+	ratio := float64(after) / float64(before)
+	return ratio > factor || ratio < 1/factor
+}

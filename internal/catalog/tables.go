@@ -1,0 +1,98 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"fairlead/internal/money"
+)
+
+// TableNames are the tables of models and prices, in the order of a catalog file. The other tables hold facts about vendors
+// that the program needs.
+func TableNames() []string {
+	return []string{"models.csv", "offers.csv", "periods.csv", "aliases.csv", "benchmarks.csv"}
+}
+
+// EmbeddedTables returns the text of the embedded tables of models and prices, by name.
+func EmbeddedTables() (map[string]string, error) {
+	tables := map[string]string{}
+	for _, name := range TableNames() {
+		text, err := embedded.ReadFile("data/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("open catalog table: %w", err)
+		}
+		tables[name] = string(text)
+	}
+	return tables, nil
+}
+
+var errTable = errors.New("invalid catalog")
+
+// maxRate is the highest plausible rate, in dollars per million tokens.
+const maxRate = 100_000
+
+// ReadTables parses tables of models and prices by name, as EmbeddedTables returns them. It applies further checks because the
+// tables come from outside the program.
+func ReadTables(tables map[string]string) (*Catalog, error) {
+	if want := slices.Sorted(slices.Values(TableNames())); !slices.Equal(want, slices.Sorted(maps.Keys(tables))) {
+		return nil, fmt.Errorf("%w: it must have the tables %v", errTable, TableNames())
+	}
+	if _, err := embeddedRules(); err != nil {
+		return nil, err
+	}
+	c, err := read(tableTexts(tables))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range c.sorted {
+		if m.Name == "" || !(m.Quality >= 0 && m.Quality <= 1) {
+			return nil, fmt.Errorf("%w: model %q has no name or a quality outside 0 to 1", errTable, m.Name)
+		}
+	}
+	for i := range c.offers {
+		o := &c.offers[i]
+		switch {
+		case o.Provider == "" || o.Upstream == "":
+			return nil, fmt.Errorf("%w: an offer of %s has no provider or no upstream name", errTable, o.Model)
+		case i > 0 && o.Provider == c.offers[i-1].Provider && o.Model == c.offers[i-1].Model:
+			return nil, fmt.Errorf("%w: %s at %s is listed twice", errTable, o.Model, o.Provider)
+		case o.Price != nil && !o.Price.wellFormed():
+			return nil, fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor", errTable, o.Model, o.Provider)
+		case o.Price != nil && max(o.Price.Input, o.Price.Output) > money.PerMillion(maxRate):
+			return nil, fmt.Errorf("%w: %s at %s costs more than $%d per million tokens", errTable, o.Model, o.Provider, maxRate)
+		}
+	}
+	return c, nil
+}
+
+// tableTexts is a file system with the given tables.
+type tableTexts map[string]string
+
+// Open implements fs.FS. The tables are read with ReadFile alone.
+func (t tableTexts) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (t tableTexts) ReadFile(name string) ([]byte, error) {
+	for table, text := range t {
+		if name == "data/"+table {
+			return []byte(text), nil
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// AsOf returns the latest date of a price; empty if no price has one.
+func (c *Catalog) AsOf() string {
+	latest := ""
+	for _, o := range c.offers {
+		if o.Price != nil {
+			latest = max(latest, o.Price.AsOf)
+		}
+	}
+	return latest
+}
