@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/websearch"
 )
 
 // sampling records a field that some models reject. Only the provider validates its value.
@@ -46,6 +48,7 @@ func (d *decoder) tools(name string) {
 			if string(key) == "type" && d.Kind() == '"' {
 				kind := string(d.Unquote(d.ReadString()))
 				d.req.Hosted = d.req.Hosted || kind != "function" && kind != "custom"
+				d.need(websearch.Is(kind), llm.WebSearch)
 			}
 		}
 		d.Count = false
@@ -102,6 +105,9 @@ func (d *decoder) reasoning() {
 		}
 	}
 	d.need(on && !off, llm.Reasoning)
+	if on || off {
+		d.req.Effort = cmp.Or(d.req.Effort, llm.CustomEffort)
+	}
 }
 
 func (d *decoder) messageList() {

@@ -159,13 +159,16 @@ func TestConversationReadsSettings(t *testing.T) {
 		"limits":                 {`"max_completion_tokens":9,"n":2,"stop":"END"`, llm.Conversation{MaxOutput: 9, Choices: 2, Stop: []string{"END"}}},
 		"several stop sequences": {`"stop":["a","b"]`, llm.Conversation{Stop: []string{"a", "b"}}},
 		"account, stream":        {`"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{"a":"b"},"prompt_cache_key":"k","models":["x"],"session_id":"s","provider":{},"user":"u","service_tier":"flex"`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
-		"unsupported fields":     {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"web_search_options":{},"verbosity":"low"`, llm.Conversation{Verbosity: "low", Dropped: []string{"logit_bias", "min_p", "web_search_options"}}},
-		"effort":                 {`"reasoning_effort":"high"`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
-		"reasoning":              {`"reasoning":{"max_tokens":100,"exclude":true}`, llm.Conversation{Effort: llm.Effort{Budget: 100, Hide: true}}},
-		"reasoning enabled":      {`"reasoning":{"enabled":true}`, llm.Conversation{Effort: llm.Effort{Adaptive: true}}},
-		"thinking disabled":      {`"thinking":{"type":"disabled"}`, llm.Conversation{Effort: llm.Effort{Level: "none"}}},
-		"thinking":               {`"thinking":{"type":"enabled","budget_tokens":2048}`, llm.Conversation{Effort: llm.Effort{Budget: 2048}}},
-		"adaptive thinking":      {`"thinking":{"type":"adaptive","display":"omitted"}`, llm.Conversation{Effort: llm.Effort{Adaptive: true, Hide: true}}},
+		"unsupported fields":     {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"verbosity":"low"`, llm.Conversation{Verbosity: "low", Dropped: []string{"logit_bias", "min_p"}}},
+		"web search": {`"web_search_options":{"search_context_size":"low","user_location":{"type":"approximate","approximate":{"city":"Köln","country":"DE"}}}`, llm.Conversation{
+			Tools: []llm.Tool{{Hosted: "web_search", Search: &llm.Search{ContextSize: "low", Place: llm.Place{City: "Köln", Country: "DE"}}}},
+		}},
+		"effort":            {`"reasoning_effort":"high"`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
+		"reasoning":         {`"reasoning":{"max_tokens":100,"exclude":true}`, llm.Conversation{Effort: llm.Effort{Budget: 100, Hide: true}}},
+		"reasoning enabled": {`"reasoning":{"enabled":true}`, llm.Conversation{Effort: llm.Effort{Adaptive: true}}},
+		"thinking disabled": {`"thinking":{"type":"disabled"}`, llm.Conversation{Effort: llm.Effort{Level: "none"}}},
+		"thinking":          {`"thinking":{"type":"enabled","budget_tokens":2048}`, llm.Conversation{Effort: llm.Effort{Budget: 2048}}},
+		"adaptive thinking": {`"thinking":{"type":"adaptive","display":"omitted"}`, llm.Conversation{Effort: llm.Effort{Adaptive: true, Hide: true}}},
 		"tools": {
 			`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":` + string(schema) + `,"strict":true},"cache_control":{"type":"ephemeral"}},` +
 				`{"type":"custom","custom":{"name":"c","format":{"type":"text"}}},{"type":"web_search","x":[1]}],"tool_choice":"required","parallel_tool_calls":true`,
@@ -173,7 +176,7 @@ func TestConversationReadsSettings(t *testing.T) {
 				Tools: []llm.Tool{
 					{Name: "f", Description: "d", Schema: schema, Strict: new(true), Cache: &llm.CacheMark{}},
 					{Name: "c", Custom: true, Format: json.RawMessage(`{"type":"text"}`)},
-					{Hosted: "web_search", Raw: json.RawMessage(`{"type":"web_search","x":[1]}`)},
+					{Hosted: "web_search", Raw: json.RawMessage(`{"type":"web_search","x":[1]}`), Search: &llm.Search{}},
 				},
 				ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}, ParallelTools: new(true),
 			},

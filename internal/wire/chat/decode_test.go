@@ -138,14 +138,14 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 		},
 		"formats": {
 			request(`"response_format":{"type":"json_schema","json_schema":{"name":"n"}},"modalities":["text","audio"],"logprobs":true,"reasoning_effort":"low"`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Sampling: []string{"logprobs"}, Needs: llm.JSONSchema | llm.AudioOut | llm.Logprobs | llm.Reasoning},
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Sampling: []string{"logprobs"}, Needs: llm.JSONSchema | llm.AudioOut | llm.Logprobs | llm.Reasoning, Effort: "low"},
 		},
 		"JSON mode": {
 			request(`"response_format":{"type":"json_object"}`),
 			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.JSONMode},
 		},
-		"thinking enabled":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
-		"thinking disabled": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
+		"thinking enabled":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Effort: llm.CustomEffort, Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
+		"thinking disabled": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Effort: "none", Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
 		"the last user message is previewed": {
 			`{"model":"m","messages":[{"role":"user","content":"one"},{"role":"user","content":" \n\ttwo"},{"role":"assistant","content":"three"}]}`,
 			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 14, Preview: "two"},

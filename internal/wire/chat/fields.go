@@ -55,14 +55,17 @@ var (
 		validate.Int("max_completion_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.maxCompletion = n }),
 		{Name: "tools", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
 		{Name: "functions", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
-		{Name: "web_search_options", Read: hostedTool},
+		{Name: "web_search_options", Read: webSearch},
 		{Name: "search_parameters", Read: hostedTool},
 		{Name: "plugins", Read: hostedTool},
 		{Name: "prediction", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Predicted += d.countExtra() }},
 		validate.Bool("parallel_tool_calls", func(d *decoder, b bool) { d.need(b, llm.ParallelTools) }),
 		{Name: "response_format", Read: func(_ *validate.Reader, _ string, d *decoder) { d.responseFormat() }},
 		{Name: "modalities", Read: func(_ *validate.Reader, _ string, d *decoder) { d.modalities() }},
-		validate.Text("reasoning_effort", func(d *decoder, s string) { d.need(llm.Reasons(s), llm.Reasoning) }),
+		validate.Text("reasoning_effort", func(d *decoder, s string) {
+			d.req.Effort = s
+			d.need(llm.Reasons(s), llm.Reasoning)
+		}),
 		{Name: "reasoning", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
 		{Name: "thinking", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
 		{Name: "logprobs", Read: func(_ *validate.Reader, name string, d *decoder) {
@@ -120,6 +123,12 @@ func sampled(names ...string) []field {
 // hostedTool decodes a setting of a tool that the provider runs. The caller counts its text.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
+}
+
+// webSearch decodes the options of a web search, which some models run on their own.
+func webSearch(r *validate.Reader, name string, d *decoder) {
+	hostedTool(r, name, d)
+	d.need(r.Kind() != 'n', llm.WebSearch)
 }
 
 func (d *decoder) need(yes bool, a llm.Abilities) {

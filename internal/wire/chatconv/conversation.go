@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/validate"
+	"fairlead/internal/wire/websearch"
 )
 
 // reader converts a request that was validated. It jumps between members, because the meaning of one may depend on a later
@@ -83,6 +84,8 @@ func (r *reader) member(name string) {
 		r.readReasoning()
 	case "thinking":
 		r.readThinking()
+	case "web_search_options":
+		c.Tools = append(c.Tools, llm.Tool{Hosted: websearch.Hosted, Search: websearch.Read(rawjson.Parse(r.Raw()))})
 	case "modalities":
 		if string(r.Raw()) != `["text"]` {
 			r.dropField(name)

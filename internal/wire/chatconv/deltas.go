@@ -67,6 +67,29 @@ type messageJSON struct {
 	Blocks           []thinkingBlockJSON `json:"thinking_blocks"`
 	FunctionCall     *functionJSON       `json:"function_call"`
 	ToolCalls        []toolCallJSON      `json:"tool_calls"`
+	Annotations      annotationsJSON     `json:"annotations"`
+}
+
+// annotationsJSON are citations. Any other value that providers send is ignored.
+type annotationsJSON []annotationJSON
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *annotationsJSON) UnmarshalJSON(data []byte) error {
+	var list []annotationJSON
+	if json.Unmarshal(data, &list) == nil {
+		*l = list
+	}
+	return nil
+}
+
+type annotationJSON struct {
+	Type string `json:"type"`
+	Web  struct {
+		Start int    `json:"start_index"`
+		End   int    `json:"end_index"`
+		URL   string `json:"url"`
+		Title string `json:"title"`
+	} `json:"url_citation"`
 }
 
 type thinkingBlockJSON struct {
@@ -176,6 +199,12 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 	t.blocks(choice, state, parts.Blocks)
 	t.text(llm.TextDelta, choice, parts.Content)
 	t.text(llm.RefusalDelta, choice, parts.Refusal)
+	for _, a := range parts.Annotations {
+		if a.Type == "url_citation" && a.Web.URL != "" {
+			cited := llm.Citation{URL: a.Web.URL, Title: a.Web.Title, Start: max(a.Web.Start, 0), End: max(a.Web.End, a.Web.Start, 0)}
+			t.add(llm.Delta{Kind: llm.CitationDelta, Choice: choice, Citation: &cited})
+		}
+	}
 	if f := parts.FunctionCall; f != nil {
 		called := toolCallJSON{Function: f}
 		if !state.old {

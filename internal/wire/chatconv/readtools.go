@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/websearch"
 )
 
 func (r *reader) readTools() {
@@ -21,6 +23,9 @@ func (r *reader) readTools() {
 		tool.Cache = r.cacheOf(m, where+".")
 		if tool.Hosted != "" {
 			tool.Raw = r.Data[from:r.Pos]
+			if websearch.Is(tool.Hosted) {
+				tool.Search = websearch.Read(rawjson.Parse(tool.Raw))
+			}
 		}
 		r.conv.Tools = append(r.conv.Tools, tool)
 	}

@@ -74,6 +74,7 @@ type choiceWriter struct {
 	content, refusal, reasoning strings.Builder
 	block                       strings.Builder // thinking without a signature
 	blocks                      [][]byte
+	annotations                 [][]byte
 	calls                       []*callWriter
 	byIndex                     map[int]*callWriter // number of calls
 	finish                      string
@@ -134,6 +135,8 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 		w.text(c, &c.reasoning, "reasoning_content", p.Text)
 	case llm.SignatureDelta:
 		w.addSignature(c, p.Thinking)
+	case llm.CitationDelta:
+		w.annotate(c, p.Citation)
 	case llm.CallDelta:
 		return w.call(c, p)
 	case llm.ArgumentsDelta:
@@ -216,6 +219,26 @@ func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
 		return
 	}
 	w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
+}
+
+// annotate adds a citation to the message.
+func (w *responseWriter) annotate(c *choiceWriter, cited *llm.Citation) {
+	var d rawjson.Writer
+	d.Open()
+	d.Str("type", "url_citation")
+	d.Key("url_citation")
+	d.Open()
+	d.Int("start_index", int64(cited.Start))
+	d.Int("end_index", int64(cited.End))
+	d.Str("url", cited.URL)
+	d.Str("title", cited.Title)
+	d.Close()
+	d.Close()
+	if !w.stream {
+		c.annotations = append(c.annotations, d.Out)
+		return
+	}
+	w.emit(c, slices.Concat([]byte(`{"annotations":[`), d.Out, []byte(`]}`)), llm.Event{})
 }
 
 // thinkingBlock encodes thinking with its signature, as several gateways do: Anthropic's block and the provider that signed

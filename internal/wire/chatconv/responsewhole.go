@@ -93,6 +93,11 @@ func (w *responseWriter) choiceJSON(d *rawjson.Writer, c *choiceWriter) {
 	} else {
 		d.Str("refusal", c.refusal.String())
 	}
+	if len(c.annotations) > 0 {
+		d.OpenList("annotations")
+		d.Out = append(d.Out, rawjson.Join(c.annotations)...)
+		d.CloseList()
+	}
 	d.OptionalStr("reasoning_content", c.reasoning.String())
 	if len(c.blocks) > 0 {
 		d.Key("thinking_blocks")

@@ -18,6 +18,7 @@ type Document struct {
 // ReadDocument decodes such a response. It returns the error that a provider reports inside a 2xx response.
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
+	reader.takeChunk()
 	data, err := reader.readAll(r, nil)
 	if err != nil {
 		return Document{}, err

@@ -51,7 +51,7 @@ type responseReader struct {
 	from       io.Reader
 	o          EventOptions
 	model      []byte // quoted; empty to keep the provider's
-	c          *chunk // current chunk; nil while waiting
+	c          *chunk // current chunk; nil while a stream waits for one
 	size       int64
 	warnedLost bool // warned about dropped content
 
@@ -78,7 +78,6 @@ func newResponseReader(r io.Reader, o EventOptions) *responseReader {
 	}
 	a := readerPool.Get().(*responseReader)
 	a.from, a.o = r, o
-	a.takeChunk()
 	if o.Model != "" {
 		a.model = rawjson.AppendString(a.model, o.Model)
 	}
@@ -109,9 +108,6 @@ func (a *responseReader) warn(format string, args ...any) {
 
 // Next returns the next event. The last one has the usage that the provider reported or the gateway estimated.
 func (a *responseReader) Next() (llm.Event, bool, error) {
-	if a.c == nil {
-		a.takeChunk()
-	}
 	for !a.over {
 		ev, ok, err := a.step()
 		if ok {
@@ -157,8 +153,9 @@ func (a *responseReader) begin() error {
 	return nil
 }
 
-// streamed decodes one event of the stream.
+// streamed decodes one event of the stream. The stream has no chunk while it waits for the event.
 func (a *responseReader) streamed() (llm.Event, bool, error) {
+	a.leaveChunk()
 	in, err := a.events.Next()
 	switch {
 	case errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), []byte("[DONE]")):
@@ -173,6 +170,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	if err := a.addSize(len(in.Data)); err != nil {
 		return llm.Event{}, false, err
 	}
+	a.takeChunk()
 	if in.Unterminated && a.c.scan(in.Data) != nil {
 		in.Data = nil // half a chunk: the end of the stream follows
 	}

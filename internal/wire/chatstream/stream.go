@@ -24,14 +24,6 @@ func (r *responseStream) Next() (llm.Event, bool, error) {
 	return r.responseReader.Next()
 }
 
-// Wait returns when there may be another event. The stream holds no chunk buffer while it waits.
-func (r *responseStream) Wait() {
-	if r.responseReader != nil && r.framed && !r.over && r.events.Drained() {
-		r.leaveChunk()
-		r.events.Wait()
-	}
-}
-
 // Close ends the response and returns its buffers to the pool.
 func (r *responseStream) Close() {
 	if r.responseReader == nil {

@@ -55,6 +55,7 @@ func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xe
 
 // document checks a whole response and returns it with known deviations corrected.
 func (a *responseReader) document(data []byte) ([]byte, error) {
+	a.takeChunk()
 	a.c.whole = true
 	data, err := a.c.read(withoutMark(data))
 	switch c := a.c; {

@@ -31,6 +31,9 @@ type DeltaOptions struct {
 	MaxMessage int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
 	MaxAnswer  int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 
+	// Stop returns the only stop sequence of the request, or nothing. It is called when a model stops at a stop sequence that it does
+	// not report. It may be nil.
+	Stop func() string
 	// Warn receives warnings about dropped content. It may be nil.
 	Warn func(string)
 }
@@ -113,6 +116,9 @@ func (a *answer) finish(reason, stopSequence string) {
 		finish = "tool_calls"
 	case a.calls == 0 && finish == "tool_calls":
 		finish = "stop" // a tool carried the response
+	}
+	if reason == "stop_sequence" && stopSequence == "" && a.o.Stop != nil {
+		stopSequence = a.o.Stop()
 	}
 	for _, i := range slices.Sorted(maps.Keys(a.open)) { // blocks without a stop event
 		a.stopBlock(i)

@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
@@ -28,7 +30,9 @@ const (
 type DeltaOptions struct {
 	Stream      bool   // the request asked for a stream
 	ContentType string // content type of the response
+	Search      bool   // the request asked for web search
 	Provider    string // owner of the signatures
+	Request     []byte // body of the request; makes the ids of calls unique across turns when the response has no id
 	ServiceTier string // service tier from the response headers; may be empty
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
@@ -61,21 +65,26 @@ type answer struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 
-	size    int64
-	lost    bool // warned about dropped content
-	began   bool
-	id      string
-	blocked bool
-	choices map[int]*choice
-	usage   *llm.Usage
-	counted bool // usage reports the output so far
-	summed  bool // usage reports the total
+	size     int64
+	streamed bool
+	lost     bool // warned about dropped content
+	began    bool
+	seed     string // of the ids of calls
+	blocked  bool
+	choices  map[int]*choice
+	usage    *llm.Usage
+	counted  bool // usage reports the output so far
+	summed   bool // usage reports the total
 }
 
 // choice is one candidate of the response.
 type choice struct {
 	calls  int
 	finish string // empty until the provider reports it
+
+	text      strings.Builder // kept for requests with web search, whose sources name ranges of bytes
+	starts    []int           // where each part of a whole response begins in text
+	grounding *grounding
 }
 
 func malformed(format string, args ...any) *llm.Error {
@@ -163,6 +172,7 @@ func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
 
 // stream decodes events until the connection ends, which is the API's only end marker.
 func (a *answer) stream(events *sse.Reader) error {
+	a.streamed = true
 	for {
 		in, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -236,7 +246,11 @@ func (a *answer) begin(got *response) error {
 	if a.began {
 		return nil
 	}
-	a.began, a.id = true, got.ID
+	a.began, a.seed = true, got.ID
+	if a.seed == "" {
+		sum := sha256.Sum256(a.o.Request)
+		a.seed = string(sum[:])
+	}
 	return a.tell(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model})
 }
 
@@ -279,6 +293,9 @@ func (a *answer) end(err error) {
 			a.choices[0] = &choice{finish: contentFilter}
 		}
 		for _, n := range slices.Sorted(maps.Keys(a.choices)) {
+			if a.cite(n, a.choices[n]) != nil {
+				return
+			}
 			if a.tell(llm.Delta{Kind: llm.FinishDelta, Choice: n, Finish: a.choices[n].finish}) != nil {
 				return
 			}

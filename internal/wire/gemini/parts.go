@@ -33,7 +33,13 @@ func (a *answer) candidate(got *candidate) error {
 		c = &choice{}
 		a.choices[got.Index] = c
 	}
+	if got.Grounding != nil && (c.grounding == nil || len(got.Grounding.Supports) > 0) {
+		c.grounding = got.Grounding
+	}
 	for i := range got.Content.Parts {
+		if !a.streamed {
+			c.starts = append(c.starts, c.text.Len())
+		}
 		if err := a.part(got.Index, c, &got.Content.Parts[i]); err != nil {
 			return err
 		}
@@ -95,6 +101,9 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	if got.Thought || got.Text == nil || *got.Text == "" {
 		return nil
 	}
+	if a.o.Search {
+		c.text.WriteString(*got.Text)
+	}
 	return a.tell(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
 }
 
@@ -118,9 +127,10 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }
 
-// callID creates an id for a call without one. It is deterministic.
+// callID creates an id for a call without one. It is deterministic, and unique across the turns of a conversation even if the model
+// repeats a call.
 func (a *answer) callID(choice, place int, call *llm.ToolCall) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.id, choice, place, call.Name, call.Arguments))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.seed, choice, place, call.Name, call.Arguments))
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 

@@ -58,7 +58,8 @@ type functionResponse struct {
 }
 
 type tools struct {
-	Functions []function `json:"functionDeclarations"`
+	Functions []function `json:"functionDeclarations,omitempty"`
+	Search    *struct{}  `json:"googleSearch,omitempty"`
 }
 
 type function struct {

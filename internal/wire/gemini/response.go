@@ -21,8 +21,39 @@ type candidate struct {
 	Content struct {
 		Parts []answerPart `json:"parts"`
 	} `json:"content"`
-	Finish  string `json:"finishReason"`
-	Message string `json:"finishMessage"`
+	Finish    string     `json:"finishReason"`
+	Message   string     `json:"finishMessage"`
+	Grounding *grounding `json:"groundingMetadata"`
+}
+
+// grounding lists the sources of a candidate and the parts of its text that they support.
+type grounding struct {
+	Chunks []struct {
+		Web struct {
+			URI   string `json:"uri"`
+			Title string `json:"title"`
+		} `json:"web"`
+	} `json:"groundingChunks"`
+	Supports []support `json:"groundingSupports"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Metadata of an unknown form is ignored: the text is complete without it.
+func (g *grounding) UnmarshalJSON(data []byte) error {
+	type plain grounding
+	var got plain
+	if json.Unmarshal(data, &got) == nil {
+		*g = grounding(got)
+	}
+	return nil
+}
+
+type support struct {
+	Segment struct {
+		Part  int `json:"partIndex"`
+		Start int `json:"startIndex"` // in bytes of the part
+		End   int `json:"endIndex"`
+	} `json:"segment"`
+	Chunks []int `json:"groundingChunkIndices"`
 }
 
 type feedback struct {

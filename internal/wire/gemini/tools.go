@@ -17,7 +17,12 @@ func (r *renderer) tools() error {
 	var declared []function
 	choice := r.conv.ToolChoice
 	restricted, chosen := choice.Mode == llm.ChoiceAuto && len(choice.Names) > 0, choice.Includes()
+	var search *llm.Search
 	for _, t := range r.conv.Tools {
+		if t.Search != nil {
+			search = t.Search
+			continue
+		}
 		if t.Hosted != "" {
 			r.warn("the tool %s was dropped: it runs at another provider.", show.Quote(t.Hosted))
 			continue
@@ -31,6 +36,9 @@ func (r *renderer) tools() error {
 		}
 		declared = append(declared, f)
 	}
+	if search != nil {
+		r.search(search, len(declared) > 0)
+	}
 	if len(declared) == 0 {
 		return nil
 	}
@@ -40,6 +48,33 @@ func (r *renderer) tools() error {
 		r.warn("parallel_tool_calls was dropped: Gemini may call several tools in parallel.")
 	}
 	return nil
+}
+
+// search requests web search. It cannot be combined with functions.
+func (r *renderer) search(s *llm.Search, functions bool) {
+	switch {
+	case !r.o.Traits.Search:
+		r.leftOut("web search")
+		return
+	case functions:
+		r.warn("web search was dropped: Gemini does not support it together with functions.")
+		return
+	}
+	r.out.Tools = []tools{{Search: &struct{}{}}}
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{
+		{"allowed_domains", len(s.Allowed) > 0},
+		{"blocked_domains", len(s.Blocked) > 0},
+		{"max_uses", s.MaxUses > 0},
+		{"search_context_size", s.ContextSize != ""},
+		{"user_location", s.Place != (llm.Place{})},
+	} {
+		if option.given {
+			r.leftOut(option.name)
+		}
+	}
 }
 
 func (r *renderer) function(t llm.Tool) (function, error) {

@@ -16,6 +16,7 @@ type Traits struct {
 	CallIDs         bool // matches calls by id
 	Penalties       bool // supports frequency and presence penalties
 	Tiers           bool // supports service tiers in requests
+	Search          bool // searches the web
 	Thinking        Thinking
 }
 
@@ -43,13 +44,13 @@ func TraitsOf(model string) Traits {
 	case !known || version >= 300:
 		return newest(rest, version)
 	case version >= 250:
-		return Traits{JSONSchema: true, FileURLs: true, Penalties: true, Tiers: true, Thinking: budgets(rest)}
+		return Traits{JSONSchema: true, FileURLs: true, Penalties: true, Tiers: true, Search: true, Thinking: budgets(rest)}
 	}
-	return Traits{Penalties: true}
+	return Traits{Penalties: true, Search: version >= 200}
 }
 
 func newest(name string, version int) Traits {
-	t := Traits{JSONSchema: true, JSONAndTools: true, NeedsSignatures: true, FileURLs: true, CallIDs: true, Tiers: true}
+	t := Traits{JSONSchema: true, JSONAndTools: true, NeedsSignatures: true, FileURLs: true, CallIDs: true, Tiers: true, Search: true}
 	levels := []string{"minimal", "low", "medium", "high"}
 	switch {
 	case strings.Contains(name, "pro") && version == 300:

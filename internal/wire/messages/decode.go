@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -82,6 +83,7 @@ var (
 
 	thinkingFields = validate.NewObject(
 		validate.Value("type", func(r *llm.Request, v rawjson.Value) {
+			r.Effort = cmp.Or(r.Effort, llm.CustomEffort)
 			if kind := v.String(); kind != "between_tools" && llm.Reasons(kind) {
 				r.Needs |= llm.Reasoning
 			}
@@ -91,7 +93,7 @@ var (
 
 	outputConfigFields = validate.NewObject(
 		validate.Value("format", (*decoder).outputFormat),
-		field{Name: "effort", Read: func(r *validate.Reader, _ string, _ *decoder) { r.Skip() }},
+		validate.Value("effort", func(d *decoder, v rawjson.Value) { d.req.Effort = cmp.Or(v.String(), d.req.Effort) }),
 	)
 )
 

@@ -42,7 +42,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 	price := 1.5
 	want := &llm.Request{
 		Op: llm.Chat, Format: "messages", Model: "auto:cost", Stream: true, MaxOutput: 100, Choices: 1,
-		Needs:    llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning,
+		Needs: llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning, Effort: llm.CustomEffort,
 		Sampling: []string{"temperature"}, Messages: 4, Images: 2, ImageURLs: 1, ImageBytes: 14, AttachedBytes: 66, Unsized: 1,
 		Preview: "Und nun, Käpt'n? Ja.", EndUser: "u-1", ServiceTier: "auto",
 		Controls: llm.Controls{Models: []string{"a", "b"}, SessionID: "s-1", Provider: llm.ProviderPreferences{

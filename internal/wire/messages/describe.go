@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/websearch"
 )
 
 // system decodes the instructions. They count as a message.
@@ -39,6 +40,9 @@ func (d *decoder) tools(v rawjson.Value) {
 		d.rejectLookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
 		d.req.Hosted = d.req.Hosted || messagesconv.IsHosted(tool.Get("type").String())
+		if websearch.Is(tool.Get("type").String()) {
+			d.req.Needs |= llm.WebSearch
+		}
 		d.counted(tool)
 		n++
 		return d.active()

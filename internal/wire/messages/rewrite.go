@@ -2,8 +2,10 @@ package messages
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -15,7 +17,10 @@ type Edit struct {
 	Model  string            // provider's model name; empty keeps the client's
 	Drop   []string          // top-level members to remove
 	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
+	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
 	Signer string            // provider whose wrapped signatures are valid
+	// NoSystemTurns merges messages of role system into the user messages before them.
+	NoSystemTurns bool
 }
 
 // Rewrite returns the body for a provider of the same format: the client's body with the edits and without the gateway's own
@@ -45,12 +50,21 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 			out = append(out, set...)
 		case f.Name == "model" && e.Model != "":
 			out = rawjson.AppendString(out, e.Model)
-		case f.Name == "messages" && mayHaveInvalidThinking(value):
-			value, lost = withoutInvalidThinking(value, e.Signer)
+		case f.Name == "messages":
+			if mayHaveInvalidThinking(value) {
+				value, lost = withoutInvalidThinking(value, e.Signer)
+			}
+			if e.NoSystemTurns {
+				value = withoutSystemTurns(value)
+			}
 			out = append(out, value...)
 		default:
 			out = append(out, value...)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Add)) {
+		out = append(rawjson.AppendString(append(out, ','), name), ':')
+		out = append(out, e.Add[name]...)
 	}
 	return append(out, req.Body[fields[len(fields)-1].End:]...), lost
 }
@@ -97,6 +111,9 @@ func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bo
 // unwrapBlock returns a block with its original signature. It reports false for thinking that is empty or that another
 // provider signed.
 func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
+	if block.Get("type").String() == "text" {
+		return withoutForeignCitations(block), true
+	}
 	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
 	if member == "" {
 		return []byte(block.Raw), true
@@ -112,6 +129,23 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 		return nil, false
 	}
 	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true
+}
+
+// withoutForeignCitations removes the citations of a text if the gateway made them from those of another format.
+func withoutForeignCitations(block rawjson.Value) []byte {
+	if !strings.HasPrefix(block.Get("citations.0.encrypted_index").String(), messagesconv.SignaturePrefix) {
+		return []byte(block.Raw)
+	}
+	var w rawjson.Writer
+	w.Open()
+	block.ForEach(func(key, value rawjson.Value) bool {
+		if key.String() != "citations" {
+			w.Raw(key.String(), []byte(value.Raw))
+		}
+		return true
+	})
+	w.Close()
+	return w.Out
 }
 
 // splice replaces a range of bytes.

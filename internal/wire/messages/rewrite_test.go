@@ -53,3 +53,40 @@ func TestRewriteDropsEmptyThinking(t *testing.T) {
 		}
 	}
 }
+
+func TestRewriteMergesSystemTurns(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string][2]string{
+		"after a text":          {`[{"role":"user","content":"a\n"},{"role":"system","content":"b"}]`, `[{"role":"user","content":[{"type":"text","text":"a\n"},{"type":"text","text":"b"}]}]`},
+		"after blocks":          {`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}], "x":1},{"role":"system","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":"c"}]`, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}], "x":1},{"role":"assistant","content":"c"}]`},
+		"twice":                 {`[{"role":"user","content":"a"},{"role":"system","content":"b"},{"role":"system","content":"c"}]`, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"text","text":"c"}]}]`},
+		"after the assistant":   {`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"c"}]`, `[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`},
+		"the words in a prompt": {`[{"role":"user","content":"\"role\":\"system\""}]`, `[{"role":"user","content":"\"role\":\"system\""}]`},
+	} {
+		req := decoded(t, `{"model":"m","max_tokens":1,"messages":`+tc[0]+`}`)
+		got, _ := Rewrite(req, Edit{NoSystemTurns: true})
+		if diff := cmp.Diff(`{"model":"m","max_tokens":1,"messages":`+tc[1]+`}`, string(got)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+		if kept, _ := Rewrite(req, Edit{}); string(kept) != string(req.Body) {
+			t.Errorf("%s: changed for a model that accepts the role: %s", name, kept)
+		}
+	}
+}
+
+// TestRewriteDropsForeignCitations checks that citations which the gateway made are not sent to a provider, which would reject them.
+func TestRewriteDropsForeignCitations(t *testing.T) {
+	t.Parallel()
+	const (
+		head = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
+		tail = `]},{"role":"user","content":"c"}]}`
+		own  = `{"type":"text","text":"b","citations":[{"type":"web_search_result_location","url":"u","encrypted_index":"x"}]}`
+		ours = `{"type":"text","text":"b","citations":[{"type":"web_search_result_location","url":"u","encrypted_index":"fairlead.citation"}]}`
+	)
+	for blocks, want := range map[string]string{own: own, ours: `{"type":"text","text":"b"}`, own + "," + ours: own + `,{"type":"text","text":"b"}`} {
+		got, lost := Rewrite(decoded(t, head+blocks+tail), Edit{})
+		if diff := cmp.Diff(head+want+tail, string(got)); diff != "" || lost {
+			t.Errorf("lost %t\n%s", lost, diff)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
+	"fairlead/internal/wire/websearch"
 )
 
 // Conversation converts a validated Messages request.
@@ -142,6 +143,9 @@ func readTool(v rawjson.Value) llm.Tool {
 	tool := llm.Tool{Name: v.Get("name").String(), Description: v.Get("description").String(), Cache: readCache(v)}
 	if kind := v.Get("type").String(); kind != "" && kind != "custom" {
 		tool.Hosted, tool.Raw = kind, json.RawMessage(v.Raw)
+		if websearch.Is(kind) {
+			tool.Search = websearch.Read(v)
+		}
 		return tool
 	}
 	if schema := v.Get("input_schema"); schema.IsObject() {

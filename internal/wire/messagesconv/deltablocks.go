@@ -11,14 +11,15 @@ import (
 
 // open begins a block with its initial content. In a whole response that is all content.
 func (p *deltaReader) open(index int64, v rawjson.Value) {
-	b := &block{kind: v.Get("type").String()}
+	b := &block{kind: v.Get("type").String(), from: p.characters}
 	p.blocks[index] = b
 	switch b.kind {
 	case "text":
 		p.text(llm.TextDelta, v.Get("text").String())
-		if v.Get("citations.0").Exists() {
-			p.warnDropped("citations")
-		}
+		v.Get("citations").ForEach(func(_, citation rawjson.Value) bool {
+			p.cite(b, citation)
+			return true
+		})
 	case "thinking":
 		p.text(llm.ThinkingDelta, v.Get("thinking").String())
 		b.signature.WriteString(v.Get("signature").String())
@@ -26,6 +27,7 @@ func (p *deltaReader) open(index int64, v rawjson.Value) {
 		b.sealed = v.Get("data").String()
 	case "tool_use":
 		p.openCall(b, v)
+	case "server_tool_use", "web_search_tool_result": // the citations name the sources
 	default:
 		p.warnDropped("a block of type " + show.Quote(b.kind))
 	}
@@ -63,7 +65,7 @@ func (p *deltaReader) warnDropped(what string) {
 func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	b := p.blocks[index]
 	if b == nil {
-		b = &block{kind: "text"} // some compatible servers send no content_block_start
+		b = &block{kind: "text", from: p.characters} // some compatible servers send no content_block_start
 		p.blocks[index] = b
 	}
 	switch v.Get("type").String() {
@@ -79,8 +81,21 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 			p.input(b, v.Get("partial_json").String())
 		}
 	case "citations_delta":
-		p.warnDropped("citations")
+		p.cite(b, v.Get("citation"))
 	}
+}
+
+// cite adds a citation to a block of text. The other formats have citations of web pages only.
+func (p *deltaReader) cite(b *block, v rawjson.Value) {
+	url := v.Get("url").String()
+	if url == "" && v.Get("type").String() == "search_result_location" {
+		url = v.Get("source").String()
+	}
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		p.warnDropped("a citation that does not name a web page")
+		return
+	}
+	b.citations = append(b.citations, llm.Citation{URL: url, Title: v.Get("title").String(), Quote: v.Get("cited_text").String(), Start: b.from})
 }
 
 // input adds to the input of a call. It is sent as text if the call carries the response, and held if it is free text in
@@ -100,7 +115,7 @@ func (p *deltaReader) input(b *block, text string) {
 	}
 }
 
-// close ends a block. Thinking gets its signature; a call without arguments gets an empty object.
+// close ends a block. A citation applies to the whole block; thinking gets its signature; a call without arguments gets an empty object.
 func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)
@@ -108,6 +123,12 @@ func (p *deltaReader) close(index int64) {
 		return
 	}
 	switch b.kind {
+	case "text":
+		for i := range b.citations {
+			if b.citations[i].End = p.characters; !p.gone {
+				p.emit(llm.Delta{Kind: llm.CitationDelta, Citation: &b.citations[i]})
+			}
+		}
 	case "thinking":
 		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
 	case "redacted_thinking":

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -53,6 +54,7 @@ type deltaReader struct {
 	counts messagesstream.Counts
 
 	ascii, other int // bytes of text
+	characters   int // of the text, without thinking and arguments
 	began, ended bool
 	blocks       map[int64]*block // open blocks
 	calls        int              // number of tool calls
@@ -72,12 +74,17 @@ type block struct {
 	spoke     bool   // input was sent
 	signature strings.Builder
 	sealed    string
+	from      int // text: its first character
+	citations []llm.Citation
 }
 
 func (p *deltaReader) emit(d llm.Delta) {
 	ascii, other := messagesstream.CountText(d.Text)
 	p.ascii += ascii
 	p.other += other
+	if d.Kind == llm.TextDelta {
+		p.characters += utf8.RuneCountInString(d.Text)
+	}
 	p.gone = p.gone || !p.yield(d, nil)
 }
 

@@ -2,6 +2,7 @@ package messagesconv
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -65,7 +66,11 @@ func (r *renderer) planTools() {
 		if several && !chosen(tool.Name) {
 			continue
 		}
-		if tool.Hosted != "" && !IsHosted(tool.Hosted) {
+		if tool.Search != nil && !IsHosted(tool.Hosted) {
+			if !r.planSearch(tool.Search) {
+				continue
+			}
+		} else if tool.Hosted != "" && !IsHosted(tool.Hosted) {
 			r.warn("the tool %s was dropped: the provider does not support it", tool.Hosted)
 			continue
 		}
@@ -78,6 +83,28 @@ func (r *renderer) planTools() {
 		p.tools = calledTools(r.conv)
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceNone}
 	}
+}
+
+// searchTool is the name of the web search tool, which the provider prescribes.
+const searchTool = "web_search"
+
+// planSearch reports whether web search is requested, and warns about options that the provider does not have.
+func (r *renderer) planSearch(s *llm.Search) bool {
+	taken := func(t llm.Tool) bool { return t.Hosted == "" && t.Name == searchTool }
+	switch {
+	case !r.o.Search:
+		r.warn("web search was dropped: the provider does not support it")
+		return false
+	case slices.ContainsFunc(r.conv.Tools, taken):
+		r.warn("web search was dropped: another tool has its name")
+		return false
+	case len(s.Allowed) > 0 && len(s.Blocked) > 0:
+		r.warn("blocked_domains was dropped: the provider does not support it together with allowed_domains")
+	}
+	if s.ContextSize != "" {
+		r.warn("search_context_size was dropped: the provider does not support it")
+	}
+	return true
 }
 
 // IsHosted reports whether providers of this format run the tool: the type of such a tool ends in a date.

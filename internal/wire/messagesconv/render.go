@@ -42,6 +42,7 @@ type RenderOptions struct {
 	MaxOutput int64  // limit for a request without one; 0 for ModelMax
 	ModelMax  int64  // the model's output limit; 0 when unknown
 	Signer    string // providers whose thinking signatures are valid here
+	Search    bool   // the provider searches the web
 	Traits    Traits
 }
 

@@ -341,3 +341,33 @@ func TestMediaSources(t *testing.T) {
 		}
 	}
 }
+
+func TestWebSearchIsRequestedInTheProvidersForm(t *testing.T) {
+	t.Parallel()
+	search := func(s llm.Search) llm.Tool { return llm.Tool{Hosted: "web_search", Search: &s} }
+	for name, c := range map[string]struct {
+		tools  []llm.Tool
+		search bool
+		want   string
+		warned int
+	}{
+		"plain": {[]llm.Tool{search(llm.Search{})}, true, `[{"type":"web_search_20250305","name":"web_search"}]`, 0},
+		"all options": {
+			[]llm.Tool{search(llm.Search{Allowed: []string{"a.example"}, MaxUses: 2, Place: llm.Place{Country: "DE"}})},
+			true,
+			`[{"type":"web_search_20250305","name":"web_search","max_uses":2,"allowed_domains":["a.example"],"user_location":{"type":"approximate","country":"DE"}}]`, 0,
+		},
+		"both lists and a size": {
+			[]llm.Tool{search(llm.Search{Allowed: []string{"a.example"}, Blocked: []string{"b.example"}, ContextSize: "low"})},
+			true,
+			`[{"type":"web_search_20250305","name":"web_search","allowed_domains":["a.example"]}]`, 2,
+		},
+		"unsupported":  {[]llm.Tool{search(llm.Search{})}, false, ``, 1},
+		"a taken name": {[]llm.Tool{search(llm.Search{}), {Name: "web_search"}}, true, `[{"name":"web_search","input_schema":{"type":"object","properties":{}}}]`, 1},
+	} {
+		got, warnings := rendered(t, llm.Conversation{Messages: []llm.Message{user(text("x"))}, Tools: c.tools}, RenderOptions{Search: c.search}, "tools")
+		if got[0] != c.want || len(warnings) != c.warned {
+			t.Errorf("%s: %s, warnings %q", name, got[0], warnings)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
 )
 
@@ -85,6 +86,7 @@ type content struct {
 	text      strings.Builder // or arguments, or redacted data; not kept in a stream
 	id, name  string
 	signature string
+	citations [][]byte
 }
 
 func (a *responseWriter) add(p llm.Delta) error {
@@ -117,6 +119,8 @@ func (a *responseWriter) addContent(p llm.Delta) error {
 		a.addText("thinking", p.Text)
 	case llm.SignatureDelta:
 		a.addSignature(*p.Thinking)
+	case llm.CitationDelta:
+		a.cite(p.Citation)
 	case llm.CallDelta:
 		a.call(p)
 	case llm.ArgumentsDelta:
@@ -155,6 +159,38 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 	}
 	a.blocks[a.current].signature = WrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
 	a.close()
+}
+
+// foreignCitation marks citations that a provider of another format made. Providers of this format reject them, so they are removed
+// when the client sends them back.
+const foreignCitation = SignaturePrefix + "citation"
+
+// cite adds a citation to the last block, which cites as a whole. A block that has ended cannot get one.
+func (a *responseWriter) cite(c *llm.Citation) {
+	last := len(a.blocks) - 1
+	if last < 0 || a.blocks[last].kind != "text" || a.stream && a.current != last {
+		return
+	}
+	var w rawjson.Writer
+	w.Open()
+	w.Str("type", "web_search_result_location")
+	w.Str("url", c.URL)
+	w.Str("title", c.Title)
+	w.Str("cited_text", c.Quote)
+	w.Str("encrypted_index", foreignCitation)
+	w.Close()
+	if !a.stream {
+		a.blocks[last].citations = append(a.blocks[last].citations, w.Out)
+		return
+	}
+	a.event("content_block_delta", llm.Event{}, func(e *rawjson.Writer) {
+		e.Int("index", int64(a.current))
+		e.Key("delta")
+		e.Open()
+		e.Str("type", "citations_delta")
+		e.Raw("citation", w.Out)
+		e.Close()
+	})
 }
 
 func (a *responseWriter) call(p llm.Delta) {

@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/websearch"
 )
 
 // freeText is the schema of a tool that takes free text, in its only member.
@@ -42,11 +43,27 @@ func (r *renderer) tools() {
 func isStrict(tool llm.Tool) bool { return tool.Strict != nil && *tool.Strict && !tool.Custom }
 
 func (r *renderer) tool(tool llm.Tool, strict bool) {
-	if tool.Hosted != "" {
-		r.w.Element(tool.Raw)
+	w := &r.w
+	switch {
+	case tool.Search != nil && !IsHosted(tool.Hosted):
+		s := tool.Search
+		w.Open()
+		w.Str("type", "web_search_20250305")
+		w.Str("name", searchTool)
+		if s.MaxUses > 0 {
+			w.Int("max_uses", s.MaxUses)
+		}
+		websearch.WriteDomains(w, "allowed_domains", s.Allowed)
+		if len(s.Allowed) == 0 {
+			websearch.WriteDomains(w, "blocked_domains", s.Blocked)
+		}
+		websearch.WritePlace(w, s.Place)
+		w.Close()
+		return
+	case tool.Hosted != "":
+		w.Element(tool.Raw)
 		return
 	}
-	w := &r.w
 	w.Open()
 	w.Str("name", tool.Name)
 	if tool.Description != "" {

@@ -37,6 +37,11 @@ func (b *content) write(w *rawjson.Writer) {
 	switch b.kind {
 	case "text":
 		w.Str("text", text)
+		if len(b.citations) > 0 {
+			w.OpenList("citations")
+			w.Out = append(w.Out, rawjson.Join(b.citations)...)
+			w.CloseList()
+		}
 	case "thinking":
 		w.Str("thinking", text)
 		w.Str("signature", b.signature)

@@ -60,13 +60,6 @@ func (p *responseStream) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, p.err
 }
 
-// Wait returns when there may be another event.
-func (p *responseStream) Wait() {
-	if p.events != nil && !p.over {
-		p.events.Wait()
-	}
-}
-
 // Close does nothing: the stream holds no resources.
 func (p *responseStream) Close() {}
 

@@ -79,33 +79,51 @@ func (s *Source) AddSize(n int) error {
 	return nil
 }
 
-// Document reads a response that is one JSON object.
+// Document reads a response that is one JSON object and returns an error for one that reports a failure.
 func (s *Source) Document(r io.Reader) (rawjson.Value, []byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
+	message, data, err := s.Object(r)
+	if err == nil && IsFault(message) {
+		return rawjson.Value{}, nil, fault.Inside(data)
+	}
+	return message, data, err
+}
+
+// Object reads one JSON object.
+func (s *Source) Object(r io.Reader) (rawjson.Value, []byte, error) {
+	data, err := s.Bytes(r)
 	if err != nil {
-		return rawjson.Value{}, nil, Failure(err)
-	}
-	if err := s.AddSize(len(data)); err != nil {
-		return rawjson.Value{}, nil, err
-	}
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	if err := strict.CheckResponse(data, 0); err != nil {
 		return rawjson.Value{}, nil, err
 	}
 	message := rawjson.Parse(data)
-	switch {
-	case len(data) == 0:
-		return rawjson.Value{}, nil, Malformed("The provider sent an empty response.")
-	case !message.IsObject() || !rawjson.Valid(data):
-		kind := ""
-		if s.o.ContentType != "" {
-			kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
-		}
-		return rawjson.Value{}, nil, Malformed("The provider's response is not a JSON object%s.", kind)
-	case IsFault(message):
-		return rawjson.Value{}, nil, fault.Inside(data)
+	if !message.IsObject() || !rawjson.Valid(data) {
+		return rawjson.Value{}, nil, s.NotObject()
 	}
 	return message, data, nil
+}
+
+// Bytes reads a response that should be one JSON object.
+func (s *Source) Bytes(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
+	if err != nil {
+		return nil, Failure(err)
+	}
+	if err := s.AddSize(len(data)); err != nil {
+		return nil, err
+	}
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	if len(data) == 0 {
+		return nil, Malformed("The provider sent an empty response.")
+	}
+	return data, strict.CheckResponse(data, 0)
+}
+
+// NotObject returns the error for a response that is not a JSON object.
+func (s *Source) NotObject() error {
+	kind := ""
+	if s.o.ContentType != "" {
+		kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
+	}
+	return Malformed("The provider's response is not a JSON object%s.", kind)
 }
 
 // Whole reads a response that is one message.
@@ -121,9 +139,6 @@ func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 func IsFault(v rawjson.Value) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
-
-// errUnreadable marks an event that is not a JSON object. It is never skipped: it may hold text.
-var errUnreadable = errors.New("event is not a JSON object")
 
 // Frame is one event of a stream.
 type Frame struct {
@@ -149,51 +164,65 @@ func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) erro
 // next returns the next event that is a JSON object. It reports false when the provider has closed the stream.
 func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	for {
-		in, err := events.Next()
-		if errors.Is(err, io.EOF) || err != nil && s.Finished {
-			return Frame{}, false, nil // an error after the finish is ignored
-		}
-		if err != nil {
-			return Frame{}, false, Failure(err)
-		}
-		if err := s.AddSize(len(in.Data)); err != nil {
+		in, ok, err := s.NextData(events)
+		if err != nil || !ok {
 			return Frame{}, false, err
 		}
-		f, ok, err := s.frame(in)
-		if s.Finished && errors.Is(err, errUnreadable) {
-			return Frame{}, false, nil // the text is complete, as with a connection that breaks after the finish
+		f := Frame{Name: string(in.Name), Data: in.Data, Value: rawjson.Parse(in.Data)}
+		if !f.Value.IsObject() || !rawjson.Valid(in.Data) {
+			if more, err := s.Unreadable(in); !more {
+				return Frame{}, false, err
+			}
+			continue
 		}
-		if err != nil || ok {
-			return f, ok, err
+		if kind := f.Value.Get("type").String(); kind != "" {
+			f.Name = kind
+		}
+		if f.Name == "error" || IsFault(f.Value) {
+			return Frame{}, false, fault.Inside(in.Data)
+		}
+		return f, true, nil
+	}
+}
+
+// NextData returns the next event with data, on one line. It reports false when the provider has closed the stream.
+func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
+	for {
+		in, err := events.Next()
+		if errors.Is(err, io.EOF) || err != nil && s.Finished {
+			return sse.Event{}, false, nil // an error after the finish is ignored
+		}
+		if err != nil {
+			return sse.Event{}, false, Failure(err)
+		}
+		if err := s.AddSize(len(in.Data)); err != nil {
+			return sse.Event{}, false, err
+		}
+		in.Data = bytes.TrimSpace(in.Data)
+		if len(in.Data) > 0 && string(in.Data) != "[DONE]" { // some compatible servers send the end marker of the chat format
+			oneLine(in.Data)
+			return in, true, nil
 		}
 	}
 }
 
-// frame decodes one event. It reports false for one without data.
-func (s *Source) frame(in sse.Event) (Frame, bool, error) {
-	data := bytes.TrimSpace(in.Data)
-	if len(data) == 0 || string(data) == "[DONE]" { // some compatible servers send the end marker of the chat format
-		return Frame{}, false, nil
+// Unreadable returns the error for an event that is not a JSON object. It is never skipped, because it may hold text, unless the
+// stream ends with it. more reports whether the stream may go on.
+func (s *Source) Unreadable(in sse.Event) (more bool, err error) {
+	switch {
+	case in.Unterminated:
+		return true, nil // half an event: the end of the stream follows
+	case s.Finished:
+		return false, nil // the text is complete, as with a connection that breaks after the finish
 	}
-	f := Frame{Name: string(in.Name), Data: data, Value: rawjson.Parse(data)}
-	if !f.Value.IsObject() || !rawjson.Valid(data) {
-		if in.Unterminated {
-			return Frame{}, false, nil // half an event: the end of the stream follows
-		}
-		return Frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: errUnreadable}
-	}
-	if kind := f.Value.Get("type").String(); kind != "" {
-		f.Name = kind
-	}
-	if f.Name == "error" || IsFault(f.Value) {
-		return Frame{}, false, fault.Inside(data)
-	}
-	oneLine(data)
-	return f, true, nil
+	return false, Malformed("The provider sent an event that cannot be decoded.")
 }
 
 // oneLine replaces line ends between JSON tokens by spaces, because many clients parse a stream line by line.
 func oneLine(data []byte) {
+	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
+		return
+	}
 	for i, c := range data {
 		if c == '\n' || c == '\r' {
 			data[i] = ' '

@@ -15,6 +15,9 @@ func (w *responseWriter) call(p *llm.Delta) error {
 	if p.Call.Custom {
 		it.kind = customItem
 	}
+	if tool, ok := w.namespaced[it.call.Name]; ok {
+		it.call.Name, it.namespace = tool.name, tool.namespace
+	}
 	if it.call.ID == "" {
 		it.call.ID = "call_" + w.newID("call", p.Index)
 	}

@@ -22,6 +22,8 @@ type requestReader struct {
 	callSignatures map[string]wrappedSignature // by call id
 
 	hasText, hasCall bool // of the last message
+	stored           bool // the provider adds stored text to the input
+	results          bool // the input has results that only the provider can read
 }
 
 // is records a problem when a value has the wrong type. A null is absent.
@@ -48,14 +50,16 @@ func (r *requestReader) lookAlikes(param string, v rawjson.Value, names []string
 var (
 	itemNames = []string{
 		"type", "role", "content", "call_id", "name", "arguments", "input", "output", "encrypted_content", "summary",
+		"namespace",
 	}
 	partNames = []string{
 		"type", "text", "refusal", "image_url", "file_id", "detail", "file_url", "file_data", "filename", "input_audio",
 		"prompt_cache_breakpoint",
 	}
 	audioNames      = []string{"format", "data"}
-	toolMemberNames = []string{"type", "name", "description", "parameters", "strict", "format"}
-	choiceNames     = []string{"type", "name", "mode", "tools"}
+	toolMemberNames = []string{"type", "name", "description", "parameters", "strict", "format", "tools"}
+	choiceNames     = []string{"type", "name", "namespace", "mode", "tools"}
+	promptNames     = []string{"id", "version", "variables"}
 	textNames       = []string{"format", "verbosity"}
 	formatNames     = []string{"type", "name", "description", "schema", "strict"}
 )

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// DecodeRequest validates a Responses request strictly and describes it. Fields that need stored state are rejected.
+// DecodeRequest validates a Responses request strictly and describes it.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
@@ -28,9 +28,11 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.requireStored()
 	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
-	if len(r.conv.Messages) == 0 && r.Valid() {
+	if req.Background && !Stores(req) {
+		r.Problem("background", "background needs a stored response. Remove store: false.")
+	}
+	if len(r.conv.Messages) == 0 && !r.stored && !r.results && r.Valid() {
 		r.Problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
 	}
 	if err := r.Reject(); err != nil {
@@ -56,7 +58,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 func newReader(ctx context.Context, req *llm.Request) *requestReader {
 	return &requestReader{
 		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: req.Body, Context: ctx}},
-		req:    req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSignatures: map[string]wrappedSignature{},
+		req:    req, conv: &llm.Conversation{Choices: 1},
 	}
 }
 
@@ -101,9 +103,9 @@ func (r *requestReader) describe() {
 	for _, tool := range conv.Tools {
 		req.Needs |= llm.Tools
 		req.Hosted = req.Hosted || tool.Hosted != ""
-		switch tool.Hosted {
-		case "":
-		case "web_search", "web_search_preview":
+		switch {
+		case tool.Hosted == "":
+		case tool.Search != nil:
 			req.Needs |= llm.WebSearch
 		default:
 			req.Needs |= llm.ResponsesAPI
@@ -114,6 +116,7 @@ func (r *requestReader) describe() {
 	r.need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
 	r.need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
 	r.count(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
+	req.Effort = conv.Effort.Level
 	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
 }
 

@@ -53,7 +53,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				`{"type":"input_file","file_id":"f"},{"type":"input_audio","input_audio":{"data":"AAEC","format":"wav"}}]}]}`,
 			llm.Request{
 				Model: "m", Stream: true, MaxOutput: 9, Messages: 2, Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2, ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`),
-				Needs:    llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning,
+				Needs: llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning, Effort: "low",
 				Sampling: []string{"temperature", "top_p"}, EndUser: "u", Metadata: map[string]string{"a": "b"}, ServiceTier: "flex", Preview: "see",
 				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderPreferences{
 					Order: []string{"a"}, NoFallbacks: true, MaxPrice: &llm.MaxPrice{Prompt: new(1.5)}, DenyCollection: true, Sort: "price", ZeroRetention: true,
@@ -66,7 +66,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 		},
 		"JSON without a schema": {
 			`{"model":"m","input":"x","text":{"format":{"type":"json_object"}},"reasoning":{"effort":"none"},"background":false,"store":true}`,
-			llm.Request{Model: "m", Messages: 1, ASCIIBytes: 1, Preview: "x", Needs: llm.JSONMode},
+			llm.Request{Model: "m", Messages: 1, ASCIIBytes: 1, Preview: "x", Needs: llm.JSONMode, Effort: "none"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,12 +96,13 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 		"no items":                         {`{"model":"m","input":[]}`, "input", "empty", llm.InvalidRequest},
 		"a number as input":                {`{"model":"m","input":5}`, "input", "a number", llm.InvalidRequest},
 		"a null item":                      {`{"model":"m","input":[null]}`, "input[0]", "null", llm.InvalidRequest},
-		"a stored response":                {`{"model":"m","input":"x","previous_response_id":"resp_1"}`, "previous_response_id", "must be the id of a response", llm.InvalidRequest},
-		"a stored conversation":            {`{"model":"m","input":"x","conversation":{"id":"c"}}`, "conversation", "does not store responses", llm.InvalidRequest},
-		"a stored prompt":                  {`{"model":"m","input":"x","prompt":{"id":"p"}}`, "prompt", "does not store responses", llm.InvalidRequest},
-		"in the background":                {`{"model":"m","input":"x","background":true}`, "background", "does not store responses", llm.InvalidRequest},
-		"a reference":                      {`{"model":"m","input":[{"type":"item_reference","id":"x"}]}`, "input[0].type", "does not store responses", llm.InvalidRequest},
-		"a result of a hosted tool":        {`{"model":"m","input":[{"type":"computer_call_output"}]}`, "input[0].type", "computer_call_output", llm.InvalidRequest},
+		"an unstored background response":  {`{"model":"m","input":"x","background":true,"store":false}`, "background", "stored", llm.InvalidRequest},
+		"a conversation without id":        {`{"model":"m","input":"x","conversation":{"name":"c"}}`, "conversation", "id", llm.InvalidRequest},
+		"a number as conversation":         {`{"model":"m","input":"x","conversation":5}`, "conversation", "id", llm.InvalidRequest},
+		"a prompt without id":              {`{"model":"m","prompt":{"version":"1"}}`, "prompt.id", "missing", llm.InvalidRequest},
+		"a text as prompt":                 {`{"model":"m","prompt":"p"}`, "prompt", "an object", llm.InvalidRequest},
+		"a reference without id":           {`{"model":"m","input":[{"type":"item_reference"}]}`, "input[0].id", "missing", llm.InvalidRequest},
+		"a compaction":                     {`{"model":"m","input":[{"type":"compaction","encrypted_content":"x"}]}`, "input[0].type", "not supported", llm.InvalidRequest},
 		"an unknown role":                  {`{"model":"m","input":[{"role":"robot","content":"x"}]}`, "input[0].role", "robot", llm.InvalidRequest},
 		"an unknown part":                  {`{"model":"m","input":[{"role":"user","content":[{"type":"video"}]}]}`, "input[0].content[0].type", "video", llm.InvalidRequest},
 		"an invalid image":                 {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,!"}]}]}`, "input[0].content[0].image_url", "base64", llm.InvalidRequest},
@@ -221,7 +222,7 @@ func TestConversationDecodesSettings(t *testing.T) {
 				Tools: []llm.Tool{
 					{Name: "f", Description: "d", Schema: schema, Strict: &no},
 					{Name: "c", Custom: true, Format: json.RawMessage(`{"type":"text"}`)},
-					{Hosted: "web_search", Raw: json.RawMessage(`{"type":"web_search","x":1}`)},
+					{Hosted: "web_search", Raw: json.RawMessage(`{"type":"web_search","x":1}`), Search: &llm.Search{}},
 				},
 				ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"f"}}, ParallelTools: &yes,
 			},

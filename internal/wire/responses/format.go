@@ -29,32 +29,94 @@ var _ wire.Format = Format{}
 func (Format) Name() string { return Name }
 
 // framing writes the events of a stream.
-type framing struct{}
+type framing struct {
+	begun    bool
+	response []byte // the response as it began; nil when the first event has none
+}
 
 // Framing implements wire.Format.
-func (Format) Framing() wire.Framing { return framing{} }
+func (Format) Framing() wire.Framing { return &framing{} }
 
 // WriteEvent implements wire.Framing.
-func (framing) WriteEvent(w io.Writer, ev llm.Event) error {
+func (f *framing) WriteEvent(w io.Writer, ev llm.Event) error {
+	if !f.begun {
+		f.begun = true
+		if began := rawjson.Parse(ev.Data).Get("response"); began.IsObject() {
+			f.response = []byte(began.Raw)
+		}
+	}
 	return sse.WriteEvent(w, ev.Name, ev.Data)
 }
 
 // WriteEnd implements wire.Framing. It writes nothing: the type of the last event ends a stream.
-func (framing) WriteEnd(io.Writer) error { return nil }
+func (*framing) WriteEnd(io.Writer) error { return nil }
 
-// WriteError implements wire.Framing with the format's error event, which also has the members of the error object.
-func (framing) WriteError(w io.Writer, body []byte, after int) error {
-	return sse.WriteEvent(w, "error", errorEvent(body, after))
+// WriteError implements wire.Framing with the format's error event, which also has the members of the error object. The event
+// response.failed follows for clients that ignore the other one, such as Codex. A response in the background has not failed.
+func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
+	if err := sse.WriteEvent(w, "error", errorEvent(body, after)); err != nil {
+		return err
+	}
+	if f.response == nil || rawjson.Get(f.response, "background").Raw == "true" {
+		return nil
+	}
+	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, body, after+1))
+}
+
+// failedEvent is the event of a failed response: the response as it began, with the error.
+func failedEvent(began, body []byte, number int) []byte {
+	ours := rawjson.Parse(body)
+	var w rawjson.Writer
+	w.Open()
+	w.Str("type", "response.failed")
+	w.Int("sequence_number", int64(number))
+	w.Key("response")
+	w.Open()
+	rawjson.Parse(began).ForEach(func(key, value rawjson.Value) bool {
+		switch name := key.String(); name {
+		case "status", "error":
+		default:
+			w.Raw(name, []byte(value.Raw))
+		}
+		return true
+	})
+	w.Str("status", "failed")
+	w.Key("error")
+	w.Open()
+	w.Str("code", failureCode(ours.Get("code").String()))
+	w.Str("message", errorMessage(ours))
+	w.Close()
+	w.Close()
+	w.Close()
+	return w.Out
+}
+
+// failureCode returns the code of this format, by which clients decide whether to retry.
+func failureCode(code string) string {
+	switch code {
+	case "RATE_LIMITED", "PROVIDER_RATE_LIMITED":
+		return "rate_limit_exceeded"
+	case "BUDGET_EXCEEDED":
+		return "insufficient_quota"
+	case "CONTEXT_TOO_LONG":
+		return "context_length_exceeded"
+	}
+	return "server_error"
+}
+
+// errorMessage returns the message of an error object, flat or nested.
+func errorMessage(object rawjson.Value) string {
+	message := object.Get("error")
+	if message.IsObject() {
+		message = message.Get("message")
+	}
+	return message.String()
 }
 
 // errorEvent appends the members of the format's error event to the error object. The order matters: several clients
 // recognize an error by the first bytes of the data.
 func errorEvent(body []byte, number int) []byte {
 	ours := rawjson.Parse(body)
-	message := ours.Get("error")
-	if message.IsObject() {
-		message = message.Get("message")
-	}
 	var param any // null when there is none
 	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
 		param = value.String()
@@ -62,7 +124,7 @@ func errorEvent(body []byte, number int) []byte {
 	for _, m := range []struct {
 		name  string
 		value any
-	}{{"type", "error"}, {"message", message.String()}, {"param", param}, {"sequence_number", number}} {
+	}{{"type", "error"}, {"message", errorMessage(ours)}, {"param", param}, {"sequence_number", number}} {
 		body = rawjson.AppendMember(body, m.name, encode(m.value))
 	}
 	return body

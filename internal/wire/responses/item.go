@@ -18,21 +18,24 @@ type item struct {
 	spoken    bool            // reasoning: its summary has begun
 	encrypted string
 	call      llm.ToolCall // without its arguments
+	namespace string       // of the tool
 	place     int          // index among the calls
 }
 
 // part is one element of a message's content.
 type part struct {
-	refusal bool
-	text    strings.Builder
-	done    bool
+	refusal     bool
+	text        strings.Builder
+	from        int // first character in the text of the response
+	annotations []any
+	done        bool
 }
 
 func (p *part) json() any {
 	if p.refusal {
 		return refusalJSON{Type: "refusal", Refusal: p.text.String()}
 	}
-	return textJSON{Type: "output_text", Text: p.text.String(), Annotations: []any{}, Logprobs: []any{}}
+	return textJSON{Type: "output_text", Text: p.text.String(), Annotations: append([]any{}, p.annotations...), Logprobs: []any{}}
 }
 
 func (p *part) event() string {
@@ -58,7 +61,7 @@ func (it *item) json() any {
 		return reasoningJSON{ID: it.id, Type: it.kind, Summary: summary, Encrypted: it.encrypted, Status: it.status}
 	}
 	text := it.text.String()
-	call := callJSON{ID: it.id, Type: it.kind, Status: it.status, CallID: it.call.ID, Name: it.call.Name}
+	call := callJSON{ID: it.id, Type: it.kind, Status: it.status, CallID: it.call.ID, Name: it.call.Name, Namespace: it.namespace}
 	if it.kind == customItem {
 		call.Input = &text
 	} else {

@@ -60,12 +60,17 @@ func (r *requestReader) item(param string, v rawjson.Value) {
 		r.result(param, v)
 	case "reasoning":
 		r.reasoning(param, v)
-	case "item_reference", "compaction", "compaction_trigger":
-		r.Problem(param+".type", "An item of type %s cannot be used because the gateway does not store responses. Send the item itself.", show.Quote(kind))
+	case "item_reference":
+		r.reference(param, v)
+	case "compaction", "compaction_trigger":
+		r.Problem(param+".type", "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
 	default:
-		// Results of client-side tools must reach the model. Records of hosted tools are part of the response anyway.
+		// Results of client-side tools must reach the model, and only the Responses API accepts those of its own tools. Records of
+		// hosted tools are part of the response anyway.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
-			r.Problem(param+".type", "The item type %s is not supported. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
+			r.req.Needs |= llm.ResponsesAPI
+			r.req.Unsized++ // such as a screenshot
+			r.results = true
 			return
 		}
 		r.dropField("input." + show.Cut(kind, validate.MaxName))
@@ -103,8 +108,12 @@ func (r *requestReader) call(v rawjson.Value, call llm.ToolCall, param string) {
 	if call.ID == "" {
 		r.Problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
 	}
+	call.Name = joinNamespace(r.text(param+".namespace", v.Get("namespace")), call.Name)
 	s := r.callSignatures[call.ID]
 	call.Signature, call.Provider = s.Signature, s.Provider
+	if r.toolNames == nil {
+		r.toolNames = map[string]string{}
+	}
 	r.toolNames[call.ID] = call.Name
 	r.add(llm.Assistant, llm.Part{Kind: llm.CallPart, Call: &call})
 }
@@ -129,6 +138,9 @@ func (r *requestReader) reasoning(param string, v rawjson.Value) {
 	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
 	if s, ours := unwrapSignature(encrypted); ours {
 		if s.Call != "" {
+			if r.callSignatures == nil {
+				r.callSignatures = map[string]wrappedSignature{}
+			}
 			r.callSignatures[s.Call] = s
 			return
 		}

@@ -17,19 +17,38 @@ func Effort(req *llm.Request) string {
 	return ""
 }
 
+// WithEffort returns the reasoning settings, which may be nil or null, with an effort.
+func WithEffort(reasoning []byte, effort string) []byte {
+	var w rawjson.Writer
+	w.Open()
+	w.Str("effort", effort)
+	rawjson.Parse(reasoning).ForEach(func(key, value rawjson.Value) bool {
+		if key.String() != "effort" {
+			w.Raw(key.String(), []byte(value.Raw))
+		}
+		return true
+	})
+	w.Close()
+	return w.Out
+}
+
 // NativeInput returns the input for a provider of the same format when it must differ from the client's: without the reasoning
-// items that the gateway made from another provider's response, which the provider cannot decrypt. It returns nil when the
-// client's input can be sent unchanged.
-func NativeInput(req *llm.Request) []byte {
+// items that the gateway made from another provider's response, which the provider cannot decrypt, and for a model that does not
+// reason without any. It returns nil when the client's input can be sent unchanged.
+func NativeInput(req *llm.Request, reasons bool) []byte {
+	part := `"` + signaturePrefix
+	if !reasons {
+		part = `"reasoning"`
+	}
 	for _, f := range req.Fields {
 		raw := req.Body[f.Value:f.End]
-		if f.Name != "input" || !bytes.Contains(raw, []byte(`"`+signaturePrefix)) {
+		if f.Name != "input" || !bytes.Contains(raw, []byte(part)) {
 			continue
 		}
 		w := rawjson.Writer{Out: []byte{'['}}
 		rawjson.Parse(raw).ForEach(func(_, item rawjson.Value) bool {
 			if item.Get("type").String() == "reasoning" {
-				if _, ours := unwrapSignature(item.Get("encrypted_content").String()); ours {
+				if _, ours := unwrapSignature(item.Get("encrypted_content").String()); ours || !reasons {
 					return true
 				}
 			}

@@ -112,6 +112,14 @@ type textJSON struct {
 	Logprobs    []any  `json:"logprobs"`
 }
 
+type citationJSON struct {
+	Type       string `json:"type"`
+	StartIndex int    `json:"start_index"`
+	EndIndex   int    `json:"end_index"`
+	URL        string `json:"url"`
+	Title      string `json:"title"`
+}
+
 type refusalJSON struct {
 	Type    string `json:"type"`
 	Refusal string `json:"refusal"`
@@ -136,6 +144,7 @@ type callJSON struct {
 	Status    string  `json:"status"`
 	CallID    string  `json:"call_id"`
 	Name      string  `json:"name"`
+	Namespace string  `json:"namespace,omitempty"`
 	Arguments *string `json:"arguments,omitempty"`
 	Input     *string `json:"input,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/validate"
+	"fairlead/internal/wire/websearch"
 )
 
 // accountFields are members that concern the account and the stream, not the conversation. Nothing is stored, whatever store
@@ -22,12 +23,12 @@ func requestOf(r *requestReader) *llm.Request { return r.req }
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Metadata(requestOf),
 	validate.Text("previous_response_id", (*requestReader).continueStored),
-	stateful("conversation", "Send the whole conversation in input."),
-	stateful("prompt", "Send the prompt's text in instructions and input."),
+	validate.Value("conversation", (*requestReader).storedConversation),
+	validate.Value("prompt", (*requestReader).storedPrompt),
 	validate.Bool("stream", func(r *requestReader, b bool) { r.req.Stream = b }),
 	validate.Bool("background", func(r *requestReader, b bool) {
-		if b {
-			r.Problem("background", "background cannot be used because the gateway does not store responses. Wait for the response, or stream it.")
+		if r.req.Background = b; b {
+			r.req.Needs |= llm.ResponsesAPI
 		}
 	}),
 	validate.Label("user", func(r *requestReader, s string) { r.req.EndUser = s }),
@@ -47,13 +48,19 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 		r.conv.Sampling.TopP = r.number("top_p", v)
 		r.req.Sampling = append(r.req.Sampling, "top_p")
 	}),
+	validate.Value("top_logprobs", func(r *requestReader, v rawjson.Value) {
+		if r.number("top_logprobs", v) != "0" {
+			r.req.Sampling = append(r.req.Sampling, "top_logprobs")
+			r.dropField("top_logprobs")
+		}
+	}),
 	validate.OptionalBool("parallel_tool_calls", func(r *requestReader, b *bool) { r.conv.ParallelTools = b }),
 	validate.Value("tools", func(r *requestReader, v rawjson.Value) {
 		for n, tool := range r.list("tools", v) {
 			if r.Context.Err() != nil {
 				break
 			}
-			r.tool("tools["+strconv.Itoa(n)+"]", tool)
+			r.tool("tools["+strconv.Itoa(n)+"]", tool, "")
 		}
 	}),
 	validate.Value("tool_choice", (*requestReader).toolChoice),
@@ -69,23 +76,17 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	validate.Value("include", (*requestReader).include),
 })...)
 
-// stateful declares a field that refers to a stored response, which the gateway does not have.
-func stateful(name, advice string) field {
-	return field{Name: name, Read: func(r *validate.Reader, name string, _ *requestReader) {
-		if r.RawOrNil() != nil {
-			r.Problem(name, "%s cannot be used because the gateway does not store responses. %s", name, advice)
-		}
-	}}
-}
-
 // dropField records an unsupported member.
 func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
+
+// IncludeLogprobs is the value of include that requests log probabilities.
+const IncludeLogprobs = "message.output_text.logprobs"
 
 // include validates the requested extra output. Signatures are always included; the other values concern hosted tools.
 func (r *requestReader) include(v rawjson.Value) {
 	for _, entry := range r.list("include", v) {
-		if r.text("include", entry) == "message.output_text.logprobs" {
-			r.dropField("message.output_text.logprobs")
+		if r.text("include", entry) == IncludeLogprobs {
+			r.dropField(IncludeLogprobs)
 		}
 	}
 }
@@ -120,7 +121,8 @@ func (r *requestReader) textSettings(v rawjson.Value) {
 	}
 }
 
-func (r *requestReader) tool(param string, v rawjson.Value) {
+// tool decodes a tool. The tools of a namespace become tools with joined names.
+func (r *requestReader) tool(param string, v rawjson.Value, namespace string) {
 	if !r.object(param, v) {
 		return
 	}
@@ -128,14 +130,27 @@ func (r *requestReader) tool(param string, v rawjson.Value) {
 	tool := llm.Tool{Description: r.text(param+".description", v.Get("description"))}
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "function":
-		tool.Name, tool.Schema = r.toolName(param, v), raw(v.Get("parameters"))
+		tool.Name, tool.Schema = joinNamespace(namespace, r.toolName(param, v)), raw(v.Get("parameters"))
 		tool.Strict = r.flag(param+".strict", v.Get("strict"))
 	case "custom":
-		tool.Name, tool.Format, tool.Custom = r.toolName(param, v), raw(v.Get("format")), true
+		tool.Name, tool.Format, tool.Custom = joinNamespace(namespace, r.toolName(param, v)), raw(v.Get("format")), true
+	case "namespace":
+		name := r.toolName(param, v)
+		if namespace != "" {
+			r.Problem(param+".type", "%s.type is namespace. A namespace cannot contain another one.", param)
+			return
+		}
+		for n, member := range r.list(param+".tools", v.Get("tools")) {
+			r.tool(param+".tools["+strconv.Itoa(n)+"]", member, name)
+		}
+		return
 	case "":
 		r.Problem(param+".type", "%s.type is missing. Send function, custom, or the type of a tool that the provider runs.", param)
 	default:
 		tool = llm.Tool{Hosted: kind, Raw: raw(v)}
+		if websearch.Is(kind) {
+			tool.Search = websearch.Read(v)
+		}
 	}
 	r.conv.Tools = append(r.conv.Tools, tool)
 }
@@ -160,12 +175,13 @@ func (r *requestReader) toolChoice(v rawjson.Value) {
 	r.lookAlikes("tool_choice", v, choiceNames)
 	switch v.Get("type").String() {
 	case "function", "custom":
-		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{r.toolName("tool_choice", v)}}
+		name := joinNamespace(r.text("tool_choice.namespace", v.Get("namespace")), r.toolName("tool_choice", v))
+		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{name}}
 	case "allowed_tools":
 		choice.Mode = llm.ChoiceMode(r.oneOf("tool_choice.mode", v.Get("mode"), "auto", "required"))
 		for _, tool := range r.list("tool_choice.tools", v.Get("tools")) {
 			if name := tool.Get("name").String(); name != "" {
-				choice.Names = append(choice.Names, name)
+				choice.Names = append(choice.Names, joinNamespace(tool.Get("namespace").String(), name))
 			}
 		}
 	default:

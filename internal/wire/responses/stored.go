@@ -1,35 +1,62 @@
 package responses
 
 import (
+	"crypto/hmac"
 	"encoding/base64"
-	"slices"
+	"fmt"
 	"strings"
 
+	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead/internal/rawjson"
 )
 
 // storedPrefix begins the ids of responses that a provider stores, as clients see them.
 const storedPrefix = "resp_fl_"
 
-// StoredID returns the id that a client sees for a response stored by a provider. It names the provider and the credential, so
-// that a request that continues the response reaches the account that holds it, on every replica.
-func StoredID(s llm.StoredResponse) string {
-	return storedPrefix + base64.RawURLEncoding.EncodeToString([]byte(s.Provider+"\x00"+s.Credential+"\x00"+s.ID))
+// macSize is the number of bytes of the keyed hash in an id.
+const macSize = 16
+
+// StoredIDs converts between the provider's ids of stored responses and the ids that clients see. A client's id names the
+// provider and the credential, so that every replica reaches the account that holds the response without storing anything. A
+// keyed hash binds the id to a workspace.
+type StoredIDs struct{ hash secret.KeyedHash }
+
+// NewStoredIDs derives the key of the ids from the master key.
+func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
+	hash, err := secret.NewKeyedHash(masterKey, "responses")
+	if err != nil {
+		return StoredIDs{}, fmt.Errorf("derive the key of response ids: %w", err)
+	}
+	return StoredIDs{hash}, nil
 }
 
-// parseStoredID is the inverse of StoredID.
-func parseStoredID(id string) (llm.StoredResponse, bool) {
+// Seal returns the id that clients see. The same response always has the same id.
+func (s StoredIDs) Seal(r llm.StoredResponse) string {
+	named := r.Workspace + "\x00" + r.Provider + "\x00" + r.Credential + "\x00" + r.ID
+	mac := s.hash.Sum(named)
+	var buffer [256]byte
+	raw := append(append(buffer[:0], mac[:macSize]...), named[len(r.Workspace)+1:]...)
+	return string(base64.RawURLEncoding.AppendEncode([]byte(storedPrefix), raw))
+}
+
+// Open is the inverse of Seal. It reports false for an id that was not sealed for the workspace.
+func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	encoded, ok := strings.CutPrefix(id, storedPrefix)
 	if !ok {
 		return llm.StoredResponse{}, false
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(encoded)
-	parts := strings.Split(string(raw), "\x00")
-	if err != nil || len(parts) != 3 || parts[0] == "" || parts[2] == "" {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(raw) < macSize {
 		return llm.StoredResponse{}, false
 	}
-	return llm.StoredResponse{Provider: parts[0], Credential: parts[1], ID: parts[2]}, true
+	account := string(raw[macSize:])
+	mac := s.hash.Sum(workspace + "\x00" + account)
+	parts := strings.Split(account, "\x00")
+	if !hmac.Equal(raw[:macSize], mac[:macSize]) || len(parts) != 3 {
+		return llm.StoredResponse{}, false
+	}
+	return llm.StoredResponse{Workspace: workspace, Provider: parts[0], Credential: parts[1], ID: parts[2]}, true
 }
 
 // Stores reports whether the provider stores the response: it does so unless the client sends store: false.
@@ -42,26 +69,52 @@ func Stores(req *llm.Request) bool {
 	return true
 }
 
-// continueStored binds a request to the account that holds the previous response.
+// continueStored records the id of the previous response. The gateway binds the request to the account that holds it.
 func (r *requestReader) continueStored(id string) {
-	stored, ok := parseStoredID(id)
-	if !ok {
-		r.Problem("previous_response_id", "previous_response_id must be the id of a response that this gateway returned and the provider stored. Send the whole conversation in input instead.")
-		return
-	}
-	r.req.Stored = &stored
-	r.req.Needs |= llm.ResponsesAPI
-	r.req.Hosted = true // the provider adds the stored conversation to the prompt
+	r.req.Previous = id
+	r.usesStored()
 }
 
-// requireStored excludes all providers but the one that holds the previous response.
-func (r *requestReader) requireStored() {
-	if r.req.Stored == nil {
+// storedConversation reads the conversation that the provider stores: its id, or an object with its id.
+func (r *requestReader) storedConversation(v rawjson.Value) {
+	id := v
+	if v.IsObject() {
+		id = v.Get("id")
+	}
+	if id.Kind != rawjson.Text || id.String() == "" {
+		r.Problem("conversation", "conversation must be the id of a conversation, or an object with its id.")
 		return
 	}
-	only := &r.req.Controls.Provider.Only
-	if len(*only) > 0 && !slices.Contains(*only, r.req.Stored.Provider) {
-		r.Problem("previous_response_id", "The previous response is stored by %s, which provider.only excludes.", show.Quote(r.req.Stored.Provider))
+	r.req.Account = "conversation"
+	r.usesStored()
+}
+
+// storedPrompt reads the prompt template that the provider stores.
+func (r *requestReader) storedPrompt(v rawjson.Value) {
+	if !r.object("prompt", v) {
+		return
 	}
-	*only = []string{r.req.Stored.Provider}
+	r.lookAlikes("prompt", v, promptNames)
+	if r.text("prompt.id", v.Get("id")) == "" {
+		r.Problem("prompt.id", "prompt.id is missing. Name the prompt template.")
+		return
+	}
+	r.usesStored()
+}
+
+// reference reads an item that the provider stores.
+func (r *requestReader) reference(param string, v rawjson.Value) {
+	if r.text(param+".id", v.Get("id")) == "" {
+		r.Problem(param+".id", "%s.id is missing. Name the item.", param)
+		return
+	}
+	r.req.Account = param
+	r.usesStored()
+}
+
+// usesStored records that the provider adds stored text to the prompt. Only the Responses API stores it.
+func (r *requestReader) usesStored() {
+	r.stored = true
+	r.req.Needs |= llm.ResponsesAPI
+	r.req.Hosted = true // the length of the prompt is unknown
 }

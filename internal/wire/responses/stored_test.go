@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -9,31 +10,87 @@ import (
 	"fairlead/internal/llm"
 )
 
-func TestStoredIDsNameTheAccount(t *testing.T) {
-	t.Parallel()
-	want := llm.StoredResponse{Provider: "openai", Credential: "openai#2", ID: "resp_68a1"}
-	body := `{"model":"auto","input":"more","previous_response_id":"` + StoredID(want) + `","provider":{"ignore":["azure"]}}`
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+func newStoredIDs(t *testing.T, key byte) StoredIDs {
+	t.Helper()
+	ids, err := NewStoredIDs(bytes.Repeat([]byte{key}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&want, req.Stored); diff != "" {
+	return ids
+}
+
+func TestStoredIDsNameTheAccount(t *testing.T) {
+	t.Parallel()
+	ids := newStoredIDs(t, 1)
+	want := llm.StoredResponse{Workspace: "ws_1", Provider: "openai", Credential: "openai#2", ID: "resp_68a1"}
+	id := ids.Seal(want)
+	if other := newStoredIDs(t, 1).Seal(want); other != id {
+		t.Errorf("two replicas return %s and %s", id, other)
+	}
+	got, ok := ids.Open("ws_1", id)
+	if !ok {
+		t.Fatal("the id cannot be opened")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"openai"}, req.Controls.Provider.Only); diff != "" {
-		t.Error(diff)
+}
+
+func TestForgedStoredIDsAreUnknown(t *testing.T) {
+	t.Parallel()
+	ids := newStoredIDs(t, 1)
+	stored := llm.StoredResponse{Workspace: "ws_1", Provider: "openai", Credential: "openai#2", ID: "resp_1"}
+	id := ids.Seal(stored)
+	forged := map[string]string{
+		"of the provider":    "resp_68a1",
+		"empty":              "",
+		"prefix":             storedPrefix,
+		"not base64":         storedPrefix + "!!",
+		"short":              storedPrefix + "YQ",
+		"of another key":     newStoredIDs(t, 2).Seal(stored),
+		"of another account": id[:len(id)-4] + "AAAA",
+		"extended":           id + "AAAA",
 	}
-	if !req.Needs.Has(llm.ResponsesAPI) || !req.Hosted {
-		t.Errorf("needs %s, hosted %t", req.Needs, req.Hosted)
+	stored.Workspace = "ws_2"
+	forged["of another workspace"] = ids.Seal(stored)
+	for i := len(storedPrefix); i < len(id); i++ {
+		changed := []byte(id)
+		changed[i] = 'A' + (changed[i]-'A'+1)%26
+		forged["changed at "+string(rune('0'+i))] = string(changed)
 	}
-	_, err = Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(strings.Replace(body, "ignore", "only", 1)))
-	if e := llm.AsError(err); e == nil || e.Kind != llm.InvalidRequest {
-		t.Errorf("another provider is required: got %v", err)
+	for name, id := range forged {
+		if got, ok := ids.Open("ws_1", id); ok {
+			t.Errorf("%s is opened as %+v", name, got)
+		}
 	}
-	for _, id := range []string{"resp_68a1", storedPrefix, storedPrefix + "!!", storedPrefix + "YQ", strings.TrimSuffix(StoredID(llm.StoredResponse{Provider: "a", ID: "b"}), "Yg") + "AA"} {
-		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","input":"x","previous_response_id":"`+id+`"}`))
-		if e := llm.AsError(err); e == nil || e.Kind != llm.InvalidRequest {
-			t.Errorf("%s: got %v", id, err)
+}
+
+func TestStoredObjectsNeedTheResponsesAPI(t *testing.T) {
+	t.Parallel()
+	type facts struct {
+		Previous, Account string
+		Hosted            bool // the length of the prompt is unknown
+		Unsized           int
+	}
+	for members, want := range map[string]facts{
+		`"previous_response_id":"resp_fl_1"`:                           {Previous: "resp_fl_1", Hosted: true},
+		`"conversation":"conv_1"`:                                      {Account: "conversation", Hosted: true},
+		`"conversation":{"id":"conv_1"}`:                               {Account: "conversation", Hosted: true},
+		`"prompt":{"id":"pmpt_1","version":"2","variables":{"a":"b"}}`: {Hosted: true},
+		`"input":[{"type":"item_reference","id":"msg_1"}]`:             {Account: "input[0]", Hosted: true},
+		`"input":[{"type":"computer_call_output","call_id":"c"}]`:      {Unsized: 1},
+		`"input":[{"type":"mcp_approval_response","approve":true}]`:    {Unsized: 1},
+	} {
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m",`+members+`}`))
+		if err != nil {
+			t.Errorf("%s: %v", members, err)
+			continue
+		}
+		if diff := cmp.Diff(want, facts{req.Previous, req.Account, req.Hosted, req.Unsized}); diff != "" {
+			t.Errorf("%s: %s", members, diff)
+		}
+		if !req.Needs.Has(llm.ResponsesAPI) {
+			t.Errorf("%s needs %s", members, req.Needs)
 		}
 	}
 }
@@ -54,4 +111,18 @@ func TestResponsesAreStoredUnlessTheClientDeclines(t *testing.T) {
 			t.Errorf("%s is stored: %t, want %t", body, got, want)
 		}
 	}
+}
+
+func FuzzOpenStoredID(f *testing.F) {
+	ids, err := NewStoredIDs(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(ids.Seal(llm.StoredResponse{Workspace: "ws_1", Provider: "openai", Credential: "openai#1", ID: "resp_1"}))
+	f.Add(storedPrefix + strings.Repeat("A", 40))
+	f.Fuzz(func(t *testing.T, id string) {
+		if got, ok := ids.Open("ws_1", id); ok && ids.Seal(got) != id {
+			t.Errorf("%q is opened as %+v", id, got)
+		}
+	})
 }

@@ -1,7 +1,9 @@
 package responses
 
 import (
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"fairlead/internal/llm"
 )
@@ -114,17 +116,38 @@ func (w *responseWriter) addText(text string, refusal bool) {
 	n := len(it.parts) - 1
 	if n < 0 || it.parts[n].refusal != refusal {
 		w.closePart(it)
-		it.parts = append(it.parts, &part{refusal: refusal})
+		it.parts = append(it.parts, &part{refusal: refusal, from: w.characters})
 		n++
 		w.emitAt(it, llm.Event{}, "response.content_part.added", "content_index", n, "part", it.parts[n].json())
 	}
 	p := it.parts[n]
 	p.text.WriteString(text)
+	if !refusal {
+		w.characters += utf8.RuneCountInString(text)
+	}
 	members := []any{"content_index", n, "delta", text}
 	if !refusal {
 		members = append(members, "logprobs", []any{})
 	}
 	w.emitAt(it, w.content(text), p.event()+".delta", members...)
+}
+
+// cite adds a citation to the text that contains its range. Only the whole response has a citation of text that has ended.
+func (w *responseWriter) cite(c *llm.Citation) {
+	for _, it := range slices.Backward(w.items) {
+		for n, p := range slices.Backward(it.parts) {
+			if p.refusal || p.from > c.Start {
+				continue
+			}
+			cited := citationJSON{Type: "url_citation", StartIndex: c.Start - p.from, EndIndex: max(c.End, c.Start) - p.from, URL: c.URL, Title: c.Title}
+			p.annotations = append(p.annotations, cited)
+			if !p.done {
+				w.emitAt(it, llm.Event{}, "response.output_text.annotation.added",
+					"content_index", n, "annotation_index", len(p.annotations)-1, "annotation", cited)
+			}
+			return
+		}
+	}
 }
 
 func (w *responseWriter) closePart(it *item) {

@@ -49,6 +49,8 @@ type responseWriter struct {
 	body     []byte // of the request
 	nanos    int64
 
+	namespaced map[string]namespacedTool // tools of the request by joined name
+
 	begun    bool
 	started  bool // the first events were sent
 	sequence int
@@ -60,11 +62,12 @@ type responseWriter struct {
 	finish   string
 
 	ascii, other int
+	characters   int // of the text
 	ready        []llm.Event
 }
 
 func newResponseWriter(f Format, req *llm.Request, model string) *responseWriter {
-	w := &responseWriter{stream: req.Stream, response: newResponse(req, model), body: req.Body}
+	w := &responseWriter{stream: req.Stream, response: newResponse(req, model), body: req.Body, namespaced: namespacedTools(req)}
 	if f.Now != nil {
 		now := f.Now()
 		w.response.CreatedAt, w.nanos = now.Unix(), now.UnixNano()
@@ -122,6 +125,8 @@ func (w *responseWriter) addContent(p *llm.Delta) error {
 		w.addText(p.Text, false)
 	case llm.RefusalDelta:
 		w.addText(p.Text, true)
+	case llm.CitationDelta:
+		w.cite(p.Citation)
 	case llm.ThinkingDelta:
 		w.think(p.Text)
 	case llm.SignatureDelta:

@@ -277,6 +277,42 @@ func TestErrorEventHasErrorObjectMembers(t *testing.T) {
 	}
 }
 
+// Codex ignores the event error and waits for response.failed.
+func TestStreamEndsWithResponseFailed(t *testing.T) {
+	t.Parallel()
+	const created = `{"type":"response.created","response":{"id":"resp_1","object":"response","status":"in_progress","error":null,"model":"m","output":[]}}`
+	for name, tc := range map[string]struct {
+		first, code string
+		kind        llm.Kind
+	}{
+		"a broken stream":        {created, "server_error", llm.StreamInterrupted},
+		"a rate limit":           {created, "rate_limit_exceeded", llm.UpstreamRateLimited},
+		"in the background":      {strings.Replace(created, `"model"`, `"background":true,"model"`, 1), "", llm.StreamInterrupted},
+		"without a response":     {`{"type":"response.output_text.delta","delta":"a"}`, "", llm.StreamInterrupted},
+		"before the first event": {"", "", llm.StreamInterrupted},
+	} {
+		var out bytes.Buffer
+		framing := Format{}.Framing()
+		if tc.first != "" {
+			if err := framing.WriteEvent(&out, llm.Event{Name: "first", Data: []byte(tc.first)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out.Reset()
+		if err := framing.WriteError(&out, llm.Errorf(tc.kind, "It broke.").OpenAIBody("req_1"), 7); err != nil {
+			t.Fatal(err)
+		}
+		_, failed, found := strings.Cut(out.String(), "\n\nevent: response.failed\ndata: ")
+		if found != (tc.code != "") {
+			t.Errorf("%s: response.failed is sent: %t", name, found)
+		}
+		want := `{"type":"response.failed","sequence_number":8,"response":{"id":"resp_1","object":"response","model":"m","output":[],"status":"failed","error":{"code":"` + tc.code + `","message":"It broke."}}}`
+		if found && strings.TrimSpace(failed) != want {
+			t.Errorf("%s: %s", name, failed)
+		}
+	}
+}
+
 func TestAssembleWithoutAResponseFails(t *testing.T) {
 	t.Parallel()
 	for _, events := range []string{"", "\n", "{", `{"type":"error"}`} {

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"unicode/utf8"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/responsesstream"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
 )
 
@@ -42,6 +44,10 @@ type deltaReader struct {
 	began    bool
 	calls    map[int64]*openCall // by output index
 	thinking int64               // output index + 1 of the reasoning item whose text was sent last
+
+	characters int      // of the text
+	part       [2]int64 // output and content index + 1 of the text that was sent last
+	partStart  int      // its first character
 }
 
 // openCall is a tool call whose arguments are arriving.
@@ -86,7 +92,9 @@ func (d *deltaReader) event(f messagesstream.Frame) (more bool, err error) {
 	case "response.output_item.added":
 		d.openItem(output, v.Get("item"))
 	case "response.output_text.delta":
-		d.emit(llm.Delta{Kind: llm.TextDelta, Text: v.Get("delta").String()})
+		d.addText(output, v.Get("content_index").Int(), v.Get("delta").String())
+	case "response.output_text.annotation.added":
+		d.cite(v.Get("annotation"))
 	case "response.refusal.delta":
 		d.emit(llm.Delta{Kind: llm.RefusalDelta, Text: v.Get("delta").String()})
 	case "response.reasoning_summary_part.added":
@@ -118,13 +126,19 @@ func (d *deltaReader) whole(r io.Reader) error {
 		d.openItem(output, item)
 		switch item.Get("type").String() {
 		case "message":
+			content := int64(0)
 			item.Get("content").ForEach(func(_, part rawjson.Value) bool {
 				if text := part.Get("refusal").String(); text != "" {
 					d.emit(llm.Delta{Kind: llm.RefusalDelta, Text: text})
 				}
 				if text := part.Get("text").String(); text != "" {
-					d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+					d.addText(output, content, text)
 				}
+				part.Get("annotations").ForEach(func(_, annotation rawjson.Value) bool {
+					d.cite(annotation)
+					return true
+				})
+				content++
 				return true
 			})
 		case "reasoning":
@@ -161,6 +175,32 @@ func (d *deltaReader) openItem(output int64, item rawjson.Value) {
 	}})
 }
 
+// addText sends text of one part of a message.
+func (d *deltaReader) addText(output, content int64, text string) {
+	if at := [2]int64{output + 1, content + 1}; d.part != at {
+		d.part, d.partStart = at, d.characters
+	}
+	d.characters += utf8.RuneCountInString(text)
+	d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+}
+
+// cite sends a citation of the current text. The other formats have citations of web pages only.
+func (d *deltaReader) cite(v rawjson.Value) {
+	if v.Get("type").String() != "url_citation" || v.Get("url").String() == "" {
+		d.Warn("dropped an annotation of type %s", show.Quote(v.Get("type").String()))
+		return
+	}
+	start, end := max(v.Get("start_index").Int(), 0), max(v.Get("end_index").Int(), 0)
+	cited := llm.Citation{
+		URL: v.Get("url").String(), Title: v.Get("title").String(),
+		Start: d.partStart + int(min(start, maxIndex)), End: d.partStart + int(min(max(start, end), maxIndex)),
+	}
+	d.emit(llm.Delta{Kind: llm.CitationDelta, Citation: &cited})
+}
+
+// maxIndex is more than the length of any response.
+const maxIndex = 1 << 30
+
 func (d *deltaReader) addArguments(output int64, text string) {
 	if call := d.calls[output]; call != nil && text != "" {
 		call.arguments = true
@@ -181,7 +221,7 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 				Signature: joinSignature(item.Get("id").String(), encrypted), Provider: d.o.Signer,
 			}})
 		}
-	case "message":
+	case "message", "web_search_call": // the citations name the sources
 	default:
 		d.Warn("the output item %s cannot be expressed in the client's format", kind)
 	}

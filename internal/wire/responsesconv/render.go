@@ -3,12 +3,15 @@
 package responsesconv
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/websearch"
 )
 
 // RenderOptions says for which target a conversation is rendered.
@@ -19,6 +22,8 @@ type RenderOptions struct {
 	Reasoning bool  // the model reasons: ask for encrypted reasoning, so that it can be sent back
 	// SamplingRejected is set for models that accept no sampling parameters.
 	SamplingRejected bool
+	// Breakpoints is set for models that accept explicit prompt cache breakpoints.
+	Breakpoints bool
 	// Signer is the provider whose encrypted reasoning the target accepts.
 	Signer string
 }
@@ -49,7 +54,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 		w.Int("max_output_tokens", max(limit, minOutput))
 	}
 	r.sampling()
-	w.OptionalStr("safety_identifier", conv.EndUser)
+	w.OptionalStr("safety_identifier", safetyIdentifier(conv.EndUser))
 	switch conv.ServiceTier {
 	case "", "auto", "default", "flex", "scale", "priority", "fast":
 		w.OptionalStr("service_tier", conv.ServiceTier)
@@ -58,6 +63,18 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 	}
 	w.Close()
 	return w.Out, r.dropped
+}
+
+// maxIdentifier is the length of safety_identifier that OpenAI documents.
+const maxIdentifier = 64
+
+// safetyIdentifier returns a hash of a longer name of a user: Claude Code sends a JSON document.
+func safetyIdentifier(user string) string {
+	if len(user) <= maxIdentifier {
+		return user
+	}
+	sum := sha256.Sum256([]byte(user))
+	return hex.EncodeToString(sum[:])
 }
 
 // minOutput is the smallest max_output_tokens that OpenAI accepts.
@@ -169,8 +186,8 @@ func (r *renderer) part(p *llm.Part) {
 		r.drop("a part of type " + string(p.Kind))
 		return
 	}
-	if p.Cache != nil {
-		w.Raw("prompt_cache_breakpoint", []byte("{}"))
+	if p.Cache != nil && r.o.Breakpoints {
+		w.Raw("prompt_cache_breakpoint", []byte(`{"mode":"explicit"}`))
 	}
 	w.Close()
 }
@@ -287,14 +304,21 @@ func (r *renderer) result(result *llm.ToolResult) {
 
 // tools writes the tools and reports whether there are any.
 func (r *renderer) tools() bool {
-	w := &r.w
-	if len(r.conv.Tools) == 0 {
-		return false
-	}
-	w.OpenList("tools")
+	w, listed := &r.w, 0
 	for i := range r.conv.Tools {
 		tool := &r.conv.Tools[i]
+		if tool.Search == nil && isDated(tool.Hosted) {
+			r.drop("the tool " + tool.Hosted)
+			continue
+		}
+		if listed == 0 {
+			w.OpenList("tools")
+		}
+		listed++
 		switch {
+		case tool.Search != nil:
+			r.search(tool.Search)
+			continue
 		case tool.Hosted != "":
 			w.Element(tool.Raw)
 			continue
@@ -319,8 +343,36 @@ func (r *renderer) tools() bool {
 		}
 		w.Close()
 	}
-	w.CloseList()
-	return true
+	if listed > 0 {
+		w.CloseList()
+	}
+	return listed > 0
+}
+
+// isDated reports whether a hosted tool is one of the Messages format, whose types end in a date of eight digits.
+func isDated(kind string) bool {
+	i := strings.LastIndexByte(kind, '_')
+	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
+}
+
+// search writes the web search tool.
+func (r *renderer) search(s *llm.Search) {
+	w := &r.w
+	w.Open()
+	w.Str("type", websearch.Hosted)
+	if len(s.Allowed) > 0 || len(s.Blocked) > 0 {
+		w.Key("filters")
+		w.Open()
+		websearch.WriteDomains(w, "allowed_domains", s.Allowed)
+		websearch.WriteDomains(w, "blocked_domains", s.Blocked)
+		w.Close()
+	}
+	w.OptionalStr("search_context_size", s.ContextSize)
+	websearch.WritePlace(w, s.Place)
+	w.Close()
+	if s.MaxUses > 0 {
+		r.drop("max_uses")
+	}
 }
 
 // flatGrammar converts the format of a custom tool: the chat format nests the grammar in an object of its own.

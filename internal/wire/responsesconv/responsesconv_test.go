@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/responses"
 	"fairlead/internal/wire/responsesconv"
@@ -320,4 +321,15 @@ func FuzzDeltas(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLongNamesOfUsersAreHashed(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("u", 65)
+	for user, want := range map[string]string{"": "", "u1": "u1", long[:64]: long[:64], long: "f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b"} {
+		body, _ := responsesconv.Render(&llm.Conversation{EndUser: user}, responsesconv.RenderOptions{Model: "m"})
+		if got := rawjson.Get(body, "safety_identifier").String(); got != want {
+			t.Errorf("%q became %q", user, got)
+		}
+	}
 }

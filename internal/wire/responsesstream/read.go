@@ -3,11 +3,11 @@ package responsesstream
 import (
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/sse"
 )
@@ -15,13 +15,19 @@ import (
 // Options says how a response is passed on to a client of the same format.
 type Options struct {
 	messagesstream.Reading
-	Model string // name that the client sees; empty keeps the provider's
+	Model string // name that the client sees; empty for ModelName
+	// ModelName returns the name that the client sees for a model name of the provider. nil keeps the provider's.
+	ModelName func(reported string) string
 	// ResponseID returns the id that the client sees for a response that the provider stores. nil keeps the provider's.
 	ResponseID func(id string) string
+	// Split turns a whole response, which the provider was asked for, into a stream.
+	Split bool
+	// Background means that the provider continues to generate the response when the connection ends.
+	Background bool
 }
 
 // Read reads a provider's 2xx response for a client of the same format: the provider's events as they arrive, with the model
-// name and the response id replaced. A whole response to a streaming request becomes the two events that carry it.
+// name and the response id replaced. A whole response to a streaming request becomes a stream.
 func Read(r io.Reader, o Options) llm.Stream {
 	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r}
 }
@@ -29,12 +35,16 @@ func Read(r io.Reader, o Options) llm.Stream {
 // responseStream is the state of passing one response on.
 type responseStream struct {
 	*messagesstream.Source
-	o    Options
-	from io.Reader
+	o      Options
+	from   io.Reader
+	stored bool // the response is read again after it was created
 
 	events   *sse.Reader // of a response that is a stream
 	pending  []llm.Event // of a whole response to a streaming request
 	reported string      // model name that the provider reports
+	id       string      // id that the provider reports
+	sealed   string      // id that the client sees
+	name     string      // name of the last event
 	began    bool
 	over     bool
 	err      error // why the response is not complete, once it is over
@@ -61,7 +71,10 @@ func (s *responseStream) Next() (llm.Event, bool, error) {
 func (s *responseStream) Close() {}
 
 func (s *responseStream) step() (llm.Event, bool, error) {
-	if !s.o.Stream {
+	switch {
+	case !s.o.Stream && s.o.Split:
+		return s.split(s.from)
+	case !s.o.Stream:
 		s.over = true
 		return s.whole(s.from)
 	}
@@ -73,25 +86,22 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 			return llm.Event{}, false, messagesstream.Malformed("The provider sent an empty response.")
 		case err != nil:
 			return llm.Event{}, false, messagesstream.Failure(err)
+		case first == '{' && s.stored:
+			return llm.Event{}, false, messagesstream.Malformed("The provider did not send a stream.")
 		case first == '{':
+			s.Warn("the provider answered a streaming request in one piece")
 			return s.split(events.Rest())
 		}
 		s.events = events
 	}
-	var ev llm.Event
-	var passed bool
-	err := s.Frames(s.events, func(f messagesstream.Frame) (bool, error) {
-		var err error
-		ev, err = s.event(f)
-		passed = err == nil
-		return false, err
-	})
+	f, ok, err := s.next()
 	switch {
 	case err != nil:
 		return llm.Event{}, false, err
-	case passed:
-		return ev, true, nil
-	case !s.began:
+	case ok:
+		ev, err := s.event(f)
+		return ev, err == nil, err
+	case !s.began && !s.stored:
 		return llm.Event{}, false, messagesstream.Malformed("The provider's stream holds no response.")
 	case !s.Finished:
 		return llm.Event{}, false, messagesstream.Interrupted()
@@ -100,35 +110,60 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 	return llm.Event{}, false, nil
 }
 
+// next returns the next event that is a JSON object. It reports false when the provider has closed the stream.
+func (s *responseStream) next() (frame, bool, error) {
+	for {
+		in, ok, err := s.NextData(s.events)
+		if err != nil || !ok {
+			return frame{}, false, err
+		}
+		f, ok := readFrame(in)
+		if ok && f.fault {
+			return frame{}, false, fault.Inside(in.Data)
+		}
+		if ok {
+			return f, true, nil
+		}
+		if more, err := s.Unreadable(in); !more {
+			return frame{}, false, err
+		}
+	}
+}
+
 // event passes one event on.
-func (s *responseStream) event(f messagesstream.Frame) (llm.Event, error) {
-	ev := llm.Event{Name: f.Name, Data: f.Data}
-	switch f.Name {
+func (s *responseStream) event(f frame) (llm.Event, error) {
+	if string(f.name) != s.name { // most events have the name of the one before
+		s.name = string(f.name)
+	}
+	ev := llm.Event{Name: s.name, Data: f.data}
+	switch s.name {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		response := f.Value.Get("response")
-		if failure := Failure(response); failure != nil {
+		o, _ := readObject(f.data, f.response)
+		if failure := o.err(); failure != nil && !s.stored {
 			return llm.Event{}, failure
 		}
 		s.began, s.Finished, s.over = true, true, true
-		s.reported = response.Get("model").String()
-		ev.Finish, ev.Usage = Finish(response), Usage(response)
-		ev.Data = s.rewrite(f.Data, response)
+		ev.Finish, ev.Usage = o.finishReason(), o.usageCounts()
+		ev.Data, ev.Own = s.rewrite(f.data, &o), true
 	case "response.created", "response.in_progress", "response.queued":
-		response := f.Value.Get("response")
+		o, _ := readObject(f.data, f.response)
 		s.began = true
-		s.reported = response.Get("model").String()
-		ev.Data = s.rewrite(f.Data, response)
+		ev.Data, ev.Own = s.rewrite(f.data, &o), true
+		if s.o.Background { // from here on, the response costs money even without a reader
+			ev.Content, ev.Pending = true, s.id
+		}
 	case "response.output_item.added", "response.output_item.done":
-		kind := f.Value.Get("item.type").String()
+		item := rawjson.Parse(f.item.of(f.data))
+		kind := item.Get("type").String()
 		// A message or reasoning item begins empty. Every other item is work that must not be repeated elsewhere.
 		ev.Content = kind != "message" && kind != "reasoning"
-		if name := f.Value.Get("item.name"); f.Name == "response.output_item.added" && name.Kind == rawjson.Text {
+		if name := item.Get("name"); s.name == "response.output_item.added" && name.Kind == rawjson.Text {
 			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(name.String())
 		}
 	default:
-		if strings.HasSuffix(f.Name, ".delta") {
+		if strings.HasSuffix(s.name, ".delta") {
 			ev.Content = true
-			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(f.Value.Get("delta").String())
+			ev.ASCIIBytes, ev.NonASCIIBytes = f.ascii, f.other
 		}
 	}
 	ev.Model = s.reported
@@ -137,42 +172,31 @@ func (s *responseStream) event(f messagesstream.Frame) (llm.Event, error) {
 
 // whole reads a response that is one JSON document.
 func (s *responseStream) whole(r io.Reader) (llm.Event, bool, error) {
-	response, data, err := ReadWhole(s.Source, r)
+	data, err := s.Bytes(r)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
-	s.reported = response.Get("model").String()
-	ev := llm.Event{Data: s.rewrite(data, response), Own: true, Content: true, Model: s.reported, Finish: Finish(response), Usage: Usage(response)}
-	ev.ASCIIBytes, ev.NonASCIIBytes = countOutput(response)
+	o, ok := readObject(data, span{0, len(data)})
+	failure := o.err()
+	switch {
+	case !ok:
+		return llm.Event{}, false, s.NotObject()
+	case failure != nil && !s.stored:
+		return llm.Event{}, false, failure
+	case (o.fault || o.failure != nil && rawjson.Parse(o.failure).IsObject()) && !s.stored:
+		return llm.Event{}, false, fault.Inside(data)
+	case !o.hasOutput && !s.stored:
+		return llm.Event{}, false, messagesstream.Malformed("The provider's response holds no output.")
+	}
+	ev := llm.Event{Data: s.rewrite(data, &o), Own: true, Content: true, Finish: o.finishReason(), Usage: o.usageCounts(), ASCIIBytes: o.ascii, NonASCIIBytes: o.other}
+	if s.stored {
+		ev.Finish = storedFinish(&o)
+	}
+	ev.Model = s.reported
+	if s.o.Background && ev.Finish == "" {
+		ev.Pending = s.id
+	}
 	return ev, true, nil
-}
-
-// split turns a whole response to a streaming request into the events that begin and end a stream.
-func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
-	whole, _, err := s.whole(r)
-	if err != nil {
-		return llm.Event{}, false, err
-	}
-	s.Warn("the provider answered a streaming request in one piece")
-	s.over = true
-	last := "response.completed"
-	if whole.Finish == "length" || whole.Finish == "content_filter" {
-		last = "response.incomplete"
-	}
-	end := whole
-	end.Name, end.Data = last, wrap(last, whole.Data, 1)
-	s.pending = []llm.Event{end}
-	return llm.Event{Name: "response.created", Data: wrap("response.created", whole.Data, 0), Own: true, Model: s.reported}, true, nil
-}
-
-func wrap(name string, response []byte, number int64) []byte {
-	var w rawjson.Writer
-	w.Open()
-	w.Str("type", name)
-	w.Int("sequence_number", number)
-	w.Raw("response", response)
-	w.Close()
-	return w.Out
 }
 
 // ReadWhole reads a response that is one JSON document and classifies one that failed.
@@ -190,50 +214,47 @@ func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, er
 	return response, data, nil
 }
 
-// countOutput counts the bytes of text that the model wrote.
-func countOutput(response rawjson.Value) (ascii, other int) {
-	add := func(v rawjson.Value) {
-		a, o := messagesstream.CountText(v.String())
-		ascii, other = ascii+a, other+o
-	}
-	response.Get("output").ForEach(func(_, item rawjson.Value) bool {
-		add(item.Get("arguments"))
-		add(item.Get("input"))
-		for _, list := range []string{"content", "summary"} {
-			item.Get(list).ForEach(func(_, part rawjson.Value) bool {
-				add(part.Get("text"))
-				add(part.Get("refusal"))
-				return true
-			})
+// rewrite returns data with the model name and the ids of the response object in it replaced. It keeps the provider's values.
+func (s *responseStream) rewrite(data []byte, o *object) []byte {
+	out, from := make([]byte, 0, len(data)+idSpace), 0
+	for _, e := range o.edits[:o.count] {
+		if value, changed := s.replace(e); changed {
+			out = rawjson.AppendString(append(out, data[from:e.at.from]...), value)
+			from = e.at.to
 		}
-		return true
-	})
-	return ascii, other
-}
-
-// rewrite replaces the model name and the ids of a response object inside data.
-func (s *responseStream) rewrite(data []byte, response rawjson.Value) []byte {
-	type edit struct {
-		at    rawjson.Value
-		value string
-	}
-	var edits []edit
-	if model := response.Get("model"); s.o.Model != "" && model.Kind == rawjson.Text {
-		edits = append(edits, edit{model, s.o.Model})
-	}
-	if s.o.ResponseID != nil {
-		for _, name := range []string{"id", "previous_response_id"} {
-			if id := response.Get(name); id.Kind == rawjson.Text {
-				edits = append(edits, edit{id, s.o.ResponseID(id.String())})
-			}
-		}
-	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.at.Index - b.at.Index })
-	out, from := make([]byte, 0, len(data)+64), 0
-	for _, e := range edits {
-		out = append(out, data[from:e.at.Index]...)
-		out = rawjson.AppendString(out, e.value)
-		from = e.at.Index + len(e.at.Raw)
 	}
 	return append(out, data[from:]...)
+}
+
+// idSpace is how much longer the ids that clients see make an event.
+const idSpace = 192
+
+// replace returns the value that the client sees for a member of the response.
+func (s *responseStream) replace(e edit) (replaced string, changed bool) {
+	switch e.kind {
+	case editModel:
+		if string(e.value) != s.reported {
+			s.reported = string(e.value)
+		}
+		switch {
+		case s.o.Model != "":
+			return s.o.Model, true
+		case s.o.ModelName != nil:
+			return s.o.ModelName(s.reported), true
+		}
+		return "", false
+	case editID:
+		if string(e.value) != s.id || s.sealed == "" { // it is the same in all events of a stream
+			s.id = string(e.value)
+			if s.o.ResponseID != nil {
+				s.sealed = s.o.ResponseID(s.id)
+			}
+		}
+		return s.sealed, s.o.ResponseID != nil
+	default:
+		if s.o.ResponseID == nil {
+			return "", false
+		}
+		return s.o.ResponseID(string(e.value)), true
+	}
 }

@@ -88,16 +88,78 @@ func TestResponseIDsAreReplaced(t *testing.T) {
 
 func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 	t.Parallel()
-	body := `{"id":"resp_2","model":"m","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`
-	got, err := readAll(t, body, responsesstream.Options{Reading: messagesstream.Reading{Stream: true}})
-	if err != nil {
-		t.Fatal(err)
+	body := `{"id":"resp_2","model":"m","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"new":1.0,"output":[` +
+		`{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Why"}],"encrypted_content":"gAAA"},` +
+		`{"id":"ws_1","type":"web_search_call","status":"completed"},` +
+		`{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hé","annotations":[{"type":"url_citation"}],"logprobs":[]},{"type":"refusal","refusal":"no"}]},` +
+		`{"id":"fc_1","type":"function_call","status":"completed","call_id":"c","name":"f","arguments":"{}"},` +
+		`{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":"x"}],` +
+		`"usage":{"input_tokens":9,"output_tokens":3}}`
+	begun := `{"id":"resp_2","model":"m","status":"in_progress","incomplete_details":null,"new":1.0,"output":[],"usage":null}`
+	want := []string{
+		`{"type":"response.created","sequence_number":0,"response":` + begun + `}`,
+		`{"type":"response.in_progress","sequence_number":1,"response":` + begun + `}`,
+		`{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"}}`,
+		`{"type":"response.reasoning_summary_part.added","sequence_number":3,"item_id":"rs_1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}}`,
+		`{"type":"response.reasoning_summary_text.delta","sequence_number":4,"item_id":"rs_1","output_index":0,"summary_index":0,"delta":"Why"}`,
+		`{"type":"response.reasoning_summary_text.done","sequence_number":5,"item_id":"rs_1","output_index":0,"summary_index":0,"text":"Why"}`,
+		`{"type":"response.reasoning_summary_part.done","sequence_number":6,"item_id":"rs_1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":"Why"}}`,
+		`{"type":"response.output_item.done","sequence_number":7,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Why"}],"encrypted_content":"gAAA"}}`,
+		`{"type":"response.output_item.added","sequence_number":8,"output_index":1,"item":{"id":"ws_1","type":"web_search_call","status":"completed"}}`,
+		`{"type":"response.output_item.done","sequence_number":9,"output_index":1,"item":{"id":"ws_1","type":"web_search_call","status":"completed"}}`,
+		`{"type":"response.output_item.added","sequence_number":10,"output_index":2,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}}`,
+		`{"type":"response.content_part.added","sequence_number":11,"item_id":"msg_1","output_index":2,"content_index":0,"part":{"type":"output_text","text":"","annotations":[],"logprobs":[]}}`,
+		`{"type":"response.output_text.delta","sequence_number":12,"item_id":"msg_1","output_index":2,"content_index":0,"delta":"Hé","logprobs":[]}`,
+		`{"type":"response.output_text.done","sequence_number":13,"item_id":"msg_1","output_index":2,"content_index":0,"text":"Hé","logprobs":[]}`,
+		`{"type":"response.output_text.annotation.added","sequence_number":14,"item_id":"msg_1","output_index":2,"content_index":0,"annotation_index":0,"annotation":{"type":"url_citation"}}`,
+		`{"type":"response.content_part.done","sequence_number":15,"item_id":"msg_1","output_index":2,"content_index":0,"part":{"type":"output_text","text":"Hé","annotations":[{"type":"url_citation"}],"logprobs":[]}}`,
+		`{"type":"response.content_part.added","sequence_number":16,"item_id":"msg_1","output_index":2,"content_index":1,"part":{"type":"refusal","refusal":""}}`,
+		`{"type":"response.refusal.delta","sequence_number":17,"item_id":"msg_1","output_index":2,"content_index":1,"delta":"no"}`,
+		`{"type":"response.refusal.done","sequence_number":18,"item_id":"msg_1","output_index":2,"content_index":1,"refusal":"no"}`,
+		`{"type":"response.content_part.done","sequence_number":19,"item_id":"msg_1","output_index":2,"content_index":1,"part":{"type":"refusal","refusal":"no"}}`,
+		`{"type":"response.output_item.done","sequence_number":20,"output_index":2,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hé","annotations":[{"type":"url_citation"}],"logprobs":[]},{"type":"refusal","refusal":"no"}]}}`,
+		`{"type":"response.output_item.added","sequence_number":21,"output_index":3,"item":{"id":"fc_1","type":"function_call","status":"in_progress","call_id":"c","name":"f","arguments":""}}`,
+		`{"type":"response.function_call_arguments.delta","sequence_number":22,"item_id":"fc_1","output_index":3,"delta":"{}"}`,
+		`{"type":"response.function_call_arguments.done","sequence_number":23,"item_id":"fc_1","output_index":3,"arguments":"{}","name":"f"}`,
+		`{"type":"response.output_item.done","sequence_number":24,"output_index":3,"item":{"id":"fc_1","type":"function_call","status":"completed","call_id":"c","name":"f","arguments":"{}"}}`,
+		`{"type":"response.output_item.added","sequence_number":25,"output_index":4,"item":{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":""}}`,
+		`{"type":"response.custom_tool_call_input.delta","sequence_number":26,"item_id":"ct_1","output_index":4,"delta":"x"}`,
+		`{"type":"response.custom_tool_call_input.done","sequence_number":27,"item_id":"ct_1","output_index":4,"input":"x"}`,
+		`{"type":"response.output_item.done","sequence_number":28,"output_index":4,"item":{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":"x"}}`,
+		`{"type":"response.incomplete","sequence_number":29,"response":` + body + `}`,
 	}
-	if len(got) != 2 || got[0].Name != "response.created" || got[1].Name != "response.incomplete" || got[1].Finish != "length" {
-		t.Fatalf("got %+v", got)
+	for name, o := range map[string]responsesstream.Options{
+		"unexpected": {Reading: messagesstream.Reading{Stream: true}},
+		"requested":  {Split: true},
+	} {
+		got, err := readAll(t, body, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent []string
+		ascii, other := 0, 0
+		for _, ev := range got {
+			sent = append(sent, string(ev.Data))
+			ascii, other = ascii+ev.ASCIIBytes, other+ev.NonASCIIBytes
+			if kind, _, _ := strings.Cut(string(ev.Data)[len(`{"type":"`):], `"`); kind != ev.Name {
+				t.Errorf("%s: the event %s is named %q", name, kind, ev.Name)
+			}
+		}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		last := got[len(got)-1]
+		if last.Finish != "length" || last.Usage == nil || last.Usage.Output != 3 || ascii != len("WhyHnof{}gx") || other != 2 || !got[4].Content || got[0].Content {
+			t.Errorf("%s: finish %q, usage %+v, %d and %d bytes", name, last.Finish, last.Usage, ascii, other)
+		}
 	}
-	if want := `{"type":"response.incomplete","sequence_number":1,"response":` + body + `}`; string(got[1].Data) != want {
-		t.Errorf("got %s", got[1].Data)
+}
+
+func TestQueuedResponseToAStreamingRequestOnlyBeginsAStream(t *testing.T) {
+	t.Parallel()
+	got, err := readAll(t, `{"id":"resp_2","status":"queued","output":[]}`, responsesstream.Options{Split: true, Background: true})
+	if err != nil || len(got) != 2 || got[0].Name != "response.created" || got[1].Name != "response.in_progress" || got[0].Pending != "resp_2" || !got[0].Content {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

@@ -11,7 +11,10 @@ import (
 
 // Usage returns the usage of a response object, or nil when the provider reports none or implausible counts.
 func Usage(response rawjson.Value) *llm.Usage {
-	v := response.Get("usage")
+	return usageOf(response.Get("usage"), response.Get("service_tier").String())
+}
+
+func usageOf(v rawjson.Value, tier string) *llm.Usage {
 	if !v.IsObject() {
 		return nil
 	}
@@ -33,25 +36,33 @@ func Usage(response rawjson.Value) *llm.Usage {
 	}
 	return &llm.Usage{
 		Input: input - read - written, CacheRead: read, CacheWrite: written, Output: output, Reasoning: min(reasoning, output),
-		ServiceTier: response.Get("service_tier").String(),
+		ServiceTier: tier,
 	}
 }
 
 // Finish returns the finish reason of a response object in the terms of the chat format. It is empty while the response is not
 // complete.
 func Finish(response rawjson.Value) string {
-	switch response.Get("status").String() {
-	case "completed", "":
-		finish := "stop"
+	return finishOf(response.Get("status").String(), func() string { return response.Get("incomplete_details.reason").String() }, func() bool {
+		calls := false
 		response.Get("output").ForEach(func(_, item rawjson.Value) bool {
-			if IsCall(item.Get("type").String()) {
-				finish = "tool_calls"
-			}
-			return finish == "stop"
+			calls = IsCall(item.Get("type").String())
+			return !calls
 		})
-		return finish
+		return calls
+	})
+}
+
+// finishOf returns the finish reason for a status. incomplete returns why a response is incomplete, calls whether it has a tool call.
+func finishOf(status string, incomplete func() string, calls func() bool) string {
+	switch status {
+	case "completed", "":
+		if calls() {
+			return "tool_calls"
+		}
+		return "stop"
 	case "incomplete":
-		if response.Get("incomplete_details.reason").String() == "content_filter" {
+		if incomplete() == "content_filter" {
 			return "content_filter"
 		}
 		return "length"
@@ -70,10 +81,14 @@ func IsCall(item string) bool {
 
 // Failure classifies a response whose status is failed or cancelled. It returns nil for any other.
 func Failure(response rawjson.Value) *llm.Error {
-	switch response.Get("status").String() {
+	return failureOf(response.Get("status").String(), []byte(response.Get("error").Raw))
+}
+
+func failureOf(status string, failure []byte) *llm.Error {
+	switch status {
 	case "failed":
-		if err := response.Get("error"); err.IsObject() {
-			return fault.Inside([]byte(err.Raw))
+		if rawjson.Parse(failure).IsObject() {
+			return fault.Inside(failure)
 		}
 		return llm.Errorf(llm.UpstreamServer, "The provider could not complete the response.")
 	case "cancelled":

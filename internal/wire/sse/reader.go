@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 )
 
 // DefaultMaxLine is the default limit of a line, and of the joined data of one event.
@@ -15,13 +14,8 @@ const DefaultMaxLine = 16 << 20
 const (
 	firstBuffer = 1 << 10  // most events are shorter
 	keepBuffer  = 64 << 10 // a larger buffer is released after its event
-	resetBuffer = 4 << 10  // a larger buffer is not pooled
+	resetBuffer = 4 << 10  // a larger buffer is not kept by Reset
 )
-
-// rooms pools buffers. Ten thousand streams may be open, but few of them have an event at the same time.
-var rooms = sync.Pool{New: func() any { return &room{make([]byte, 0, firstBuffer)} }}
-
-type room struct{ bytes []byte }
 
 // ErrTooLong is returned when a line, or the data of one event, is longer than allowed.
 var ErrTooLong = errors.New("event stream line is too long")
@@ -42,7 +36,6 @@ type Reader struct {
 	src     io.Reader
 	maxLine int
 
-	room *room // pooled buffer; nil while there is none
 	buf  []byte
 	pos  int // start of the line being read
 	scan int // bytes before it contain no line end
@@ -70,8 +63,7 @@ func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
 	}
-	r.leaveRoom()
-	*r = Reader{src: src, maxLine: maxLine, name: emptied(r.name), joined: emptied(r.joined)}
+	*r = Reader{src: src, maxLine: maxLine, buf: emptied(r.buf), name: emptied(r.name), joined: emptied(r.joined)}
 }
 
 func emptied(b []byte) []byte {
@@ -113,27 +105,6 @@ func (r *Reader) Rest() io.Reader {
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-// Drained reports whether all buffered bytes were returned, so that Wait blocks.
-func (r *Reader) Drained() bool { return r.pos == len(r.buf) && r.err == nil }
-
-// Wait returns when there may be more to read, and immediately if an event may be buffered. The reader has no buffer while
-// it waits.
-func (r *Reader) Wait() {
-	if from, ok := r.src.(interface{ Wait() }); ok && r.Drained() {
-		r.leaveRoom()
-		from.Wait()
-	}
-}
-
-// leaveRoom returns the buffer, which must not be in use, to the pool.
-func (r *Reader) leaveRoom() {
-	if r.room != nil && cap(r.buf) <= resetBuffer {
-		r.room.bytes = r.buf[:0]
-		rooms.Put(r.room)
-	}
-	r.room, r.buf, r.pos, r.scan = nil, nil, 0, 0
-}
 
 // Next returns the next event that has data. It returns io.EOF at the end of the stream and other errors of the source
 // unchanged. Incomplete events before such an error are dropped.
@@ -297,7 +268,7 @@ func (r *Reader) fill() error {
 		return r.err
 	}
 	if len(r.buf) == cap(r.buf) {
-		r.makeRoom()
+		r.grow()
 	}
 	for range 100 {
 		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
@@ -314,7 +285,9 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-func (r *Reader) makeRoom() {
+// grow makes space for the next read: it moves the unread bytes to the start of the buffer, or to a larger one if more than half
+// of the buffer is unread.
+func (r *Reader) grow() {
 	from := r.pos
 	if r.lines == 1 {
 		from = min(from, r.dataPos)
@@ -323,13 +296,9 @@ func (r *Reader) makeRoom() {
 	if need := len(r.buf) - from; need > size/2 || size == 0 {
 		size = max(firstBuffer, 2*size)
 	}
-	switch {
-	case size == cap(r.buf):
+	if size == cap(r.buf) {
 		r.buf = r.buf[:copy(r.buf, r.buf[from:])]
-	case r.room == nil:
-		r.room = rooms.Get().(*room)
-		r.buf = r.room.bytes
-	default:
+	} else {
 		r.buf = append(make([]byte, 0, size), r.buf[from:]...)
 	}
 	r.pos -= from

@@ -289,70 +289,44 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// Buffered events are returned without waiting for the source.
-func TestBufferedEventsDoNotWait(t *testing.T) {
+// A complete event is returned before the source is read again: the next read may block for as long as the stream is silent.
+func TestBufferedEventIsReturnedWithoutReading(t *testing.T) {
 	t.Parallel()
-	for _, end := range []string{"\n", "\r\n"} {
-		waits := 0
-		src := &slow{
-			pieces: []string{"data: 1" + end + end + "data: 2" + end + end, "data: 3" + end, end},
-			wait:   func() { waits++ },
-		}
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		src := &pieces{left: []string{"data: 1" + end + end + "data: 2" + end + end, "data: 3" + end, end}}
 		r := NewReader(src, 0)
-		for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, by Next; nothing remains to wait for at the end
-			r.Wait()
-			if waits != want {
-				t.Errorf("with %q, before event %d the source was waited for %d times, want %d", end, i+1, waits, want)
+		for i, want := range []int{1, 1, 3} {
+			if _, err := r.Next(); err != nil || src.reads != want {
+				t.Errorf("with %q, event %d came after %d reads, want %d: %v", end, i+1, src.reads, want, err)
 			}
-			_, _ = r.Next() // the last ones are ends
 		}
 	}
 }
 
-// slow is a source with one piece per read that supports waiting.
-type slow struct {
-	pieces []string
-	wait   func()
+// pieces is a source with one piece per read.
+type pieces struct {
+	left  []string
+	reads int
 }
 
-func (s *slow) Wait() { s.wait() }
-
-func (s *slow) Read(p []byte) (int, error) {
-	if len(s.pieces) == 0 {
+func (p *pieces) Read(to []byte) (int, error) {
+	p.reads++
+	if len(p.left) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(p, s.pieces[0])
-	if s.pieces[0] = s.pieces[0][n:]; s.pieces[0] == "" {
-		s.pieces = s.pieces[1:]
-	}
+	n := copy(to, p.left[0])
+	p.left = p.left[1:]
 	return n, nil
 }
 
-func TestWaitingReaderHasNoBuffer(t *testing.T) {
+func TestResetReaderReadsAnotherStream(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 3*firstBuffer)
-	src := &slow{pieces: []string{"data: one\n\n", "data: two\n\ndata: th", "ree\n\n", "data: " + long + "\n\n", "data: last\n\n"}}
-	r := NewReader(src, 0)
-	waited := 0
-	src.wait = func() {
-		waited++
-		if r.room != nil || r.buf != nil {
-			t.Error("the reader has a buffer while it waits")
-		}
+	r := NewReader(strings.NewReader("data: one\n\ndata: unread"), 0)
+	if ev, err := r.Next(); err != nil || string(ev.Data) != "one" {
+		t.Fatalf("got %q, %v", ev.Data, err)
 	}
-	var got []string
-	for {
-		r.Wait()
-		ev, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		got = append(got, string(ev.Data))
-	}
-	if diff := cmp.Diff([]string{"one", "two", "three", long, "last"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if waited != 5 { // not with a partial event; and once for the end
-		t.Errorf("the reader waited %d times", waited)
+	r.Reset(strings.NewReader("\ufeffdata: two\n\n"), 0)
+	if ev, err := r.Next(); err != nil || string(ev.Data) != "two" {
+		t.Errorf("got %q, %v", ev.Data, err)
 	}
 }

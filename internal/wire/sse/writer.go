@@ -24,8 +24,10 @@ func WriteData(w io.Writer, payload []byte) error {
 // WriteEvent writes payload as one event with a name. An empty name is omitted.
 func WriteEvent(w io.Writer, name string, payload []byte) error {
 	if name != "" {
-		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
-			return err
+		for _, part := range [...]string{"event: ", name, "\n"} { // joining them would allocate
+			if _, err := io.WriteString(w, part); err != nil {
+				return err
+			}
 		}
 	}
 	return WriteData(w, payload)

@@ -1,0 +1,73 @@
+package gemini
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+)
+
+// maxSupports limits the supported ranges of one candidate.
+const maxSupports = 1000
+
+// cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are cited at the end
+// of the text.
+func (a *answer) cite(n int, c *choice) error {
+	if c.grounding == nil || !a.o.Search {
+		return nil
+	}
+	text, supports := c.text.String(), c.grounding.Supports[:min(len(c.grounding.Supports), maxSupports)]
+	if len(supports) == 0 {
+		end := utf8.RuneCountInString(text)
+		for i := range c.grounding.Chunks {
+			if err := a.citation(n, c, i, end, end); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range supports { // a part of a stream is the whole text so far
+		s := &supports[i].Segment
+		if s.Part >= 0 && s.Part < len(c.starts) {
+			s.Start, s.End = s.Start+c.starts[s.Part], s.End+c.starts[s.Part]
+		}
+		s.Start = min(max(s.Start, 0), len(text))
+		s.End = min(max(s.End, s.Start), len(text))
+	}
+	slices.SortStableFunc(supports, func(a, b support) int { return cmp.Compare(a.Segment.Start, b.Segment.Start) })
+	start, at := 0, 0 // characters and bytes before the range
+	for _, s := range supports {
+		start, at = start+characters(text[at:s.Segment.Start]), s.Segment.Start
+		end := start + characters(text[at:s.Segment.End])
+		for _, chunk := range s.Chunks {
+			if err := a.citation(n, c, chunk, start, end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// characters counts characters by their first byte, so that the counts of adjacent texts add up even when a range ends inside a
+// character.
+func characters(text string) (n int) {
+	for i := range len(text) {
+		if utf8.RuneStart(text[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *answer) citation(n int, c *choice, chunk, start, end int) error {
+	if chunk < 0 || chunk >= len(c.grounding.Chunks) {
+		return nil
+	}
+	web := c.grounding.Chunks[chunk].Web
+	if !strings.HasPrefix(web.URI, "http://") && !strings.HasPrefix(web.URI, "https://") {
+		return nil
+	}
+	return a.tell(llm.Delta{Kind: llm.CitationDelta, Choice: n, Citation: &llm.Citation{URL: web.URI, Title: web.Title, Start: start, End: end}})
+}

@@ -1,0 +1,60 @@
+package messages
+
+import (
+	"bytes"
+	"regexp"
+
+	"fairlead/internal/rawjson"
+)
+
+var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
+
+// HasSystemTurns reports whether messages may contain one of role system.
+func HasSystemTurns(messages []byte) bool { return systemRole.Match(messages) }
+
+// withoutSystemTurns appends the text of each message of role system to the user message before it, for models that accept only
+// user and assistant. A message of role system after another one becomes a user message.
+func withoutSystemTurns(messages []byte) []byte {
+	var list [][]byte
+	user := false // the last message is a user message
+	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
+		content := message.Get("content")
+		switch role := message.Get("role").String(); {
+		case role != "system":
+			list, user = append(list, []byte(message.Raw)), role == "user"
+		case user:
+			last := len(list) - 1
+			before := rawjson.Parse(list[last]).Get("content")
+			list[last] = splice(list[last], before.Index, len(before.Raw), joinContent(before, content))
+		default:
+			var w rawjson.Writer
+			w.Open()
+			w.Str("role", "user")
+			w.Raw("content", []byte(content.Raw))
+			w.Close()
+			list, user = append(list, w.Out), true
+		}
+		return true
+	})
+	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
+}
+
+// joinContent returns the blocks of two contents, each of which is a text or a list of blocks.
+func joinContent(contents ...rawjson.Value) []byte {
+	w := rawjson.Writer{Out: []byte{'['}}
+	for _, content := range contents {
+		if content.Kind == rawjson.Text {
+			w.Open()
+			w.Str("type", "text")
+			w.Raw("text", []byte(content.Raw))
+			w.Close()
+			continue
+		}
+		content.ForEach(func(_, block rawjson.Value) bool {
+			w.Element([]byte(block.Raw))
+			return true
+		})
+	}
+	w.CloseList()
+	return w.Out
+}

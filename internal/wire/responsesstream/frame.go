@@ -1,0 +1,62 @@
+package responsesstream
+
+import (
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/sse"
+)
+
+// frame is an event of a stream, read in one pass.
+type frame struct {
+	name         []byte // its type, or the name of the event
+	data         []byte
+	response     span // the member response
+	item         span // the member item
+	fault        bool // reports an error
+	ascii, other int  // bytes of the text in the member delta
+}
+
+// span is the position of a JSON value in a document; the zero span is missing.
+type span struct{ from, to int }
+
+func (s span) of(data []byte) []byte { return data[s.from:s.to] }
+
+// readFrame reads an event. It reports false for data that is not a JSON object.
+func readFrame(in sse.Event) (frame, bool) {
+	f := frame{name: in.Name, data: in.Data}
+	s := rawjson.Scanner{Data: in.Data}
+	if s.Kind() != '{' {
+		return f, false
+	}
+	for key := range s.Members {
+		kind := s.Kind()
+		at := span{from: s.Pos}
+		switch string(key) {
+		case "type":
+			if kind == '"' {
+				if name := s.Unquote(s.ReadString()); len(name) > 0 {
+					f.name = name
+				}
+			}
+		case "delta":
+			if kind == '"' {
+				s.Count = true
+				s.ReadString()
+				s.Count = false
+			}
+		case "error":
+			f.fault = kind == '{'
+		case "response":
+			s.Skip()
+			at.to = s.Pos
+			f.response = at
+		case "item":
+			s.Skip()
+			at.to = s.Pos
+			f.item = at
+		}
+	}
+	s.End()
+	f.ascii, f.other = s.ASCII, s.NonASCII
+	f.fault = f.fault || string(f.name) == "error"
+	return f, s.Err == nil
+}

@@ -1,0 +1,76 @@
+// Package websearch reads the options of web search tools, which the formats name alike.
+package websearch
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// Hosted is the type of a web search tool in the Responses format. A tool of another format that was read has this type as well.
+const Hosted = "web_search"
+
+// maxDomains limits each list of domains.
+const maxDomains = 100
+
+// Is reports whether the type of a tool is a web search: that of the Responses format (web_search, web_search_preview) or of the
+// messages format (web_search_20250305), with or without a date.
+func Is(kind string) bool { return kind == Hosted || strings.HasPrefix(kind, Hosted+"_") }
+
+// Read returns the options of a web search tool of the Responses or the messages format, or of web_search_options of the chat format.
+func Read(v rawjson.Value) *llm.Search {
+	s := &llm.Search{
+		Allowed: domains(v, "allowed_domains"), Blocked: domains(v, "blocked_domains"),
+		MaxUses: max(v.Get("max_uses").Int(), 0), ContextSize: v.Get("search_context_size").String(),
+	}
+	where := v.Get("user_location")
+	if nested := where.Get("approximate"); nested.IsObject() {
+		where = nested
+	}
+	if where.IsObject() {
+		s.Place = llm.Place{
+			City: where.Get("city").String(), Region: where.Get("region").String(),
+			Country: where.Get("country").String(), Zone: where.Get("timezone").String(),
+		}
+	}
+	return s
+}
+
+// domains returns a list of domains, which the Responses format has in an object of filters.
+func domains(v rawjson.Value, name string) (list []string) {
+	for _, value := range slices.Concat(v.Get(name).List(), v.Get("filters."+name).List()) {
+		if domain := value.String(); domain != "" && len(list) < maxDomains {
+			list = append(list, domain)
+		}
+	}
+	return list
+}
+
+// WritePlace writes the approximate place of the user, as the Responses and the messages format have it.
+func WritePlace(w *rawjson.Writer, p llm.Place) {
+	if p == (llm.Place{}) {
+		return
+	}
+	w.Key("user_location")
+	w.Open()
+	w.Str("type", "approximate")
+	w.OptionalStr("city", p.City)
+	w.OptionalStr("region", p.Region)
+	w.OptionalStr("country", p.Country)
+	w.OptionalStr("timezone", p.Zone)
+	w.Close()
+}
+
+// WriteDomains writes a list of domains, unless it is empty.
+func WriteDomains(w *rawjson.Writer, name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.OpenList(name)
+	for _, domain := range list {
+		w.Element(rawjson.AppendString(nil, domain))
+	}
+	w.CloseList()
+}
