@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,11 +33,17 @@ type Target struct {
 	// Lacks holds abilities that the provider's API cannot express, for any model.
 	Lacks         llm.Abilities
 	ResponsesOnly bool // served through the Responses API alone
+	NoStream      bool // returns whole responses only; the adapter makes a stream of them
 	InlineMedia   bool // accepts images and files only as bytes, not by URL
 	EmbedBatch    int  // maximum inputs of one embeddings call; 0 for no limit
 	Completes     bool // chat models also serve legacy completions
+	// Signs is the wire format of a provider that signs the reasoning in front of tool calls and expects it back with the
+	// results; empty for others.
+	Signs string
 	// ZeroRetention marks providers that, as declared by the operator, store nothing.
 	ZeroRetention bool
+	Efforts       []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
+	Effort        string           // reasoning effort that the router chose; empty to send the caller's, if any
 }
 
 // Waits holds the timeouts of one target. Zero values use the gateway's timeouts.
@@ -68,6 +76,7 @@ type Provider struct {
 	Embed       Exchange
 	Complete    Exchange
 	Moderate    Exchange
+	Stored      Exchange // operations on stored responses; its calls have no target and no request
 	Targets     []*Target
 	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
 	Authorize   func(h http.Header, secret string)
@@ -150,6 +159,23 @@ type Call struct {
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
+	// Workspace is the id of the caller's workspace.
+	Workspace string
+	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
+	SealID func(llm.StoredResponse) string
+	// Operation is what a call to Provider.Stored does; nil for all other calls.
+	Operation *StoredOperation
+}
+
+// StoredOperation is an operation on a response that the provider stores.
+type StoredOperation struct {
+	Response llm.StoredResponse
+	Method   string
+	Part     string     // path below the response, such as input_items; empty for the response itself
+	Query    url.Values // of the client
+	Stream   bool       // the client reads the response as events
+	// ModelName returns the name that the client sees for a model name of the provider.
+	ModelName func(reported string) string
 }
 
 // Warn records a change to the request as a message for the client.
@@ -163,8 +189,32 @@ func (c *Call) Warn(format string, args ...any) {
 // provider's format.
 func (c *Call) WarnBound(name string) {
 	if most := c.Target.Model.MaxOutput; most == 0 || c.MaxOutput < most {
-		c.Warn("%s set to %d: a budget or a policy allows no more", name, c.MaxOutput)
+		c.Warn("%s set to %d: %s", name, c.MaxOutput, boundReason)
 	}
+}
+
+// ResponseID returns the id that the client sees for a response that the provider stores with the call's credential.
+func (c *Call) ResponseID(provider, id string) string {
+	if c.SealID == nil {
+		return id
+	}
+	return c.SealID(llm.StoredResponse{Workspace: c.Workspace, Provider: provider, Credential: c.Credential, ID: id})
+}
+
+const boundReason = "a budget or a policy allows no more"
+
+// RequireParameters returns an error of kind Untranslatable if the client requires its parameters and the built request changes or
+// omits one. A limit that a budget or a policy sets is not such a change.
+func (c *Call) RequireParameters() error {
+	if !c.Request.Controls.Provider.RequireParameters {
+		return nil
+	}
+	for _, warning := range c.Warnings {
+		if !strings.HasSuffix(warning, boundReason) {
+			return llm.Errorf(llm.Untranslatable, "%s cannot serve this request with provider.require_parameters: %s", c.Target.ID(), warning)
+		}
+	}
+	return nil
 }
 
 // CustomTool returns a function that reports tools that take free text. It converts the request once, on the first tool
@@ -193,6 +243,26 @@ type Client interface {
 	// EncodeResponse encodes a response in the client's format: many events for a stream, one otherwise. model is the name
 	// that the client sees. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
+}
+
+// WithEffort returns a client whose conversations ask for a reasoning effort. The reasoning stays hidden unless the caller asks for
+// it.
+func WithEffort(c Client, level string) Client { return effortClient{c, level} }
+
+type effortClient struct {
+	Client
+	level string
+}
+
+// Conversation implements Client.
+func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	conv, err := c.Client.Conversation(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	conv.Effort.Hide = conv.Effort.Hide || conv.Effort == llm.Effort{}
+	conv.Effort.Level = c.level
+	return conv, nil
 }
 
 // Exchange builds the call for one operation and decodes its response. It never sends the call.

@@ -85,6 +85,14 @@ func (s Settings) Narrowed(lacks llm.Abilities, collects bool) []*Target {
 	return targets
 }
 
+// Signing marks the targets as ones that sign reasoning in a wire format, and returns them.
+func Signing(format string, targets []*Target) []*Target {
+	for _, t := range targets {
+		t.Signs = format
+	}
+	return targets
+}
+
 // Post builds a call with a JSON body and the operator's headers.
 func (s Settings) Post(ctx context.Context, url string, body []byte, accept string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))

@@ -41,10 +41,23 @@ func Plain(name, title string) provider.Vendor {
 func newProvider(name, title, address string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
 	base := versioned(cmp.Or(s.BaseURL, address))
+	targets := provider.Signing(messages.Name, s.Narrowed(Lacks|llm.Transport, false))
+	if address != "" {
+		AllowSearch(targets)
+	}
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
-		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(Lacks|llm.Transport, false),
+		ModelsPath: "/models?limit=1000", Authorize: authorize, Targets: targets,
 		Chat: conversation{settings: s, url: base + "/messages"},
+	}
+}
+
+// AllowSearch marks the targets whose models search the web: Anthropic's since Claude 3.7.
+func AllowSearch(targets []*provider.Target) {
+	for _, t := range targets {
+		if strings.Contains(t.Upstream, "claude") && find(t).name != "claude-3" {
+			t.Lacks &^= llm.WebSearch
+		}
 	}
 }
 

@@ -69,10 +69,19 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
+// translates reports whether the conversation is encoded again: for clients of another format, and for requests of this format that
+// need a schema or a forced call from a model without them.
+func (m model) translates(c *provider.Call) bool {
+	if c.Request.Format != messages.Name {
+		return true
+	}
+	return !m.guessed && (c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || m.NoForcedTools && forcesCall(c))
+}
+
 // body returns the client's body if it uses the format, otherwise the encoded conversation.
 func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error) {
 	m := find(c.Target)
-	if c.Request.Format == messages.Name {
+	if !m.translates(c) {
 		return m.rewrite(c), nil
 	}
 	conv, err := c.Client.Conversation(ctx, c.Request)
@@ -84,7 +93,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 	}
 	body, warnings, err := messagesconv.Render(ctx, conv, messagesconv.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,
-		Signer: m.signer(c.Target), Traits: m.Traits,
+		Signer: m.signer(c.Target), Traits: m.Traits, Search: !c.Target.Lacks.Has(llm.WebSearch),
 	})
 	for _, warning := range warnings {
 		c.Warn("%s", warning)
@@ -107,10 +116,10 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
-	if c.Request.Format == messages.Name && !c.Joins {
+	m := find(c.Target)
+	if !m.translates(c) && !c.Joins {
 		return messagesstream.Read(resp.Body, messagesstream.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
-	m := find(c.Target)
 	o := messagesconv.DeltaOptions{Reading: reading, Signer: m.signer(c.Target)}
 	o.SchemaTool, o.CustomTools = m.special(c)
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))

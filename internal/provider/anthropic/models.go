@@ -13,6 +13,8 @@ type model struct {
 	messagesconv.Traits
 	ownSeals bool // accepts only its own thinking, not that of related models
 	guessed  bool // not in the table
+	// systemTurns models accept messages of role system among the others.
+	systemTurns bool
 }
 
 // Supported efforts.
@@ -38,16 +40,16 @@ var models = []model{
 	{name: "claude-sonnet-4-6", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: toHigh, Schemas: true, OneSampler: true}},
 	{name: "claude-opus-4-6", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: withMax, Schemas: true, OneSampler: true}},
 	{name: "claude-opus-4-7", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: all, Schemas: true, FixedSampling: true}},
-	{name: "claude-opus-4-8", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: all, Schemas: true, FixedSampling: true}},
-	{name: "claude-sonnet-5", Traits: thinker(disabled)},
-	{name: "claude-opus-5", Traits: thinker(disabled)},
-	{name: "claude-haiku-5-5", Traits: thinker(disabled)},
-	{name: "claude-fable-5", Traits: thinker("")},
-	{name: "claude-mythos-5", Traits: thinker("")},
-	{name: "claude-fable-5-1", Traits: unforced(""), ownSeals: true},
-	{name: "claude-mythos-5-1", Traits: unforced(""), ownSeals: true},
-	{name: "claude-opus-5-5", Traits: unforced(""), ownSeals: true},
-	{name: "claude-sonnet-5-5", Traits: unforced("between_tools"), ownSeals: true},
+	{name: "claude-opus-4-8", systemTurns: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: all, Schemas: true, FixedSampling: true}},
+	{name: "claude-sonnet-5", systemTurns: true, Traits: thinker(disabled)},
+	{name: "claude-opus-5", systemTurns: true, Traits: thinker(disabled)},
+	{name: "claude-haiku-5-5", systemTurns: true, Traits: thinker(disabled)},
+	{name: "claude-fable-5", systemTurns: true, Traits: thinker("")},
+	{name: "claude-mythos-5", systemTurns: true, Traits: thinker("")},
+	{name: "claude-fable-5-1", systemTurns: true, Traits: unforced(""), ownSeals: true},
+	{name: "claude-mythos-5-1", systemTurns: true, Traits: unforced(""), ownSeals: true},
+	{name: "claude-opus-5-5", systemTurns: true, Traits: unforced(""), ownSeals: true},
+	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools"), ownSeals: true},
 }
 
 // thinker is a model that thinks unless the given type disables it.
@@ -66,7 +68,7 @@ func unforced(off string) messagesconv.Traits {
 
 // Unknown models: one of the family is treated like the latest, and one of another family like the oldest.
 var (
-	newest  = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: toHigh, Schemas: true, FixedSampling: true}}
+	newest  = model{guessed: true, systemTurns: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: toHigh, Schemas: true, FixedSampling: true}}
 	foreign = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}}
 )
 

@@ -20,13 +20,20 @@ type adaptation struct {
 
 func (m model) rewrite(c *provider.Call) []byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
-		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{},
+		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
+	if !m.systemTurns && messages.HasSystemTurns([]byte(a.value("messages").Raw)) {
+		a.edit.NoSystemTurns = true
+		c.Warn("messages of role system were sent as user messages: the model does not support the role")
+	}
 	a.length()
 	a.sampling()
 	if !m.guessed { // otherwise the client's value is kept
 		a.thinking()
 		a.effort()
+	}
+	if a.thinks() {
+		a.thinkingSampling()
 	}
 	body, lost := messages.Rewrite(c.Request, a.edit)
 	if lost && a.budgeted() {
@@ -73,6 +80,8 @@ func (a *adaptation) thinking() {
 	kind := a.value("thinking").Get("type").String()
 	always := a.ThinksByDefault && a.Off == ""
 	switch {
+	case !always && forcesCall(a.call) && kind != disabled:
+		a.unforceThinking(kind != "")
 	case kind == "":
 	case kind == disabled && always:
 		a.call.Warn("thinking was not disabled: the model always thinks")
@@ -88,6 +97,50 @@ func (a *adaptation) thinking() {
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
 	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
 		a.budget()
+	}
+}
+
+// unforceThinking disables thinking for a request that forces a call: the provider rejects both together.
+func (a *adaptation) unforceThinking(explicit bool) {
+	off := []byte(`{"type":"` + a.Off + `"}`)
+	if explicit {
+		a.call.Warn("thinking was disabled: the provider cannot force a call on a thinking model")
+	}
+	switch {
+	case explicit && a.ThinksByDefault:
+		a.edit.Set["thinking"] = off
+	case explicit:
+		a.edit.Drop = append(a.edit.Drop, "thinking")
+	case a.ThinksByDefault:
+		a.edit.Add["thinking"] = off
+	}
+}
+
+// forcesCall reports whether the request forces a tool call.
+func forcesCall(c *provider.Call) bool {
+	a := adaptation{call: c}
+	kind := a.value("tool_choice").Get("type").String()
+	return kind == "any" || kind == "tool"
+}
+
+// thinks reports whether the rewritten request asks for thinking.
+func (a *adaptation) thinks() bool {
+	kind := a.value("thinking").Get("type").String()
+	if set := a.edit.Set["thinking"]; set != nil {
+		kind = rawjson.Get(set, "type").String()
+	}
+	return (kind == "enabled" || kind == "adaptive") && !slices.Contains(a.edit.Drop, "thinking")
+}
+
+// thinkingSampling drops sampling settings that the provider rejects together with thinking.
+func (a *adaptation) thinkingSampling() {
+	for _, name := range a.call.Request.Sampling {
+		v := a.value(name).Float()
+		accepted := name == "temperature" && v == 1 || name == "top_p" && v >= 0.95
+		if !accepted && !slices.Contains(a.edit.Drop, name) {
+			a.edit.Drop = append(a.edit.Drop, name)
+			a.call.Warn("%s was dropped: the provider does not accept it together with thinking", name)
+		}
 	}
 }
 
@@ -109,16 +162,19 @@ func (a *adaptation) budgeted() bool {
 	return a.Thinking == messagesconv.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
 }
 
-// effort drops an effort that the model does not support.
+// effort sets the effort that the router chose, or drops one that the model does not support.
 func (a *adaptation) effort() {
 	config := a.value("output_config")
-	effort := config.Get("effort").String()
-	if effort == "" || slices.Contains(a.Efforts, effort) {
+	chosen, effort := a.call.Target.Effort, config.Get("effort").String()
+	if chosen == "" && (effort == "" || slices.Contains(a.Efforts, effort)) {
 		return
 	}
-	a.call.Warn("effort %q was dropped: the model does not support it", effort)
+	if chosen == "" {
+		a.call.Warn("effort %q was dropped: the model does not support it", effort)
+	}
 	var rest rawjson.Writer
 	rest.Open()
+	rest.OptionalStr("effort", chosen)
 	config.ForEach(func(key, value rawjson.Value) bool {
 		if key.String() != "effort" {
 			rest.Raw(key.String(), []byte(value.Raw))
@@ -126,9 +182,12 @@ func (a *adaptation) effort() {
 		return true
 	})
 	rest.Close()
-	if string(rest.Out) == "{}" {
+	switch {
+	case !config.Exists():
+		a.edit.Add["output_config"] = rest.Out
+	case string(rest.Out) == "{}":
 		a.edit.Drop = append(a.edit.Drop, "output_config")
-		return
+	default:
+		a.edit.Set["output_config"] = rest.Out
 	}
-	a.edit.Set["output_config"] = rest.Out
 }

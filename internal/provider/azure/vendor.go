@@ -87,6 +87,9 @@ func New(s provider.Settings) *provider.Provider {
 	s.Targets = slices.DeleteFunc(slices.Clone(s.Targets), speaksMessages)
 	p := compatible.New(row, s)
 	p.Chat, p.Embed, p.Complete, p.Authorize = exchange{p.Chat}, exchange{p.Embed}, exchange{p.Complete}, authorize
+	if p.Stored != nil {
+		p.Stored = exchange{p.Stored}
+	}
 	p.Login = newLogin(s).token
 	p.Parts = func(secret string) []string {
 		if secret == provider.Identity {

@@ -57,8 +57,18 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
 		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
+		Stop: func() string { return onlyStop(c) },
 		Warn: func(what string) { c.Warn("%s", what) },
 	})))
+}
+
+// onlyStop returns the stop sequence of a request that has one.
+func onlyStop(c *provider.Call) string {
+	conv, err := c.Client.Conversation(context.Background(), c.Request)
+	if err != nil || len(conv.Stop) != 1 {
+		return ""
+	}
+	return conv.Stop[0]
 }
 
 // planOf returns the plan of the request, which is empty without tools and schemas.

@@ -60,3 +60,24 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreportedStopSequenceIsTheOnlyOne checks models that do not report which stop sequence they wrote.
+func TestUnreportedStopSequenceIsTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	p := New(provider.Settings{BaseURL: "http://127.0.0.1", Now: noon, Targets: targets(t, "nova-pro")})
+	const response = `{"output":{"message":{"role":"assistant","content":[{"text":"Aye"}]}},"stopReason":"stop_sequence","usage":{"inputTokens":3,"outputTokens":1}}`
+	for stops, want := range map[string]string{
+		`["END"]`:        `"stop_reason":"stop_sequence","stop_sequence":"END"`,
+		`["END","STOP"]`: `"stop_reason":"end_turn","stop_sequence":null`,
+	} {
+		req, err := messages.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","max_tokens":9,"stop_sequences":`+stops+`,"messages":[{"role":"user","content":"hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &provider.Call{Target: p.Targets[0], Secret: "s3cret", Request: req, Client: messages.Format{}}
+		ev, _, err := p.Chat.Events(call, &http.Response{Header: http.Header{}, Body: io.NopCloser(strings.NewReader(response))}).Next()
+		if err != nil || !strings.Contains(string(ev.Data), want) {
+			t.Errorf("%s: %v in %s", stops, err, ev.Data)
+		}
+	}
+}

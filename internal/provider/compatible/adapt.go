@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/chat"
 )
 
@@ -20,7 +22,7 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 		a.edit.CallID = chat.NineCharID
 	}
 	a.outputLimit()
-	a.sampling()
+	a.sampling(a.parameters())
 	a.shape()
 	a.members()
 	a.values()
@@ -40,7 +42,7 @@ func (a *adaptation) shape() {
 	}{
 		{llm.JSONMode | llm.JSONSchema, []string{"response_format"}},
 		{llm.Tools, []string{"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}},
-		{llm.Reasoning, []string{"reasoning_effort", "reasoning", "thinking"}},
+		{llm.Reasoning, []string{reasoningEffort, "reasoning", "thinking"}},
 	} {
 		for _, name := range part.names {
 			if lost&part.of != 0 && a.value(name) != nil {
@@ -71,7 +73,7 @@ func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	if c.MaxOutput > 0 {
 		a.setLimit(maxTokens)
 	}
-	a.sampling()
+	a.sampling("")
 	a.members()
 	return a.edit
 }
@@ -102,7 +104,16 @@ func (a *adaptation) streamUsage() {
 const (
 	maxTokens           = "max_tokens"
 	maxCompletionTokens = "max_completion_tokens"
+	reasoningEffort     = "reasoning_effort"
 )
+
+// effort returns the reasoning effort that is sent, as JSON.
+func (a *adaptation) effort() string {
+	if effort := a.call.Target.Effort; effort != "" {
+		return `"` + effort + `"`
+	}
+	return string(a.value(reasoningEffort))
+}
 
 // outputLimit renames the limit to the supported name. A client may have sent both names, one of them null, or none although
 // a budget needs one.
@@ -149,11 +160,38 @@ func (a *adaptation) setLimit(name string) {
 	a.call.WarnBound(name)
 }
 
-// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled such a model accepts them, and a
-// model that cannot disable it rejects that itself.
-func (a *adaptation) sampling() {
+// parameters drops members that the vendor rejects for the model, and replaces a reasoning effort that it does not accept. It
+// returns the effort that is sent.
+func (a *adaptation) parameters() (effort string) {
+	rule := parameterRule(a.call.Target)
+	for _, name := range rule.Rejects {
+		if value := a.value(name); value != nil && !isNull(value) && string(value) != `"medium"` {
+			a.edit.Drop = append(a.edit.Drop, name)
+			a.warn("%s was dropped: %s does not support it.", name, a.call.Target.Model.Name)
+		}
+	}
+	if chosen := a.call.Target.Effort; chosen != "" {
+		a.edit.Set = append(a.edit.Set, chat.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, chosen)})
+		return chosen
+	}
+	effort = rawjson.Parse(a.value(reasoningEffort)).String()
+	if nearest := llm.NearestEffort(effort, rule.Efforts); effort != "" && nearest != effort {
+		a.edit.Set = append(a.edit.Set, chat.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, nearest)})
+		a.warn("%s was sent as %s: %s does not support %s.", reasoningEffort, nearest, a.call.Target.Model.Name, effort)
+		return nearest
+	}
+	return effort
+}
+
+// parameterRule returns the rule of a target's model.
+func parameterRule(t *provider.Target) catalog.ParameterRule {
+	return catalog.ParameterRuleFor(t.Vendor, t.Model.Name)
+}
+
+// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled such a model accepts them.
+func (a *adaptation) sampling(effort string) {
 	model := a.call.Target.Model
-	if !model.FixedSampling || bytes.Equal(a.value("reasoning_effort"), []byte(`"none"`)) {
+	if !model.FixedSampling || effort == "none" {
 		return
 	}
 	for _, name := range a.call.Request.Sampling {

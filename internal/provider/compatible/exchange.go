@@ -47,9 +47,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.chat.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept(c))
 }
 
+// streams reports whether a call asks for a stream.
+func streams(c *provider.Call) bool { return c.Request.Stream && !c.Target.NoStream }
+
 // accept returns the content type that a call asks for.
 func accept(c *provider.Call) string {
-	if c.Request.Stream {
+	if streams(c) {
 		return provider.AcceptEvents
 	}
 	return provider.AcceptJSON

@@ -18,6 +18,11 @@ const (
 // keep are members about the client's account at OpenAI, which other vendors reject.
 var keep = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
+// extensions are members that other vendors added to the format and OpenAI rejects.
+var extensions = []string{
+	"top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "reasoning", "thinking", "search_parameters", "plugins",
+}
+
 // first are the vendors that serve their own models.
 var first = []Row{
 	{
@@ -25,7 +30,7 @@ var first = []Row{
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
 		Takes:    chatconv.Accepts{AllowedTools: true},
 		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
-		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath,
+		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, Asks: Asks{Drop: extensions},
 	},
 	{
 		Name: "mistral", Title: "Mistral AI", BaseURL: "https://api.mistral.ai/v1", Env: []string{"MISTRAL_API_KEY"},

@@ -4,11 +4,10 @@ import (
 	"io"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
@@ -71,7 +70,7 @@ func TestPrefillIsMarkedForVendorsThatRequireIt(t *testing.T) {
 				}
 
 				sent, err := io.ReadAll(call.Body)
-				last := gjson.GetBytes(sent, "messages.1")
+				last := rawjson.Get(sent, "messages.1")
 				if err != nil || last.Get("role").String() != "assistant" || last.Get("content").String() != "one two" || last.Get("prefix").Bool() != (row.Prefill == MarkedPrefill) {
 					t.Errorf("%v: sent %s", err, sent)
 				}

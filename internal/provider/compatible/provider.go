@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/responses"
 )
 
 // New creates the provider that a row and its settings describe. Targets have only abilities that the vendor supports.
@@ -28,8 +29,15 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	if row.ChatPath != "" || row.ResponsesPath != "" {
 		p.Chat = newConversation(call, base)
 	}
+	if row.ResponsesPath != "" {
+		p.Stored = storedResponses{call.at(base + row.ResponsesPath)}
+	}
 	for _, t := range p.Targets {
+		if row.ResponsesPath != "" && (t.ResponsesOnly || t.Model.ToolsNeedResponses) {
+			t.Signs = responses.Name
+		}
 		if t.ResponsesOnly {
+			t.NoStream = t.Model.NoStream
 			t.Lacks |= lacksOnResponses
 			model := *t.Model
 			model.Abilities &^= lacksOnResponses

@@ -1,11 +1,12 @@
 package compatible
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -18,10 +19,10 @@ import (
 )
 
 // lacksOnResponses are the abilities that the Responses API has for no model.
-const lacksOnResponses = llm.ManyChoices | llm.AudioOut | llm.Logprobs
+const lacksOnResponses = llm.ManyChoices | llm.AudioIn | llm.AudioOut | llm.Logprobs
 
 // usesResponses reports whether a call goes to the Responses API: for clients of the same format, for models that have no other
-// API, and for function tools where chat completions would reject them. Everything else stays on chat completions, which has
+// API, for web search, and for function tools where chat completions would reject them. Everything else stays on chat completions, which has
 // more parameters.
 func (e conversation) usesResponses(c *provider.Call) bool {
 	switch {
@@ -29,9 +30,11 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 		return false
 	case e.chat == nil, c.Target.ResponsesOnly, c.Request.Format == responses.Name:
 		return true
+	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
+		return true // only models made for search do so in chat completions
 	}
 	a := adaptation{call: c}
-	return c.Target.Model.ToolsNeedResponses && c.Request.Needs.Has(llm.Tools) && !bytes.Equal(a.value("reasoning_effort"), []byte(`"none"`))
+	return c.Target.Model.ToolsNeedResponses && c.Request.Needs.Has(llm.Tools) && a.effort() != `"none"`
 }
 
 // newResponsesRequest builds a call to the Responses API.
@@ -46,10 +49,20 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	if conv.MaxOutput == 0 && call.MaxOutput > 0 {
 		call.WarnBound("max_output_tokens")
 	}
-	model := call.Target.Model
-	body, dropped := responsesconv.Render(conv, responsesconv.RenderOptions{
-		Model: call.Target.Upstream, Stream: call.Request.Stream, MaxOutput: call.MaxOutput,
+	model, rule := call.Target.Model, parameterRule(call.Target)
+	own := *conv
+	if nearest := llm.NearestEffort(conv.Effort.PortableLevel(), rule.Efforts); nearest != conv.Effort.PortableLevel() {
+		call.Warn("reasoning effort was sent as %s: %s does not support %s.", nearest, model.Name, conv.Effort.PortableLevel())
+		own.Effort.Level = nearest
+	}
+	if own.Verbosity != "" && own.Verbosity != "medium" && slices.Contains(rule.Rejects, "verbosity") {
+		call.Warn("verbosity was dropped: %s does not support it.", model.Name)
+		own.Verbosity = ""
+	}
+	body, dropped := responsesconv.Render(&own, responsesconv.RenderOptions{
+		Model: call.Target.Upstream, Stream: streams(call), MaxOutput: call.MaxOutput,
 		Reasoning: model.Assumed || model.Abilities.Has(llm.Reasoning), SamplingRejected: model.FixedSampling, Signer: call.Target.Provider,
+		Breakpoints: rule.Breakpoints,
 	})
 	for _, what := range dropped {
 		call.Warn("%s was not sent: the Responses API of %s does not accept it.", plain(what), c.row.Title)
@@ -65,40 +78,109 @@ func responsesEdit(call *provider.Call) chat.Edit {
 			edit.Drop = append(edit.Drop, f.Name)
 		}
 	}
-	a := adaptation{call: call}
-	effort := responses.Effort(call.Request)
-	if call.Target.Model.FixedSampling && effort != "none" {
-		for _, name := range call.Request.Sampling {
-			edit.Drop = append(edit.Drop, name)
-			call.Warn("%s was not sent: %s accepts no sampling parameters.", name, call.Target.Model.Name)
-		}
+	if call.Target.NoStream {
+		edit.Drop = append(edit.Drop, "stream", "stream_options")
 	}
+	a := adaptation{call: call, edit: edit}
+	a.responsesParameters()
+	edit = a.edit
 	if call.MaxOutput > 0 && (a.value("max_output_tokens") == nil || isNull(a.value("max_output_tokens"))) {
 		edit.Set = append(edit.Set, chat.Member{Name: "max_output_tokens", Value: strconv.AppendInt(nil, call.MaxOutput, 10)})
 		call.WarnBound("max_output_tokens")
 	}
+	if call.Target.Effort != "" {
+		edit.Set = append(edit.Set, chat.Member{Name: "reasoning", Value: responses.WithEffort(a.value("reasoning"), call.Target.Effort)})
+	}
 	if stored := call.Request.Stored; stored != nil {
 		edit.Set = append(edit.Set, chat.Member{Name: "previous_response_id", Value: rawjson.AppendString(nil, stored.ID)})
 	}
-	if input := responses.NativeInput(call.Request); input != nil && !slices.Contains(edit.Drop, "input") {
+	model := call.Target.Model
+	if input := responses.NativeInput(call.Request, model.Assumed || model.Abilities.Has(llm.Reasoning)); input != nil && !slices.Contains(edit.Drop, "input") {
 		edit.Set = append(edit.Set, chat.Member{Name: "input", Value: input})
 	}
 	return edit
 }
 
+// responsesParameters removes parameters that the model does not accept, and replaces a reasoning effort that it does not accept.
+func (a *adaptation) responsesParameters() {
+	model, rule := a.call.Target.Model, parameterRule(a.call.Target)
+	var excluded []string // values of include
+	effort := cmp.Or(a.call.Target.Effort, responses.Effort(a.call.Request))
+	nearest := llm.NearestEffort(effort, rule.Efforts)
+	switch {
+	case a.value("reasoning") == nil || isNull(a.value("reasoning")):
+	case !model.Assumed && !model.Abilities.Has(llm.Reasoning):
+		a.edit.Drop = append(a.edit.Drop, "reasoning")
+		if llm.Reasons(effort) {
+			a.warn("reasoning was dropped: %s does not reason.", model.Name)
+		}
+	case nearest != effort:
+		a.set("reasoning", "effort", rawjson.AppendString(nil, nearest))
+		a.warn("reasoning.effort was sent as %s: %s does not support %s.", nearest, model.Name, effort)
+	}
+	if !model.Assumed && !model.Abilities.Has(llm.Reasoning) {
+		excluded = append(excluded, "reasoning.encrypted_content") // no effect
+	}
+	if level := rawjson.Get(a.value("text"), "verbosity").String(); level != "" && level != "medium" && slices.Contains(rule.Rejects, "verbosity") {
+		a.set("text", "verbosity", nil)
+		a.warn("text.verbosity was dropped: %s does not support it.", model.Name)
+	}
+	if model.FixedSampling && nearest != "none" {
+		for _, name := range a.call.Request.Sampling {
+			a.edit.Drop = append(a.edit.Drop, name)
+			a.warn("%s was dropped: %s accepts no sampling parameters.", name, model.Name)
+		}
+		excluded = append(excluded, responses.IncludeLogprobs)
+	}
+	a.include(excluded)
+}
+
+// set replaces a member of a top-level object; a nil value removes it.
+func (a *adaptation) set(name, member string, value []byte) {
+	var w rawjson.Writer
+	w.Open()
+	rawjson.Parse(a.value(name)).ForEach(func(key, old rawjson.Value) bool {
+		switch {
+		case key.String() != member:
+			w.Raw(key.String(), []byte(old.Raw))
+		case value != nil:
+			w.Raw(member, value)
+		}
+		return true
+	})
+	w.Close()
+	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: w.Out})
+}
+
+// include removes values from the list of requested extra output.
+func (a *adaptation) include(excluded []string) {
+	list := rawjson.Parse(a.value("include")).List()
+	kept := slices.DeleteFunc(slices.Clone(list), func(v rawjson.Value) bool { return slices.Contains(excluded, v.String()) })
+	if len(kept) == len(list) {
+		return
+	}
+	w := rawjson.Writer{Out: []byte{'['}}
+	for _, v := range kept {
+		w.Element([]byte(v.Raw))
+	}
+	w.CloseList()
+	a.edit.Set = append(a.edit.Set, chat.Member{Name: "include", Value: w.Out})
+	if slices.ContainsFunc(list, func(v rawjson.Value) bool { return v.String() == responses.IncludeLogprobs }) && slices.Contains(excluded, responses.IncludeLogprobs) {
+		a.warn("%s was dropped: %s does not return log probabilities.", responses.IncludeLogprobs, a.call.Target.Model.Name)
+	}
+}
+
 // responsesEvents reads a response of the Responses API.
 func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.Stream {
 	reading := messagesstream.Reading{
-		Stream: call.Request.Stream, ContentType: resp.Header.Get("Content-Type"),
+		Stream: streams(call), ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: c.settings.MaxLine, MaxAnswer: c.settings.MaxAnswer,
 		Warn: func(what string) { call.Warn("%s", what) },
 	}
 	if call.Request.Format == responses.Name && !call.Joins {
-		o := responsesstream.Options{Reading: reading, Model: call.Target.Model.Name}
+		o := responsesstream.Options{Reading: reading, Model: call.Target.Model.Name, Background: call.Request.Background, Split: call.Request.Stream && call.Target.NoStream}
 		if responses.Stores(call.Request) || call.Request.Stored != nil {
-			o.ResponseID = func(id string) string {
-				return responses.StoredID(llm.StoredResponse{Provider: call.Target.Provider, Credential: call.Credential, ID: id})
-			}
+			o.ResponseID = func(id string) string { return call.ResponseID(call.Target.Provider, id) }
 		}
 		return responsesstream.Read(resp.Body, o)
 	}

@@ -2,6 +2,7 @@ package compatible
 
 import (
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ func TestResponsesRequestPassesUnchanged(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"auto","input":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"role":"user","content":"x"}],` +
 		`"tools":[{"type":"web_search"},{"type":"mcp","server_label":"a","server_url":"https://example.com"}],"include":["reasoning.encrypted_content"],"prompt_cache_key":"k","truncation":"auto","new":1.0,"store":false}`
-	_, sent, call := openaiCall(t, responses.Format{}, body, provider.Target{Model: &catalog.Model{Name: "m"}})
+	_, sent, call := openaiCall(t, responses.Format{}, body, provider.Target{Model: &catalog.Model{Name: "m", Abilities: llm.Reasoning}})
 	if diff := cmp.Diff(strings.Replace(body, `"auto"`, `"up"`, 1), sent); diff != "" {
 		t.Error(diff)
 	}
@@ -131,5 +132,109 @@ func TestTargetsOfTheResponsesAPI(t *testing.T) {
 	p = New(groq, settings)
 	if len(p.Targets) != 1 || !p.Targets[0].Lacks.Has(llm.Transport) {
 		t.Errorf("a vendor without the Responses API has %d targets", len(p.Targets))
+	}
+}
+
+func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
+	t.Parallel()
+	model := &catalog.Model{Name: "pro", NoStream: true}
+	openai, _ := Find("openai")
+	p := New(openai, provider.Settings{Targets: []*provider.Target{{Provider: "openai", Upstream: "up", Model: model, ResponsesOnly: true}}})
+	answer := `{"id":"r","model":"up","status":"completed","output":[{"id":"m","type":"message","content":[{"type":"output_text","text":"Hi"}]}],"usage":{"input_tokens":1,"output_tokens":1}}`
+	for _, c := range []struct {
+		format     wire.Format
+		body, want string
+	}{
+		{responses.Format{}, `{"model":"m","input":"x","stream":true,"stream_options":{"include_obfuscation":false}}`, `"response.output_text.delta"`},
+		{chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `"delta":{"content":"Hi"}`},
+	} {
+		req, err := c.format.DecodeRequest(t.Context(), llm.Chat, []byte(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &provider.Call{Target: p.Targets[0], Request: req, Client: c.format, Secret: "sk-0123456789"}
+		out, err := p.Chat.NewRequest(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := io.ReadAll(out.Body)
+		if err != nil || strings.Contains(string(sent), `"stream":true`) || strings.Contains(string(sent), "stream_options") || out.Header.Get("Accept") != provider.AcceptJSON {
+			t.Errorf("%s: sent %s, accepting %s, %v", c.format.Name(), sent, out.Header.Get("Accept"), err)
+		}
+		var events []string
+		for ev, err := range llm.All(p.Chat.Events(call, &http.Response{Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}})) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, string(ev.Data))
+		}
+		if got := strings.Join(events, "\n"); len(events) < 3 || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.format.Name(), got)
+		}
+		if len(call.Warnings) > 0 {
+			t.Errorf("warnings %q", call.Warnings)
+		}
+	}
+}
+
+func TestResponsesRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
+	t.Parallel()
+	plain := &catalog.Model{Name: "gpt-4.1", Abilities: llm.Tools}
+	reasoner := &catalog.Model{Name: "gpt-5.4", Abilities: llm.Tools | llm.Reasoning, FixedSampling: true}
+	for name, c := range map[string]struct {
+		model        *catalog.Model
+		members      string
+		want         string
+		wantWarnings []string
+	}{
+		"an effort that the model lacks": {
+			reasoner, `"reasoning":{"summary":"auto","effort":"minimal"}`, `"reasoning":{"summary":"auto","effort":"low"}`,
+			[]string{"reasoning.effort was sent as low: gpt-5.4 does not support minimal."},
+		},
+		"reasoning of a model without it": {
+			plain, `"reasoning":{"effort":"high"},"include":["reasoning.encrypted_content","code_interpreter_call.outputs"]`,
+			`"include":["code_interpreter_call.outputs"]`,
+			[]string{"reasoning was dropped: gpt-4.1 does not reason."},
+		},
+		"verbosity": {
+			plain, `"text":{"verbosity":"low","format":{"type":"text"}}`, `"text":{"format":{"type":"text"}}`,
+			[]string{"text.verbosity was dropped: gpt-4.1 does not support it."},
+		},
+		"log probabilities": {
+			reasoner, `"top_logprobs":2,"include":["message.output_text.logprobs"]`, `"include":[]`, []string{
+				"top_logprobs was dropped: gpt-5.4 accepts no sampling parameters.",
+				"message.output_text.logprobs was dropped: gpt-5.4 does not return log probabilities.",
+			},
+		},
+		"log probabilities without reasoning": {
+			reasoner, `"reasoning":{"effort":"none"},"top_logprobs":2`, `"reasoning":{"effort":"none"},"top_logprobs":2`, nil,
+		},
+	} {
+		_, sent, call := openaiCall(t, responses.Format{}, `{"model":"m","input":"x",`+c.members+`}`, provider.Target{Vendor: "openai", Model: c.model})
+		if diff := cmp.Diff(`{"model":"up","input":"x",`+c.want+`}`, sent); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.wantWarnings, call.Warnings); diff != "" {
+			t.Errorf("warnings of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestChatRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
+	t.Parallel()
+	reasoner := &catalog.Model{Name: "gpt-5", Abilities: llm.Tools | llm.Reasoning, FixedSampling: true}
+	_, sent, call := openaiCall(t, chat.Format{},
+		`{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none","temperature":0.5,"stop":["a"],"verbosity":"low"}`,
+		provider.Target{Vendor: "openai", Model: reasoner})
+	if diff := cmp.Diff(`{"model":"up","messages":[{"role":"user","content":"x"}],"reasoning_effort":"minimal","verbosity":"low"}`, sent); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{
+		"stop was dropped: gpt-5 does not support it.",
+		"reasoning_effort was sent as minimal: gpt-5 does not support none.",
+		"temperature was dropped: gpt-5 does not support sampling settings.",
+	}
+	if diff := cmp.Diff(want, call.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

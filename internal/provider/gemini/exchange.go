@@ -61,7 +61,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, gemini.DeltaOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
+		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
 		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"),
 		MaxLine:     e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },

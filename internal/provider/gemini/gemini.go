@@ -45,7 +45,7 @@ func New(name, title string, s provider.Settings) *provider.Provider {
 	call := caller{name: name, base: base, settings: s}
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
-		ModelsPath: "/models", Authorize: authorize, Targets: targets(s),
+		ModelsPath: "/models?pageSize=1000", Authorize: authorize, Targets: targets(s),
 		Chat: conversation{call}, Embed: embedding{call},
 	}
 }
@@ -59,9 +59,12 @@ func authorize(h http.Header, secret string) {
 // targets removes abilities that the API cannot express: log probabilities, audio output, and for small open models tools
 // and JSON.
 func targets(s provider.Settings) []*provider.Target {
-	list := s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false)
+	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
 	for _, t := range list {
 		t.EmbedBatch = embedBatch
+		if gemini.TraitsOf(t.Upstream).Search {
+			t.Lacks &^= llm.WebSearch
+		}
 		t.InlineMedia = !gemini.TraitsOf(t.Upstream).FileURLs
 		if strings.HasPrefix(t.Upstream, "gemma-3") {
 			lacks := llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema

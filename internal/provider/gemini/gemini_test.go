@@ -59,6 +59,10 @@ func TestTargetsAreNarrowed(t *testing.T) {
 	switch {
 	case old.Model.Abilities.Has(llm.Logprobs) || old.Model.Abilities.Has(llm.AudioOut) || !old.Lacks.Has(llm.Logprobs|llm.AudioOut):
 		t.Error("the API supports neither log probabilities nor audio output")
+	case newer.Lacks.Has(llm.WebSearch) || old.Lacks.Has(llm.WebSearch) || !small.Lacks.Has(llm.WebSearch):
+		t.Error("Gemini models search the web, open models do not")
+	case !newer.Lacks.Has(llm.ResponsesAPI):
+		t.Error("the API has no Responses endpoint")
 	case !old.InlineMedia || newer.InlineMedia:
 		t.Error("only newer models fetch files")
 	case small.Model.Abilities.Has(llm.Tools) || small.Model.Abilities.Has(llm.JSONMode) || !newer.Model.Abilities.Has(llm.Tools|llm.JSONSchema):

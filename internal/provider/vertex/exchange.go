@@ -3,16 +3,14 @@ package vertex
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/tidwall/sjson"
-
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/gemini"
@@ -70,18 +68,21 @@ func newConversation(c caller) conversation {
 // postClaude builds a call to a model of Anthropic. The model is named by the address instead of the body, and the API version
 // by the body instead of a header.
 func (c caller) postClaude(ctx context.Context, call *provider.Call, body []byte, accept string) (*http.Request, error) {
-	body, err := sjson.DeleteBytes(body, "model")
-	if err != nil {
-		return nil, fmt.Errorf("remove the model: %w", err)
-	}
-	if body, err = sjson.SetBytes(body, "anthropic_version", "vertex-2023-10-16"); err != nil {
-		return nil, fmt.Errorf("set the version: %w", err)
-	}
+	var out rawjson.Writer
+	out.Open()
+	rawjson.Parse(body).ForEach(func(key, value rawjson.Value) bool {
+		if name := key.String(); name != "model" && name != "anthropic_version" {
+			out.Raw(name, []byte(value.Raw))
+		}
+		return true
+	})
+	out.Str("anthropic_version", "vertex-2023-10-16")
+	out.Close()
 	method := "rawPredict"
 	if call.Request.Stream {
 		method = "streamRawPredict"
 	}
-	return c.post(ctx, call, anthropicPublisher, method, body, accept)
+	return c.post(ctx, call, anthropicPublisher, method, out.Out, accept)
 }
 
 func isClaude(t *provider.Target) bool { return strings.HasPrefix(t.Upstream, "claude-") }
@@ -116,7 +117,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		return e.claude.Events(c, resp)
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, gemini.DeltaOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
+		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },
 	})))

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/messages"
 )
 
 const (
@@ -101,9 +102,13 @@ func authorize(h http.Header, token string) {
 
 // targets keeps the models of Google and Anthropic, narrowed to what their APIs support.
 func targets(s provider.Settings) []*provider.Target {
-	list := s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false)
-	claude := s.Narrowed(anthropic.Lacks|llm.Transport, false)
+	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
+	claude := provider.Signing(messages.Name, s.Narrowed(anthropic.Lacks|llm.Transport, false))
+	anthropic.AllowSearch(claude)
 	for i, t := range list {
+		if gemini.TraitsOf(t.Upstream).Search {
+			t.Lacks &^= llm.WebSearch
+		}
 		t.EmbedBatch = embedBatch
 		switch {
 		case isClaude(t):
