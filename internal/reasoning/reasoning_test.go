@@ -1,0 +1,309 @@
+package reasoning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// signedCall returns a call with a block of signed thinking.
+func signedCall(id string) Call {
+	return Call{
+		ID: id, Name: "look", Model: "thinker",
+		Thinking: []llm.Thinking{{Text: "look first", Signature: "sig-" + id, Provider: "vendor"}},
+	}
+}
+
+func thinker() *provider.Target { return &provider.Target{Model: &catalog.Model{Name: "thinker"}} }
+
+// conversation returns a conversation with one turn per id, each with a call and its result, without reasoning.
+func conversation(ids ...string) *llm.Conversation {
+	conv := &llm.Conversation{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "go"}}}}}
+	for _, id := range ids {
+		conv.Messages = append(conv.Messages,
+			llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: "look", Arguments: "{}"}}}},
+			llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id}}}})
+	}
+	return conv
+}
+
+// restored returns the signatures that a workspace's conversation gets back.
+func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Conversation) (signatures []string) {
+	t.Helper()
+	session := s.Begin(workspace, Shared)
+	session.Recall(t.Context(), nil, conv)
+	for _, m := range session.recalled.restore(conv, model).Messages {
+		for _, p := range m.Parts {
+			if p.Kind == llm.ThinkingPart {
+				signatures = append(signatures, p.Thinking.Signature)
+			}
+		}
+	}
+	return signatures
+}
+
+func TestReasoningIsRestoredToItsWorkspaceAndModelOnly(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	s.keep(t.Context(), "ws_1", []Call{signedCall("a"), signedCall("b")}, Local)
+	for _, c := range []struct {
+		name, workspace, model string
+		want                   []string
+	}{
+		{"same workspace and model", "ws_1", "thinker", []string{"sig-a", "sig-b"}},
+		{"another workspace", "ws_2", "thinker", nil},
+		{"another model", "ws_1", "other", nil},
+	} {
+		if diff := cmp.Diff(c.want, restored(t, s, c.workspace, c.model, conversation("a", "b", "unknown"))); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(nil)
+		s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+		for range 3 { // a conversation that continues keeps its reasoning
+			time.Sleep(Lifetime - time.Second)
+			if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 {
+				t.Fatalf("restored %v while in use", got)
+			}
+		}
+		time.Sleep(Lifetime)
+		if got := restored(t, s, "ws", "thinker", conversation("a")); got != nil {
+			t.Errorf("restored %v after an hour without use", got)
+		}
+		if len(s.entries) != 0 || s.bytes != 0 || len(s.workspaces) != 0 {
+			t.Errorf("%d entries with %d bytes of %d workspaces are left", len(s.entries), s.bytes, len(s.workspaces))
+		}
+	})
+}
+
+func TestStoreIsBounded(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	s.maxEntries, s.maxBytes = 40, 1<<20
+	for w := range 10 {
+		for i := range 20 {
+			s.keep(t.Context(), fmt.Sprint("ws", w), []Call{signedCall(fmt.Sprint("c", i))}, Local)
+		}
+	}
+	if len(s.entries) != 40 || s.order.Len() != 40 {
+		t.Errorf("%d entries, want 40", len(s.entries))
+	}
+	if own := s.workspaces["ws9"].order.Len(); own != 10 {
+		t.Errorf("a workspace has %d entries, want a quarter of 40", own)
+	}
+	s.maxEntries, s.maxBytes = 1000, 64<<10
+	long := signedCall("long")
+	long.Thinking[0].Text = strings.Repeat("x", 10<<10)
+	for i := range 20 {
+		long.ID = fmt.Sprint("l", i)
+		s.keep(t.Context(), "big", []Call{long}, Local)
+	}
+	if own := s.workspaces["big"]; own.order.Len() != 1 || s.bytes > 64<<10 {
+		t.Errorf("%d entries of one workspace, %d bytes in all", own.order.Len(), s.bytes)
+	}
+}
+
+func TestLeastRecentlyUsedReasoningIsEvicted(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	s.maxEntries = 3 * workspaceShare
+	for _, id := range []string{"a", "b", "c"} {
+		s.keep(t.Context(), "ws", []Call{signedCall(id)}, Local)
+	}
+	restored(t, s, "ws", "thinker", conversation("a"))
+	s.keep(t.Context(), "ws", []Call{signedCall("d")}, Local)
+	if diff := cmp.Diff([]string{"sig-a", "sig-c", "sig-d"}, restored(t, s, "ws", "thinker", conversation("a", "b", "c", "d"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	var ids []string
+	for i := range 100 {
+		call := signedCall(fmt.Sprint("c", i))
+		call.Thinking[0].Text = strings.Repeat("x", 100<<10)
+		s.keep(t.Context(), "ws", []Call{call}, Local)
+		ids = append(ids, call.ID)
+	}
+	session := s.Begin("ws", Local)
+	if n := session.Recall(t.Context(), nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
+		t.Errorf("%d bytes are restored, the limit is %d", n, maxRestored)
+	}
+	if session.recalled.calls["c99"] == nil || session.recalled.calls["c0"] != nil {
+		t.Error("the newest calls must be restored first")
+	}
+}
+
+func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	second := signedCall("b")
+	second.Signature, second.Provider = "call-sig", "vendor"
+	s.keep(t.Context(), "ws", []Call{signedCall("a"), second}, Local)
+	call := func(id string) llm.Part {
+		return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: "look"}}
+	}
+	conv := &llm.Conversation{Messages: []llm.Message{
+		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "without signature"}}, {Kind: llm.TextPart, Text: "one moment"}}},
+		{Role: llm.Assistant, Parts: []llm.Part{call("a"), call("b")}},
+	}}
+	session := s.Begin("ws", Local)
+	session.Recall(t.Context(), nil, conv)
+	var got []string
+	for i, m := range session.recalled.restore(conv, "thinker").Messages {
+		for _, p := range m.Parts {
+			switch p.Kind {
+			case llm.ThinkingPart:
+				got = append(got, fmt.Sprint(i, " thinking ", p.Thinking.Signature))
+			case llm.CallPart:
+				got = append(got, fmt.Sprint(i, " call ", p.Call.ID, " ", p.Call.Signature))
+			default:
+				got = append(got, fmt.Sprint(i, " ", p.Kind))
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"0 thinking sig-a", "0 text", "1 call a ", "1 thinking sig-b", "1 call b call-sig"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(conv.Messages[0].Parts) != 2 || conv.Messages[1].Parts[1].Call.Signature != "" {
+		t.Error("the client's conversation was changed")
+	}
+}
+
+func TestSignaturesOfTheClientAreKept(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+	conv := conversation("a")
+	own := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: "from the client", Provider: "vendor"}}
+	conv.Messages[1].Parts = append([]llm.Part{own}, conv.Messages[1].Parts...)
+	if diff := cmp.Diff([]string{"from the client"}, restored(t, s, "ws", "thinker", conv)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARepeatedIDRestoresTheLastCall(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+	conv := conversation("a", "a")
+	session := s.Begin("ws", Local)
+	session.Recall(t.Context(), nil, conv)
+	got := session.recalled.restore(conv, "thinker")
+	if got.Messages[1].Parts[0].Kind != llm.CallPart || got.Messages[3].Parts[0].Kind != llm.ThinkingPart {
+		t.Error("the reasoning must be in front of the last call with the id")
+	}
+	conv = conversation("a")
+	conv.Messages[1].Parts[0].Call.Name = "another tool"
+	if got := restored(t, s, "ws", "thinker", conv); got != nil {
+		t.Errorf("restored %v in front of a call of another tool", got)
+	}
+}
+
+// format is a client's format whose responses are the deltas themselves.
+type format struct{ conv *llm.Conversation }
+
+func (f format) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
+	return f.conv, nil
+}
+
+func (format) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for d, err := range deltas {
+			if !yield(llm.Event{Name: string(d.Kind)}, err) {
+				return
+			}
+		}
+	}
+}
+
+// respond passes deltas through the client of a session.
+func respond(c provider.Client, last error, deltas ...llm.Delta) {
+	for range c.EncodeResponse(nil, "", func(yield func(llm.Delta, error) bool) {
+		for _, d := range deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if last != nil {
+			yield(llm.Delta{}, last)
+		}
+	}) {
+	}
+}
+
+func callDelta(id string, index int) llm.Delta {
+	return llm.Delta{Kind: llm.CallDelta, Index: index, Call: &llm.ToolCall{ID: id, Name: "look"}}
+}
+
+func TestReasoningOfResponsesIsKept(t *testing.T) {
+	t.Parallel()
+	think := llm.Delta{Kind: llm.ThinkingDelta, Text: "hmm"}
+	sign := func(signature string) llm.Delta {
+		return llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: signature, Provider: "vendor"}}
+	}
+	finish := llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"}
+	for _, c := range []struct {
+		name      string
+		retention Retention
+		deltas    []llm.Delta
+		last      error
+		want      []string
+	}{
+		{"thinking in front of two calls", Local, []llm.Delta{think, sign("1"), callDelta("a", 0), think, think, sign("2"), callDelta("b", 1), finish}, nil, []string{"1", "2"}},
+		{"redacted thinking", Local, []llm.Delta{{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "data", Provider: "vendor"}}, callDelta("a", 0), finish}, nil, []string{""}},
+		{"zero data retention", Discard, []llm.Delta{think, sign("1"), callDelta("a", 0), finish}, nil, nil},
+		{"without a signature", Local, []llm.Delta{think, sign(""), callDelta("a", 0), finish}, nil, nil},
+		{"an interrupted response", Local, []llm.Delta{think, sign("1"), callDelta("a", 0)}, errors.New("cut"), nil},
+		{"too long", Local, []llm.Delta{{Kind: llm.ThinkingDelta, Text: strings.Repeat("x", maxCallBytes)}, sign("1"), callDelta("a", 0), finish}, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := New(nil)
+			respond(s.Begin("ws", c.retention).Client(format{}, thinker()), c.last, c.deltas...)
+			if diff := cmp.Diff(c.want, restored(t, s, "ws", "thinker", conversation("a", "b"))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestClientRestoresTheText(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	c := s.Begin("ws", Local).Client(format{}, thinker())
+	respond(c, nil,
+		llm.Delta{Kind: llm.ThinkingDelta, Text: "look "}, llm.Delta{Kind: llm.ThinkingDelta, Text: "first"},
+		llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "vendor"}},
+		callDelta("a", 0), llm.Delta{Kind: llm.FinishDelta})
+	session := s.Begin("ws", Local)
+	session.Recall(t.Context(), nil, conversation("a"))
+	want := &llm.Thinking{Text: "look first", Signature: "s", Provider: "vendor"}
+	for range 2 { // the conversation of Recall, and a converted one
+		conv, err := session.Client(format{conversation("a")}, thinker()).Conversation(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, conv.Messages[1].Parts[0].Thinking); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

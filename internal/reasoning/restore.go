@@ -1,0 +1,159 @@
+package reasoning
+
+import (
+	"slices"
+
+	"fairlead/internal/llm"
+)
+
+// wantedCall is a tool call of a request whose reasoning is missing.
+type wantedCall struct{ id, name string }
+
+// Recalled is the kept reasoning of the tool calls of one request. A nil Recalled is empty.
+type Recalled struct {
+	calls map[string]*Call // by id
+	bytes int
+}
+
+func (r *Recalled) add(w wantedCall, call *Call) {
+	if call.Name == w.name && r.bytes+call.size() <= maxRestored {
+		r.calls[w.id] = call
+		r.bytes += call.size()
+	}
+}
+
+// Bytes returns the length of the reasoning. It bounds the tokens that the reasoning adds to the prompt.
+func (r *Recalled) Bytes() int {
+	if r == nil {
+		return 0
+	}
+	return r.bytes
+}
+
+// turn is a turn of the model: adjacent messages of the assistant.
+type turn struct{ from, to int }
+
+// unsignedTurns returns the turns with tool calls and without a signature, last turn first. A client that returns one signature
+// returns all.
+func unsignedTurns(messages []llm.Message) (turns []turn) {
+	for to := len(messages); to > 0; {
+		from := to - 1
+		for messages[from].Role == llm.Assistant && from > 0 && messages[from-1].Role == llm.Assistant {
+			from--
+		}
+		if messages[from].Role == llm.Assistant {
+			calls, signed := false, false
+			for _, m := range messages[from:to] {
+				for _, p := range m.Parts {
+					calls = calls || p.Kind == llm.CallPart
+					signed = signed || isSigned(p)
+				}
+			}
+			if calls && !signed {
+				turns = append(turns, turn{from, to})
+			}
+		}
+		to = from
+	}
+	return turns
+}
+
+func isSigned(p llm.Part) bool {
+	switch p.Kind { //nolint:exhaustive // the others have no signature
+	case llm.ThinkingPart:
+		return p.Thinking.Signature != "" || p.Thinking.Redacted != ""
+	case llm.CallPart:
+		return p.Call.Signature != ""
+	}
+	return false
+}
+
+// missingCalls returns the calls whose reasoning the client did not send, last call first. If a client uses an id twice, the last
+// call has it: the store holds the last one.
+func missingCalls(conv *llm.Conversation) (wanted []wantedCall) {
+	seen := map[string]bool{}
+	for _, t := range unsignedTurns(conv.Messages) {
+		for _, m := range slices.Backward(conv.Messages[t.from:t.to]) {
+			for _, p := range slices.Backward(m.Parts) {
+				if p.Kind == llm.CallPart && p.Call.ID != "" && !seen[p.Call.ID] {
+					seen[p.Call.ID] = true
+					wanted = append(wanted, wantedCall{p.Call.ID, p.Call.Name})
+				}
+			}
+		}
+	}
+	return wanted
+}
+
+// restore returns the conversation with the reasoning of the model's own calls. Reasoning of other models is not restored: a
+// signature may be valid only for the model that made it. The conversation itself is not changed.
+func (r *Recalled) restore(conv *llm.Conversation, model string) *llm.Conversation {
+	if r == nil || len(r.calls) == 0 {
+		return conv
+	}
+	restored := *conv
+	restored.Messages = slices.Clone(conv.Messages)
+	used := map[string]bool{}
+	for _, t := range unsignedTurns(conv.Messages) {
+		r.restoreTurn(restored.Messages[t.from:t.to], model, used)
+	}
+	return &restored
+}
+
+// restoreTurn restores the reasoning of one turn, if that of its first call is known: in front of the turn for the first call,
+// otherwise in front of the call. Reasoning without a signature is removed, because it repeats the text.
+func (r *Recalled) restoreTurn(messages []llm.Message, model string, used map[string]bool) {
+	calls := map[string]*Call{}
+	first := ""
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Kind != llm.CallPart {
+				continue
+			}
+			if first == "" {
+				first = p.Call.ID
+			}
+			if call := r.calls[p.Call.ID]; call != nil && call.Model == model && !used[p.Call.ID] {
+				calls[p.Call.ID] = call
+			}
+			used[p.Call.ID] = true
+		}
+	}
+	if calls[first] == nil {
+		return
+	}
+	for i := range messages {
+		var parts []llm.Part
+		if i == 0 {
+			parts = calls[first].thinkingParts()
+		}
+		for _, p := range messages[i].Parts {
+			if p.Kind == llm.ThinkingPart {
+				continue
+			}
+			if p.Kind == llm.CallPart && calls[p.Call.ID] != nil {
+				call := calls[p.Call.ID]
+				delete(calls, p.Call.ID)
+				if p.Call.ID != first {
+					parts = append(parts, call.thinkingParts()...)
+				}
+				p.Call = call.signed(p.Call)
+			}
+			parts = append(parts, p)
+		}
+		messages[i].Parts = parts
+	}
+}
+
+func (c *Call) thinkingParts() (parts []llm.Part) {
+	for i := range c.Thinking {
+		parts = append(parts, llm.Part{Kind: llm.ThinkingPart, Thinking: &c.Thinking[i]})
+	}
+	return parts
+}
+
+func (c *Call) signed(call *llm.ToolCall) *llm.ToolCall {
+	signed := *call
+	signed.Signature, signed.Provider = c.Signature, c.Provider
+	return &signed
+}

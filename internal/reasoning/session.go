@@ -1,0 +1,162 @@
+package reasoning
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// Session keeps and restores the reasoning of one request.
+type Session struct {
+	store     *Store
+	workspace string
+	retention Retention
+	recalled  *Recalled
+	converted atomic.Pointer[converted] // for the first attempt
+}
+
+// converted is a request with its conversation.
+type converted struct {
+	req  *llm.Request
+	conv *llm.Conversation
+}
+
+// Begin returns the session of a request. The reasoning of its response is kept as retention allows.
+func (s *Store) Begin(workspaceID string, retention Retention) *Session {
+	return &Session{store: s, workspace: workspaceID, retention: retention}
+}
+
+// Recall looks up the reasoning that the client did not send and returns its length. It calls the Remote only for calls that
+// this process does not know. The first attempt uses conv instead of converting the request again.
+func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conversation) int {
+	s.converted.Store(&converted{req, conv})
+	if wanted := missingCalls(conv); len(wanted) > 0 {
+		s.recalled = s.store.recall(ctx, s.workspace, wanted)
+	}
+	return s.recalled.Bytes()
+}
+
+// Client returns the client's format for calls to a target: requests contain the recalled reasoning of its model, and the reasoning
+// of complete responses is kept. That of a provider with zero data retention stays in this process.
+func (s *Session) Client(format provider.Client, t *provider.Target) provider.Client {
+	retention := s.retention
+	if t.ZeroRetention {
+		retention = min(retention, Local)
+	}
+	return &client{Client: format, session: s, model: t.Model.Name, retention: retention}
+}
+
+type client struct {
+	provider.Client
+	session   *Session
+	model     string
+	retention Retention
+}
+
+// Conversation implements provider.Client.
+func (c *client) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	if done := c.session.converted.Swap(nil); done != nil && done.req == req {
+		return c.session.recalled.restore(done.conv, c.model), nil
+	}
+	conv, err := c.Client.Conversation(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return c.session.recalled.restore(conv, c.model), nil
+}
+
+// EncodeResponse implements provider.Client. Reasoning is kept before the client receives the finish of the response, so that the
+// next request finds it at every replica.
+func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	if c.retention == Discard {
+		return c.Client.EncodeResponse(req, model, deltas)
+	}
+	return c.Client.EncodeResponse(req, model, func(yield func(llm.Delta, error) bool) {
+		collected := collector{model: c.model}
+		for d, err := range deltas {
+			if err == nil {
+				collected.add(&d)
+			}
+			if d.Kind == llm.FinishDelta && err == nil {
+				c.session.store.keep(context.Background(), c.session.workspace, collected.take(), c.retention)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	})
+}
+
+// collector collects the reasoning in front of the tool calls of a response.
+type collector struct {
+	model   string
+	choices map[int]*reasoningBefore
+	calls   []Call
+}
+
+// reasoningBefore is the reasoning of a choice since its last call.
+type reasoningBefore struct {
+	text     strings.Builder
+	thinking []llm.Thinking
+	size     int
+}
+
+func (c *collector) add(d *llm.Delta) {
+	switch d.Kind {
+	case llm.ThinkingDelta, llm.SignatureDelta, llm.CallDelta:
+	default:
+		return
+	}
+	before := c.choices[d.Choice]
+	if before == nil {
+		if c.choices == nil {
+			c.choices = map[int]*reasoningBefore{}
+		}
+		before = &reasoningBefore{}
+		c.choices[d.Choice] = before
+	}
+	switch d.Kind { //nolint:exhaustive // the switch above excludes the others
+	case llm.ThinkingDelta:
+		if before.size += len(d.Text); before.size <= maxCallBytes {
+			before.text.WriteString(d.Text)
+		}
+	case llm.SignatureDelta:
+		before.sign(*d.Thinking)
+	case llm.CallDelta:
+		c.call(before, d.Call)
+		c.choices[d.Choice] = &reasoningBefore{}
+	}
+}
+
+// sign ends a block of reasoning. A block without a signature is not kept: no vendor accepts it.
+func (b *reasoningBefore) sign(t llm.Thinking) {
+	if t.Redacted == "" {
+		t.Text = b.text.String()
+		b.text.Reset()
+	}
+	if t.Signature == "" && t.Redacted == "" {
+		return
+	}
+	if b.size += len(t.Signature) + len(t.Redacted); b.size <= maxCallBytes {
+		b.thinking = append(b.thinking, t)
+	}
+}
+
+func (c *collector) call(before *reasoningBefore, call *llm.ToolCall) {
+	made := Call{ID: call.ID, Name: call.Name, Model: c.model, Thinking: before.thinking, Signature: call.Signature, Provider: call.Provider}
+	tooLong := before.size > maxCallBytes || made.size() > maxCallBytes // a part of the reasoning is as invalid as none
+	if call.ID != "" && made.size() > 0 && !tooLong {
+		c.calls = append(c.calls, made)
+	}
+}
+
+// take returns the collected calls and forgets them.
+func (c *collector) take() []Call {
+	calls := c.calls
+	c.calls = nil
+	return calls
+}
