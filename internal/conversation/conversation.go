@@ -1,0 +1,164 @@
+// Package conversation reads the messages of a request: the task that the last user turn belongs to, without the text that
+// clients add; whether the request is a housekeeping call of an agent; and whether a tool loop is stuck. It reads the body of a
+// validated request in place, keeps no state between requests and performs no I/O.
+package conversation
+
+import (
+	"unsafe"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// Reading is the result of reading a request.
+type Reading struct {
+	Text     string // text of the current task, for the predictor
+	System   string // beginning of the instructions
+	Findings Findings
+}
+
+// Findings is the part of a reading that a decision stores, so that it can be recomputed without the messages.
+type Findings struct {
+	Client    string  `json:"client,omitempty"`    // recognised client, such as claude_code
+	Mode      Mode    `json:"mode,omitempty"`      // mode that the client reports
+	Purpose   Purpose `json:"purpose,omitempty"`   // housekeeping; empty for a task of the user
+	Inherited int     `json:"inherited,omitempty"` // user turns since the one that states the task
+	Trouble   Trouble `json:"trouble,omitzero"`
+}
+
+// Mode is the mode of an agent.
+type Mode string
+
+// The modes of agents.
+const (
+	Plan     Mode = "plan"     // the agent plans and may not change anything
+	Subagent Mode = "subagent" // the agent works for another agent
+)
+
+// Limits of the texts and results that are read.
+const (
+	maxText      = 12 << 10 // bytes of the task
+	maxSystem    = 3 << 10  // bytes of the instructions
+	maxTurns     = 12       // user turns that are read to find the task
+	maxFollowUps = 2 << 10  // bytes of follow-ups
+	maxResults   = 24       // tool results that are read
+)
+
+// Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
+func Read(req *llm.Request) Reading {
+	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
+	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
+	for _, f := range req.Fields {
+		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
+			continue
+		}
+		switch f.Name {
+		case "messages", "input":
+			c.messages = elements(body[f.Value:f.End], req.Messages)
+		case "system", "instructions":
+			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
+		}
+	}
+	return c.read()
+}
+
+// conversation is a request that is being read.
+type conversation struct {
+	messages  []message
+	system    string
+	tools     bool
+	maxOutput int64
+	state     Findings
+}
+
+// read finds the task and computes the state.
+func (c *conversation) read() Reading {
+	users, first := 0, ""
+	for i := range c.messages {
+		switch c.messages[i].author {
+		case bySystem:
+			c.addSystem(c.messages[i].content())
+		case byUser:
+			if users++; users == 1 {
+				first = c.messages[i].text()
+			}
+		case byModel, byTool, byOther:
+		}
+	}
+	c.identify(c.system)
+	c.identify(head(first, maxSystem))
+	text := c.task()
+	c.state.Purpose = c.purpose(users)
+	if c.state.Purpose == "" {
+		c.state.Trouble = c.trouble()
+	}
+	return Reading{Text: text, System: c.system, Findings: c.state}
+}
+
+// addSystem appends instructions, up to maxSystem bytes.
+func (c *conversation) addSystem(content rawjson.Value) {
+	if room := maxSystem - len(c.system); room > 0 {
+		text := contentText(content, room)
+		if c.system != "" && text != "" {
+			text = "\n" + text
+		}
+		c.system += head(text, room)
+	}
+}
+
+// task returns the text of the current task. It starts with the last user turn. A short reply inherits the task before it; a
+// follow-up is read together with it.
+func (c *conversation) task() string {
+	text, followUps, turns := "", "", 0
+	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {
+		if c.messages[i].author != byUser {
+			continue
+		}
+		c.identify(c.messages[i].text())
+		turn := c.messages[i].turn()
+		if turn == "" {
+			continue
+		}
+		turns++
+		if turns == 1 {
+			text = turn // read if no task precedes it
+		}
+		relation := newTask
+		if c.hasEarlierUser(i) {
+			relation = relationOf(turn, c.answerBefore(i))
+		}
+		if relation == reply {
+			continue
+		}
+		if relation == followUp && len(followUps) < maxFollowUps {
+			followUps = "\n" + turn + followUps
+			continue
+		}
+		c.state.Inherited = turns - 1
+		text = turn + followUps
+		break
+	}
+	return instruction(limit(text))
+}
+
+// hasEarlierUser reports whether the user wrote a message before the one at index i.
+func (c *conversation) hasEarlierUser(i int) bool {
+	for j := range i {
+		if c.messages[j].author == byUser {
+			return true
+		}
+	}
+	return false
+}
+
+// answerBefore returns the end of the model's last text before the message at index i.
+func (c *conversation) answerBefore(i int) string {
+	for j := i - 1; j >= 0; j-- {
+		if c.messages[j].author == byModel {
+			if text := c.messages[j].text(); text != "" {
+				return tail(text, 200)
+			}
+		}
+	}
+	return ""
+}

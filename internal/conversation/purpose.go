@@ -1,0 +1,238 @@
+package conversation
+
+import (
+	"strings"
+)
+
+// Purpose is the purpose of a housekeeping call: a request that an agent or a chat client sends for itself.
+type Purpose string
+
+// The purposes of housekeeping calls.
+const (
+	Title      Purpose = "title"      // a name for the conversation
+	Topic      Purpose = "topic"      // whether the topic changes
+	Summary    Purpose = "summary"    // a summary that replaces the conversation
+	Suggestion Purpose = "suggestion" // what the user may ask next
+	Label      Purpose = "label"      // tags, a category or the language of a message
+	Command    Purpose = "command"    // properties of a shell command
+	Commit     Purpose = "commit"     // a commit message
+	Probe      Purpose = "probe"      // whether the model answers
+)
+
+// Purposes lists all purposes.
+func Purposes() []Purpose {
+	return []Purpose{Title, Topic, Summary, Suggestion, Label, Command, Commit, Probe}
+}
+
+// prompts are sentences of known clients. Each is searched in the instructions and in the last user turn.
+var prompts = []struct {
+	client  string
+	purpose Purpose
+	marker  string
+}{
+	{"claude_code", Topic, "Analyze if this message indicates a new conversation topic"},
+	{"claude_code", Title, "Summarize this coding conversation in under 50 characters"},
+	{"claude_code", Title, "write a 5-10 word title"},
+	{"claude_code", Title, "Generate a concise, sentence-case title"},
+	{"claude_code", Summary, "Your task is to create a detailed summary of the conversation so far"},
+	{"claude_code", Summary, "tasked with summarizing conversations"},
+	{"claude_code", Command, "process Bash commands that an AI coding agent wants to run"},
+	{"claude_code", Command, "Extract any file paths that this command reads or modifies"},
+	{"claude_code", Suggestion, "[SUGGESTION MODE:"},
+	{"opencode", Title, "You are a title generator"},
+	{"opencode", Summary, "Provide a detailed prompt for continuing our conversation above"},
+	{"opencode", Summary, "Summarize our conversation above"},
+	{"codex", Summary, "You are performing a CONTEXT CHECKPOINT COMPACTION"},
+	{"cline", Summary, "The current conversation is rapidly running out of context"},
+	{"roo_code", Summary, "Your task is to create a detailed summary of the conversation"},
+	{"aider", Commit, "generates concise, one-line Git commit messages"},
+	{"aider", Summary, "*Briefly* summarize this partial conversation about programming"},
+	{"gemini_cli", Summary, "You are the component that summarizes internal chat history"},
+	{"gemini_cli", Topic, "determine who should logically speak next"},
+	{"copilot", Title, "crafting ultra-compact titles"},
+	{"copilot", Title, "crafting pithy titles"},
+	{"goose", Title, "provide a concise description of this session in 4 words or less"},
+	{"zed", Title, "Generate a concise 3-7 word title for this conversation"},
+	{"open_webui", Title, "Generate a concise, 3-5 word title"},
+	{"open_webui", Label, "broad tags categorizing the main themes"},
+	{"open_webui", Suggestion, "relevant follow-up questions or prompts that the user might naturally ask"},
+	{"open_webui", Topic, "determine the necessity of generating search queries"},
+	{"librechat", Title, "5-word-or-less title for the conversation"},
+}
+
+// promptMarkers holds the markers of prompts.
+var promptMarkers = func() *phraseSet {
+	var markers []string
+	for _, p := range prompts {
+		markers = append(markers, p.marker)
+	}
+	return newPhraseSet(markers)
+}()
+
+// concept is a list of word beginnings in many languages. A beginning matches at the start of a word; in scripts without
+// spaces anywhere.
+type concept []string
+
+func newConcept(list string) concept { return strings.Fields(list) }
+
+// The concepts of instructions for housekeeping.
+var (
+	titleWords = newConcept(`title titel titre título titulo titolo tytuł tytuł заголов назван наименован عنوان 标题 標題 タイトル 題名 件名 제목 शीर्षक başlık tiêu judul otsikko rubrik
+		overskrift název titlu cím τίτλ כותרת หัวข้อ ชื่อเรื่อง headline`)
+	nameWords         = newConcept(`name namen nom nombre nome nazw имя 名称 名字 名前 이름 naam नाम isim ad اسم`)
+	conversationWords = newConcept(`conversation chat session thread dialog gespräch unterhaltung sitzung chatverlauf verlauf discussion échange conversación sesión charla conversazione sessione conversa
+		sessão rozmow czat besed бесед разговор переписк диалог чат сесси محادث حوار دردش 对话 會話 会话 聊天 会話 チャット 대화 채팅 बातचीत वार्तालाप चैट संवाद sohbet konuşma oturum trò hội percakapan obrolan
+		gesprek samtal chatt keskustelu konverzac συνομιλ συζήτησ שיחה การสนทนา แชท beszélget`)
+	messageWords = newConcept(`message messages request prompt input note ticket text comment nachricht anfrage eingabe mensaje solicitud messaggio richiesta mensagem pedido bericht meddelande wiadomoś сообщен запрос текст реплик
+		رسال نص 消息 信息 留言 メッセージ 文章 메시지 문장 संदेश मैसेज mesaj tin pesan หมายเหตุ ข้อความ μήνυμα הודעה üzenet notiz notatk заметк 笔记 メモ 메모 diff change changes`)
+	topicWords   = newConcept(`topic subject thema sujet tema tópico asunto argomento assunto temat тем موضوع 话题 話題 主题 主題 トピック 주제 विषय konu chủ topik onderwerp ämne θέμα נושא หัวข้อ téma isnewtopic`)
+	summaryWords = newConcept(`summar compact condens compress digest recap zusammenfass fasse verdicht komprimier résum condense resum sintetiz riassum sintetizz streść streszcz podsum сожми сократ кратк суммир резюм итог
+		لخص ملخص تلخيص 总结 摘要 压缩 概括 要約 まとめ 圧縮 요약 압축 सारांश संक्षेप özet tóm ringkas samenvat sammanfatt tiivistä shrň rezum σύνοψ περίληψ סכם תקציר สรุป összefoglal`)
+	suggestWords = newConcept(`suggest predict propose guess vorschl schlage propos sugg sugier propón propon suger zaproponuj предлож угад اقترح 建议 预测 推荐 提案 予測 제안 예측 सुझा öner đề sarank usul voorstel stel föreslå navrhn προτείν הצע แนะนำ`)
+	userWords    = newConcept(`user nutzer benutzer anwender utilisateur usuari utente użytkownik пользоват المستخدم 用户 用戶 使用者 ユーザ 사용자 उपयोगकर्ता kullanıcı người pengguna gebruiker användare uživatel χρήστη המשתמש ผู้ใช้ next follow-up`)
+	labelWords   = newConcept(`classif categor label tag tags keyword intent sentiment klassifiz kategor schlagw etikett stichw étiquet mot-clé mots-clés etiquet clasific clasifica palabra classific etichett parol palavr etykiet tagi zaklasyf метк тег классиф категор ключев
+		تصنيف صنف وسم وسوم 分类 分類 标签 標籤 タグ ラベル 태그 분류 라벨 टैग वर्गीकृत श्रेणी लेबल etiket sınıfland phân nhãn thẻ klasifik tandai trefwoord tagg štítk ετικέτ תווית תייג ป้าย แท็ก language idioma sprache langue lingua língua język язык اللغة 语言 言語 언어 भाषा dil ngôn bahasa taal språk jazyk γλώσσα שפה ภาษา`)
+	commitWords  = newConcept(`commit коммит 提交 コミット 커밋`)
+	commandWords = newConcept(`command befehl kommando commande comando polecen команд 命令 コマンド 명령 कमांड komut lệnh perintah opdracht أمر`)
+	checkWords   = newConcept(`prefix permission safe dangerous path paths filepaths allowed präfix berechtigung pfad pfade gefährlich préfixe autorisation chemin prefijo permiso ruta percorso permesso prefixo caminho permissão
+		префикс разреш путь пути 前缀 权限 路径 危险 接頭辞 権限 パス 접두사 권한 경로 위험`)
+	changeWords = newConcept(`new change changes switch shift whether neu wechsel ändert ob nouveau change si nuevo cambia nuovo cambia novo muda nowy zmien нов смен меня ли جديد يغير 新 变 換 换 是否 変わ かどうか 새 바뀌 नया बदल yeni değiş mới đổi baru ganti nieuw verander ny byter isnewtopic`)
+	replyWords  = newConcept(`reply respond answer say return antworte sage réponds responde responda rispondi odpowiedz ответь скажи أجب 回复 回答 返回 返信 答え 답 जवाब yanıtla cevapla trả jawab antwoord svara`)
+	briefWords  = newConcept(`only just nothing one single short brief concise most under than fewer words characters word line one-line lower-case json nur höchstens kurz ein wort wörter zeile einzeil seulement uniquement rien court mot mots plus une solo sólo solamente únicamente breve
+		corto corta palabra palabras una máximo apenas somente curto curta palavra palavras uma soltanto corta parola parole riga tylko krótk jedn słow najwyżej только коротк одн слов строк не فقط كلم واحد قصير جمل 只 仅 一个 一句 个字 不超过 简短 简洁 短 だけ のみ 一つ 一語 以内 만 하나 짧 단어 한 केवल एक सिर्फ छोट शब्द sadece
+		kısa tek kelime yalnızca chỉ ngắn một từ hanya singkat satu kata alleen kort één woord regel bara ett ord pouze krátk jedn μόνο σύντομ λέξ רק קצר מילה אחת เท่านั้น สั้น คำ csak rövid doar scurt`)
+)
+
+const (
+	maxDuty       = 700 // bytes of instructions for housekeeping
+	maxShortDuty  = 320 // bytes of such instructions without a reference to a conversation
+	maxProbe      = 24  // bytes of a probe
+	maxProbeOrder = 90  // bytes of instructions of a probe
+	probeOutput   = 8   // output tokens that a probe allows
+	wholeStem     = 3   // bytes up to which a stem has to be a whole word
+)
+
+// probes are words that clients send to test a connection.
+var probes = set(`quota test testing ping pong count probe healthcheck health warmup`)
+
+// purpose returns the housekeeping purpose of the request, or nothing.
+func (c *conversation) purpose(users int) Purpose {
+	last := ""
+	for i := len(c.messages) - 1; i >= 0 && last == ""; i-- {
+		if c.messages[i].author == byUser {
+			last = c.messages[i].text()
+		}
+	}
+	var known Purpose
+	for _, text := range []string{c.system, head(last, markerBytes), tail(last, markerBytes)} {
+		promptMarkers.each(text, func(_, i, _, _ int) bool {
+			known = prompts[i].purpose
+			return false
+		})
+		if known != "" {
+			return known
+		}
+	}
+	if c.tools || users != 1 || c.answers() > 0 {
+		return ""
+	}
+	if c.isProbe(last) {
+		return Probe
+	}
+	if c.system != "" {
+		return duty(c.system)
+	}
+	// A client without instructions puts the order before or after the conversation, which is in a block.
+	if strings.Contains(last, "</") {
+		var order strings.Builder
+		(&blocks{own: &order, orders: &order, outside: true}).read(last)
+		if purpose := duty(order.String()); purpose == Title || purpose == Topic || purpose == Summary {
+			return purpose
+		}
+	}
+	return ""
+}
+
+// answers returns the number of the model's messages.
+func (c *conversation) answers() (n int) {
+	for i := range c.messages {
+		if c.messages[i].author == byModel {
+			n++
+		}
+	}
+	return n
+}
+
+// isProbe reports whether a single user turn only tests whether the model answers.
+func (c *conversation) isProbe(turn string) bool {
+	turn = strings.ToLower(strings.Trim(strings.TrimSpace(turn), ".!?\"'"))
+	switch {
+	case c.system != "":
+		return len(c.system) <= maxProbeOrder && len(turn) <= 2*maxProbe && replyWords.in(strings.ToLower(c.system)) && namesProbe(c.system)
+	case c.maxOutput > 0 && c.maxOutput <= probeOutput && len(turn) <= maxProbe:
+		return true
+	case len(turn) <= maxProbeOrder && len(turn) > maxProbe:
+		return replyWords.in(turn) && namesProbe(turn) && len(turn) <= 2*maxProbe
+	}
+	return probes[turn] || replyWords.in(turn) && namesProbe(turn)
+}
+
+// namesProbe reports whether an order names the whole answer: "Reply with OK."
+func namesProbe(order string) bool {
+	for word := range wordsOf(order) {
+		switch word {
+		case "ok", "okay", "pong", "ack", "ready":
+			return true
+		}
+	}
+	return false
+}
+
+// duty returns the housekeeping purpose that instructions describe. All words of a purpose have to be in one sentence,
+// except those that limit the length of the answer.
+func duty(instructions string) Purpose {
+	if len(instructions) > maxDuty {
+		return ""
+	}
+	text := strings.ToLower(instructions)
+	brief := briefWords.in(text)
+	short := len(text) <= maxShortDuty && brief
+	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?。！？।\n", r) }) {
+		about := conversationWords.in(sentence)
+		switch {
+		case about && titleWords.in(sentence), about && brief && nameWords.in(sentence):
+			return Title
+		case topicWords.in(sentence) && (about || messageWords.in(sentence)) && changeWords.in(sentence):
+			return Topic
+		case about && summaryWords.in(sentence):
+			return Summary
+		case brief && suggestWords.in(sentence) && userWords.in(sentence):
+			return Suggestion
+		case commandWords.in(sentence) && checkWords.in(sentence):
+			return Command
+		case commitWords.in(sentence) && (brief || messageWords.in(sentence)):
+			return Commit
+		case short && labelWords.in(sentence) && messageWords.in(sentence):
+			return Label
+		}
+	}
+	return ""
+}
+
+// in reports whether a text in lower case has a word of the concept.
+func (c concept) in(text string) bool {
+	for _, stem := range c {
+		for at := 0; ; {
+			i := strings.Index(text[at:], stem)
+			if i < 0 {
+				break
+			}
+			at += i
+			if isUnspacedScript(stem) || startsWord(text, at) && (len(stem) > wholeStem || endsWord(text, at+len(stem))) {
+				return true
+			}
+			at += len(stem)
+		}
+	}
+	return false
+}

@@ -1,0 +1,301 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"fairlead/internal/rawjson"
+)
+
+// Trouble is how the current task is going, from the results of tools and the user's turns.
+type Trouble struct {
+	Level            int  `json:"level,omitempty"`             // 0 (none) to MaxTrouble; rises with failures, falls with progress
+	Failing          int  `json:"failing,omitempty"`           // failing results in a row, at the end
+	SameErrors       int  `json:"same_errors,omitempty"`       // how often the most frequent failure was repeated
+	InvalidArguments int  `json:"invalid_arguments,omitempty"` // tool calls with malformed arguments
+	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // user turns that repeat the request or say that it failed
+	Recovered        bool `json:"recovered,omitempty"`         // results are good again after trouble
+}
+
+const (
+	// MaxTrouble is the highest level.
+	MaxTrouble = 6
+	// Troubled is the level from which a task counts as stuck: three failures in a row, or one that recurs for the third time.
+	Troubled = 3
+)
+
+// Cause describes the trouble, such as "3 identical tool errors".
+func (t Trouble) Cause() string {
+	switch {
+	case t.RepeatedAsks > 0 && t.Failing == 0:
+		return plural(t.RepeatedAsks, "repeated request")
+	case t.SameErrors > 0:
+		return plural(t.SameErrors+1, "identical tool error")
+	case t.InvalidArguments > 0 && t.InvalidArguments >= t.Failing:
+		return plural(t.InvalidArguments, "tool call") + " with malformed arguments"
+	case t.Failing > 0:
+		return plural(t.Failing, "failing tool result") + " in a row"
+	}
+	return "earlier tool errors"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// trouble reads the last maxResults results of tools and the user's turns between them.
+func (c *conversation) trouble() Trouble {
+	var l loop
+	from, results := 0, 0
+	for i := len(c.messages) - 1; i > 0 && from == 0; i-- {
+		if by := c.messages[i].author; by == byTool || by == byUser {
+			if results++; results > maxResults {
+				from = i + 1
+			}
+		}
+	}
+	for i := from; i < len(c.messages); i++ {
+		l.message(&c.messages[i])
+	}
+	return l.end()
+}
+
+// loop follows a tool loop.
+type loop struct {
+	Trouble
+	calls  []call
+	errors []seen // failing results by call and by text
+	good   int    // good results in a row
+	peak   int    // highest level so far
+	asked  []uint64
+	answer *message // the model's last message
+}
+
+// call is a tool call that has no result yet.
+type call struct {
+	id        string
+	signature uint64 // of name and arguments
+}
+
+// seen counts equal failures.
+type seen struct {
+	signature uint64
+	count     int
+}
+
+// message adds a message.
+func (l *loop) message(m *message) {
+	switch m.author {
+	case byModel:
+		l.answer = m
+		l.modelTurn(m)
+	case byTool:
+		l.toolMessage(m)
+	case byUser:
+		l.userMessage(m)
+	case bySystem, byOther:
+	}
+}
+
+// modelTurn records the calls of a turn of the model.
+func (l *loop) modelTurn(m *message) {
+	m.value.ForEach(func(key, value rawjson.Value) bool {
+		switch key.Raw {
+		case `"tool_calls"`:
+			value.ForEach(func(_, one rawjson.Value) bool {
+				function := member(one, `"function"`)
+				l.call(member(one, `"id"`), member(function, `"name"`), member(function, `"arguments"`))
+				return true
+			})
+		case `"content"`:
+			value.ForEach(func(_, part rawjson.Value) bool {
+				if member(part, `"type"`).Raw == `"tool_use"` {
+					l.call(member(part, `"id"`), member(part, `"name"`), member(part, `"input"`))
+				}
+				return value.IsList()
+			})
+		case `"call_id"`: // an item of the Responses format
+			arguments := member(m.value, `"arguments"`)
+			if !arguments.Exists() {
+				arguments = member(m.value, `"input"`)
+			}
+			l.call(value, member(m.value, `"name"`), arguments)
+		}
+		return true
+	})
+}
+
+const (
+	maxCalls     = 64      // calls without a result that are kept
+	maxArguments = 8 << 10 // bytes of arguments that are checked
+)
+
+// call records a tool call. Arguments in a string have to be JSON; a provider returns others when the model was cut off.
+func (l *loop) call(id, name, arguments rawjson.Value) {
+	var digest xxhash.Digest
+	digest.Reset()
+	_, _ = digest.WriteString(name.Raw)
+	_, _ = digest.WriteString(arguments.Raw)
+	if len(l.calls) == maxCalls {
+		l.calls = l.calls[:copy(l.calls, l.calls[1:])]
+	}
+	l.calls = append(l.calls, call{id.Raw, digest.Sum64()})
+	if arguments.Kind == rawjson.Text && len(arguments.Raw) <= maxArguments && strings.HasPrefix(arguments.Raw, `"{`) && !rawjson.Valid([]byte(arguments.String())) {
+		l.InvalidArguments++
+	}
+}
+
+// toolMessage adds a result that is a message of its own.
+func (l *loop) toolMessage(m *message) {
+	var id, output rawjson.Value
+	m.value.ForEach(func(key, value rawjson.Value) bool {
+		switch key.Raw {
+		case `"tool_call_id"`, `"call_id"`:
+			id = value
+		case `"content"`, `"output"`:
+			output = value
+		}
+		return true
+	})
+	l.result(id, output, false)
+}
+
+// userMessage adds the results in a user message, and the user's own turn.
+func (l *loop) userMessage(m *message) {
+	content, results := m.content(), 0
+	if content.IsList() {
+		content.ForEach(func(_, part rawjson.Value) bool {
+			if member(part, `"type"`).Raw == `"tool_result"` {
+				results++
+				l.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
+			}
+			return true
+		})
+	}
+	if raw := m.text(); isToolOutput(raw) {
+		failed, _ := judge(raw)
+		l.outcome(failed, errorSignature(raw), 0)
+		return
+	}
+	turn := m.turn()
+	if turn == "" || results > 0 {
+		return
+	}
+	lower := strings.ToLower(turn)
+	again, signature := isComplaint(lower), xxhash.Sum64String(lower)
+	for _, earlier := range l.asked {
+		again = again || earlier == signature && len(lower) > maxFollowUp/12
+	}
+	l.asked = append(l.asked, signature)
+	switch {
+	case again:
+		l.RepeatedAsks++
+		l.raise(min(l.RepeatedAsks, askWeight))
+	case l.answer == nil:
+	case endsTopic(lower):
+		*l = loop{asked: l.asked, answer: l.answer}
+	case relationOf(turn, tail(l.answer.text(), 200)) == newTask:
+		// New information or a new task: most of the trouble is over, but an error that recurs counts as before.
+		l.Level = max(0, l.Level/2-1)
+	}
+}
+
+const (
+	askWeight    = 2   // levels for the second and each further repeated request
+	recurring    = 3   // times from which an equal failure weighs more
+	resultHead   = 700 // bytes read of a result
+	resultWhole  = 400 // bytes up to which a result is read for weak signs of failure
+	resultErrors = 32  // distinct failures that are kept
+)
+
+// result adds the result of a call.
+func (l *loop) result(id, output rawjson.Value, isError bool) {
+	text := contentText(output, resultHead)
+	if output.IsObject() {
+		text = head(output.Raw, resultHead)
+	}
+	signature := uint64(0)
+	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
+		if l.calls[i].id == id.Raw {
+			signature = l.calls[i].signature
+			l.calls = append(l.calls[:i], l.calls[i+1:]...)
+		}
+	}
+	failed, passed := judge(text)
+	l.outcome(isError || failed, errorSignature(text), signature)
+	if passed && !isError {
+		l.Level, l.SameErrors = 0, 0
+	}
+}
+
+// outcome adds a good or failing result. A failure that recurs for the third time weighs more; good results lower the level by
+// one, then two, then three, so that three good results in a row end the trouble while single ones do not.
+func (l *loop) outcome(failed bool, text, call uint64) {
+	if !failed {
+		l.good++
+		l.Failing = 0
+		if l.Level = max(0, l.Level-l.good); l.Level == 0 {
+			l.SameErrors = 0
+		}
+		return
+	}
+	l.good = 0
+	l.Failing++
+	times := max(l.count(text), l.count(call))
+	l.SameErrors = max(l.SameErrors, times-1)
+	if times < recurring {
+		times = 1
+	}
+	l.raise(min(times, recurring))
+}
+
+// count returns how often a failure was seen, including this time.
+func (l *loop) count(signature uint64) int {
+	if signature == 0 {
+		return 1
+	}
+	for i := range l.errors {
+		if l.errors[i].signature == signature {
+			l.errors[i].count++
+			return l.errors[i].count
+		}
+	}
+	if len(l.errors) == resultErrors {
+		l.errors = l.errors[:copy(l.errors, l.errors[1:])]
+	}
+	l.errors = append(l.errors, seen{signature, 1})
+	return 1
+}
+
+func (l *loop) raise(n int) {
+	l.Level = min(MaxTrouble, l.Level+n)
+	l.peak = max(l.peak, l.Level)
+}
+
+func (l *loop) end() Trouble {
+	l.Recovered = l.peak >= Troubled && l.Level < Troubled
+	if l.Level == 0 && !l.Recovered {
+		return Trouble{InvalidArguments: l.InvalidArguments}
+	}
+	return l.Trouble
+}
+
+// errorSignature hashes a result without digits and white space, which differ between equal errors: line numbers, times.
+func errorSignature(text string) uint64 {
+	var digest xxhash.Digest
+	digest.Reset()
+	var buffer [resultHead]byte
+	out := buffer[:0]
+	for i := range min(len(text), resultHead) {
+		if c := text[i]; c > ' ' && (c < '0' || c > '9') {
+			out = append(out, c)
+		}
+	}
+	_, _ = digest.Write(out)
+	return digest.Sum64()
+}
