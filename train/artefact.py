@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-MAGIC = b"FLPRED03"
+MAGIC = b"FLPRED04"
 CLIP = 4.0
 
 
@@ -30,8 +30,8 @@ class Quantised:
         return u + np.clip((dense - self.mean) / self.std, -3, 3) @ self.dense + self.offset
 
 
-def write(path, name, q, models, abilities, spreads, prior_mean, prior_cov, anchors):
-    """Writes the artefact. `anchors` maps names to (skills, weights)."""
+def write(path, name, q, models, abilities, spreads, records, prior_mean, prior_cov, anchors):
+    """Writes the artefact. `records` is the number of outcomes of each model by family; `anchors` maps names to (skills, weights)."""
     r, pad = q.lanes, -len(q.offset) % 8
     wide = lambda a: np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, pad)])
     f4 = lambda a: np.ascontiguousarray(a, "<f4").tobytes()
@@ -42,6 +42,7 @@ def write(path, name, q, models, abilities, spreads, prior_mean, prior_cov, anch
         "dense_mean": f4(q.mean), "dense_scale": f4(q.std),
         "prior_mean": f4(prior_mean), "prior_covariance": f4(prior_cov),
         "abilities": f4(np.concatenate([spreads[:, None], abilities], 1)), "anchors": f4(np.concatenate(rows)),
+        "records": f4(records),
     }
     at, where = 0, {}
     for key, data in sections.items():

@@ -24,6 +24,9 @@ JUDGED = [
     "swebench_verified", "gemini_humaneval", "gemini_odex", "gemini_mawpsmultiarith",
 ]
 BLOCKS = 4
+# Share of right answers by guessing, for multiple-choice tasks whose grader rejects answers in another format.
+CHANCE = {"mmlu": 0.25, "gpqa": 0.25, "arc_challenge": 0.25, "openbook_qa": 0.25, "commonsense_qa": 0.2}
+GRADED_BY_FORMAT = "llmrouter_ulab"
 
 
 def family(source, task):
@@ -45,7 +48,21 @@ def read(folder, sources):
             row = json.loads(line)
             row["family"] = family(row["source"], row["task"])
             rows.append(row)
-    return rows, digests
+    return without_format_failures(rows), digests
+
+
+def without_format_failures(rows):
+    """Removes the outcomes of a model on a multiple-choice task that are worse than guessing: the grader did not recognise its answers,
+    so that they say nothing about its ability. Rows without outcomes are removed."""
+    graded = lambda r: r["source"] == GRADED_BY_FORMAT and r["task"] in CHANCE
+    seen = {}
+    for r in filter(graded, rows):
+        for m, v in r["scores"].items():
+            seen.setdefault((r["task"], m), []).append(v)
+    failed = {key for key, v in seen.items() if np.mean(v) < CHANCE[key[0]]}
+    for r in filter(graded, rows):
+        r["scores"] = {m: v for m, v in r["scores"].items() if (r["task"], m) not in failed}
+    return [r for r in rows if r["scores"]]
 
 
 class Features:

@@ -19,6 +19,10 @@ class Set:
         self.source = np.array([r["source"] for r in rows])
         self.index = {m: j for j, m in enumerate(self.models)}
 
+    def records(self):
+        """Returns the number of outcomes of each model by family."""
+        return np.stack([self.mask[self.family == f].sum(0) for f in range(len(data.FAMILIES))], 1)
+
     def table(self, out):
         return protocol.Table(self.rows, self.y, self.mask, self.models, out)
 

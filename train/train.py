@@ -1,9 +1,11 @@
 """Trains the predictor that Fairlead ships.
 
     python train/train.py DATA_DIR [--features BINARY] [--predictions FILE] [--sample SHARE] [--only-artefact]
+    python train/train.py DATA_DIR --hold-out FOLD --out DIR
 
 DATA_DIR holds one JSON-lines file per source. Writes internal/predict/data/predictor.bin, the golden vectors of its tests,
-train/metrics.json and train/MODEL_CARD.md.
+train/metrics.json and train/MODEL_CARD.md. With --hold-out it writes to DIR an artefact trained without one fold, and the prompts of
+that fold, for `fairlead router eval --predictor`.
 """
 import argparse
 import json
@@ -40,6 +42,8 @@ def main():
         rng = np.random.RandomState(SEED)
         rows = [r for r in rows if rng.rand() < args.sample]
     binary = args.features or build_features()
+    if args.hold_out is not None:
+        rows = hold_out(rows, args.hold_out, args.out)
     trained, judged = [r for r in rows if r["family"]], [r for r in rows if not r["family"]]
     features = data.features([r["prompt"] for r in trained], binary)
     design = Design(features.matrix(SETTINGS["buckets"], SETTINGS["blocks"]), features.dense, SETTINGS["gain"])
@@ -52,7 +56,9 @@ def main():
     z = np.round(lanes.skills(lanes.inner8), 3)
     able, prior = Prior(z, s.y, s.mask, **SETTINGS["abilities"]), Prior(z, s.y, s.mask, lanes.lean(), **SETTINGS["prior"])
     q = artefact.Quantised(lanes)
-    ship(q, s, z, able, prior)
+    ship(path_of("internal/predict/data/predictor.bin") if args.hold_out is None else os.path.join(args.out, "predictor.bin"), q, s, z, able, prior)
+    if args.hold_out is not None:
+        return
     write_golden(q, binary)
     say(start, "artefact written")
     if args.only_artefact:
@@ -79,6 +85,8 @@ def arguments():
     p.add_argument("--predictions", help="write the predictions out of fold to this file, one JSON object per line")
     p.add_argument("--sample", type=float, default=1.0, help="use this share of the rows, to test the scripts")
     p.add_argument("--only-artefact", action="store_true")
+    p.add_argument("--hold-out", type=int, help="train without this fold (0 to 4)")
+    p.add_argument("--out", help="folder for the artefact and the prompts of --hold-out")
     return p.parse_args()
 
 
@@ -98,12 +106,25 @@ def build_features():
     return binary
 
 
-def ship(q, s, z, able, prior):
-    """Writes the artefact: lanes, abilities with their spread, the prior and the anchors."""
+def hold_out(rows, fold, folder):
+    """Writes the rows of a fold to the folder, one file per source. Returns the rows of the other folds."""
+    os.makedirs(folder, exist_ok=True)
+    held = data.folds(rows, SETTINGS["folds"], SEED) == fold
+    files = {}
+    for r in (r for r, out in zip(rows, held) if out):
+        files.setdefault(r["source"], []).append(json.dumps(r) + "\n")
+    for source, lines in files.items():
+        with open(os.path.join(folder, source + ".jsonl"), "w") as f:
+            f.writelines(lines)
+    return [r for r, out in zip(rows, held) if not out]
+
+
+def ship(path, q, s, z, able, prior):
+    """Writes the artefact: lanes, abilities with their spread and number of outcomes, the prior and the anchors."""
     general = with_one(z[np.random.default_rng(SEED).choice(len(z), min(400, len(z)), replace=False)])
     spread = np.sqrt(np.einsum("ik,mkl,il->m", general, able.c, general, optimize=True) / len(general))
     artefact.write(
-        path_of("internal/predict/data/predictor.bin"), "skills-1", q, s.models, able.a, spread, prior.mean, prior.cov, anchors(s, z, able.a),
+        path, "skills-2", q, s.models, able.a, spread, s.records(), prior.mean, prior.cov, anchors(s, z, able.a),
     )
 
 

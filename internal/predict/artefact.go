@@ -32,6 +32,13 @@ type Predictor struct {
 	prior     Prior
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
+	families  []Family
+}
+
+// Family is a kind of prompt in the training data.
+type Family struct {
+	Name  string
+	Level int // index of the family's weight in an ability vector
 }
 
 // errArtefact is wrapped by every error about the file.
@@ -62,6 +69,9 @@ func (p *Predictor) Known(model string) (Ability, bool) {
 // Models lists the trained models, sorted.
 func (p *Predictor) Models() []string { return slices.Sorted(maps.Keys(p.abilities)) }
 
+// Families lists the families of the training data, in the order of Ability.Records. The caller must not change the list.
+func (p *Predictor) Families() []Family { return p.families }
+
 // Parse reads an artefact written by train/train.py. The predictor keeps a reference to data.
 func Parse(data []byte) (*Predictor, error) {
 	f, err := openFile(data)
@@ -81,6 +91,9 @@ func Parse(data []byte) (*Predictor, error) {
 	}
 	if p.anchors, err = f.readAnchors(); err != nil {
 		return nil, err
+	}
+	for i, name := range f.Families {
+		p.families = append(p.families, Family{Name: name, Level: 1 + f.Shared + i})
 	}
 	table := newWords()
 	p.scratches.New = func() any { return p.net.newScratch(table) }
@@ -103,17 +116,22 @@ func (f *file) readPrior() (Prior, error) {
 	return Prior{Mean: mean, Covariance: slices.Collect(slices.Chunk(covariance, n))}, nil
 }
 
-// readAbilities reads the spread and the vector of each model.
+// readAbilities reads the spread and the vector of each model, and its number of recorded outcomes by family.
 func (f *file) readAbilities() (map[string]Ability, error) {
 	n := f.skills() + 2
 	all, err := f.floats("abilities", n*len(f.Models))
 	if err != nil {
 		return nil, err
 	}
+	families := len(f.Families)
+	records, err := f.floats("records", families*len(f.Models))
+	if err != nil {
+		return nil, err
+	}
 	abilities := make(map[string]Ability, len(f.Models))
 	for i, model := range f.Models {
 		row := all[i*n : (i+1)*n]
-		abilities[model] = Ability{Vector: row[1:], Spread: row[0], Source: FromTraining}
+		abilities[model] = Ability{Vector: row[1:], Spread: row[0], Source: FromTraining, Records: records[i*families : (i+1)*families]}
 	}
 	return abilities, nil
 }

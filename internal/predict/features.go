@@ -31,6 +31,9 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	d := p.scratches.Get().(*scratch)
 	s.Skills, s.Known = p.net.skills(d, prompt.Text)
 	p.scratches.Put(d)
+	if unknown := 1 - s.Known; unknown > 0 && s.Ease == 0 {
+		s.Ease -= math.Round(1000*unknown*demandOf(prompt.Text)) / 1000
+	}
 	return s
 }
 
@@ -176,6 +179,17 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 		skills[i] = math.Round(z*1000) / 1000
 	}
 	return skills, math.Round(known*1000) / 1000
+}
+
+// Typical returns the skills of a prompt about which nothing is known. The success probability of a model on it is the
+// model's general ability.
+func (p *Predictor) Typical() []float64 {
+	n := p.net
+	skills := make([]float64, n.shared+n.families+len(n.heads))
+	for f := range n.families {
+		skills[n.shared+f] = 1 / float64(n.families)
+	}
+	return skills
 }
 
 // known is low if no family scores the prompt like its own prompts.

@@ -52,7 +52,7 @@ type section struct {
 	Length int `json:"length"` // in bytes
 }
 
-const magic = "FLPRED03"
+const magic = "FLPRED04"
 
 // file is an artefact with its header decoded.
 type file struct {

@@ -22,7 +22,7 @@ type Features struct {
 	Task     Task      `json:"task"`
 	Language string    `json:"language,omitempty"` // ISO 639-1; empty if unknown
 	Skills   []float64 `json:"skills"`             // rounded to thousandths, so that storing is lossless
-	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is than its kind, for every model
+	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is than its kind, for every model, in logits; negative for a demanding prompt
 	Known    float64   `json:"known"`              // similarity to the training data, 0 to 1
 }
 
@@ -39,6 +39,11 @@ type Ability struct {
 	Vector []float64 `json:"vector"` // intercept, then one weight per skill
 	Spread float64   `json:"spread"` // standard deviation of the logit due to uncertainty of the vector
 	Source string    `json:"source"` // trained, benchmarks, prior, quality
+	Mean   float64   `json:"mean"`   // mean success probability over general prompts; compares models regardless of the prompt
+
+	// Records is the number of recorded outcomes by family, for a trained ability. It determines how much of the vector
+	// was measured.
+	Records []float64 `json:"-"`
 
 	// Precision is the inverse covariance of a fitted vector, the lower half in row-major order. Ratings are weighted
 	// against it. It is not stored because success probabilities do not need it.
@@ -63,5 +68,19 @@ func Success(s *Features, a *Ability) Estimate {
 		}
 	}
 	p := 1 / (1 + math.Exp(-logit))
-	return Estimate{Probability: p, Spread: p * (1 - p) * a.Spread}
+	return Estimate{Probability: p, Spread: p * (1 - p) * math.Hypot(a.Spread, unknownSpread*(1-s.Known))}
+}
+
+// unknownSpread is the standard deviation of the logit for a prompt unlike the training data, in addition to that of the
+// ability. It is that of the difference between predicted and observed success over the sources without training data.
+const unknownSpread = 0.8
+
+// Shift returns the estimate with the logit of the probability moved by d. The spread of the logit is unchanged.
+func (e Estimate) Shift(d float64) Estimate {
+	if d == 0 || e.Probability <= 0 || e.Probability >= 1 {
+		return e
+	}
+	odds := e.Probability / (1 - e.Probability) * math.Exp(d)
+	p := odds / (1 + odds)
+	return Estimate{Probability: p, Spread: e.Spread * p * (1 - p) / (e.Probability * (1 - e.Probability))}
 }

@@ -34,6 +34,10 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
+// qualityScale is the relation of the quality figure of the catalog and the configuration to strength, over the 196
+// models of the catalog that have a quality and scores.
+var qualityScale = family{centre: 1.04, slope: 1.04}
+
 // generalFamilies are the mixture that quality and scores on unknown benchmarks refer to.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
@@ -139,9 +143,10 @@ var directNames = map[string]string{
 }
 
 const (
-	directNoise  = 0.2 // noise of a score on a known benchmark, because anchors only represent its prompts
-	unknownNoise = 2.0 // noise of a score on an unknown benchmark
-	scorePrompts = 200 // number of prompts whose mean a score on a known benchmark is weighted as
+	directNoise   = 0.2 // noise of a score on a known benchmark, because anchors only represent its prompts
+	unknownNoise  = 2.0 // noise of a score on an unknown benchmark
+	strengthNoise = 0.4 // noise of a mean derived from the scores on other benchmarks
+	scorePrompts  = 200 // number of prompts whose mean a score on a known benchmark is weighted as
 )
 
 // scoreNoise returns the standard deviation of the logit of a score: near 0 and 1 a few prompts change it a lot.
@@ -172,12 +177,14 @@ func (g *abilityFitter) target(name string, value float64) target {
 	}
 	if _, published := boards[name]; !published {
 		if p := g.direct(name); p != nil {
-			return target{[]*anchorPool{p}, logit(value), scoreNoise(value)}
+			return target{pools: []*anchorPool{p}, logit: logit(value), noise: scoreNoise(value)}
 		}
 	}
 	b, ok := boards[name]
 	if !ok {
-		b = board{general, 0.5, 1, unknownNoise} // unknown difficulty
+		t := g.equated(board{general, 0.5, 1, unknownNoise}, value)
+		t.strength = math.NaN() // unknown difficulty
+		return t
 	}
 	return g.equated(b, value)
 }
@@ -207,13 +214,57 @@ func (g *abilityFitter) direct(name string) *anchorPool {
 func (g *abilityFitter) equated(b board, value float64) target {
 	const step = 0.05
 	strength := (logit(value) - b.centre) / b.slope
-	t := target{logit: expected(b.families, strength)}
+	t := target{logit: expected(b.families, strength), board: b.families, strength: strength}
 	perStrength := (expected(b.families, strength+step) - expected(b.families, strength-step)) / (2 * step)
 	t.noise = max(b.noise/b.slope*perStrength, directNoise)
 	for _, name := range b.families {
 		t.pools = append(t.pools, g.families[name])
 	}
 	return t
+}
+
+// withStrength adds a target for each general family that no score is about: the mean of a model of the same strength. The
+// prior was learned from weaker models, and would predict too little for the strongest ones. Scores on the recorded
+// benchmarks themselves have no strength.
+func (g *abilityFitter) withStrength(targets []target) []target {
+	if !published(targets) {
+		return targets
+	}
+	sum, weight, covered := 0.0, 0.0, map[string]bool{}
+	for _, t := range targets {
+		if math.IsNaN(t.strength) {
+			continue
+		}
+		w := 1 / (t.noise * t.noise)
+		sum += w * t.strength
+		weight += w
+		if len(t.board) < len(general) {
+			for _, name := range t.board {
+				covered[name] = true
+			}
+		}
+	}
+	if weight == 0 {
+		return targets
+	}
+	list := slices.Clip(targets)
+	noise := math.Sqrt(strengthNoise*strengthNoise + float64(len(generalFamilies))/weight) // the families share the error of the strength
+	for _, name := range generalFamilies {
+		if !covered[name] {
+			list = append(list, g.atStrength(name, sum/weight, noise))
+		}
+	}
+	return list
+}
+
+// published reports whether all scores are from published boards.
+func published(targets []target) bool {
+	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t target) bool { return t.board == nil })
+}
+
+// atStrength returns the target of a family for a model of this strength.
+func (g *abilityFitter) atStrength(name string, strength, noise float64) target {
+	return target{pools: []*anchorPool{g.families[name]}, logit: expected([]string{name}, strength), noise: noise}
 }
 
 // expected returns the logit of the mean score of a model of this strength on the families.

@@ -23,6 +23,9 @@ type target struct {
 	pools []*anchorPool
 	logit float64 // logit of the mean success probability
 	noise float64 // standard deviation of that logit
+
+	board    []string // families that a published benchmark resembles; nil for a benchmark of the training data
+	strength float64  // general strength of a model with this score on the board; NaN if the board is unknown
 }
 
 // gaussianPrior is the distribution of a model's vector before its scores are considered.

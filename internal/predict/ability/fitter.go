@@ -5,6 +5,7 @@ package ability
 import (
 	"sync"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/predict"
 )
 
@@ -15,6 +16,7 @@ type Source interface {
 	Anchors(benchmark string) []predict.Anchor
 	Known(model string) (predict.Ability, bool)
 	Features(prompt predict.Prompt) predict.Features
+	Families() []predict.Family
 }
 
 // Fitter estimates the abilities of models. It is safe for concurrent use.
@@ -34,43 +36,63 @@ type Score struct {
 	Value     float64 // a share from 0 to 1; values above 1 are percentages
 }
 
+// Of returns the ability of a catalog model. Every part of the program that predicts for a model uses it, so that all
+// of them predict the same. A quality set by the operator takes precedence over recorded outcomes.
+func (f *Fitter) Of(m *catalog.Model) predict.Ability {
+	name := m.Name
+	if m.QualitySource == catalog.OverrideSource {
+		name = ""
+	}
+	return f.Ability(name, scoresOf(m), m.Quality)
+}
+
+// Named returns the ability of a model by any of its names: of the catalog, or of the training data for models that
+// the catalog does not list. It returns false if nothing is known about the model.
+func (f *Fitter) Named(known *catalog.Catalog, name string) (predict.Ability, bool) {
+	if m, ok := known.Model(name); ok {
+		a := f.Of(m)
+		return a, a.Source != predict.FromPrior
+	}
+	if _, ok := f.Trained(name); !ok {
+		return predict.Ability{}, false
+	}
+	return f.Ability(name, nil, 0), true
+}
+
+func scoresOf(m *catalog.Model) []Score {
+	scores := make([]Score, len(m.Benchmarks))
+	for i, b := range m.Benchmarks {
+		scores[i] = Score{Benchmark: b.Name, Value: b.Value}
+	}
+	return scores
+}
+
 // Ability returns the best available estimate of a model's ability: the trained ability if the name is one of the
-// training data, otherwise a fit to its scores, otherwise to its quality, the mean success probability. Without any
-// of these it is the mean of the trained models. An empty name always selects the fit.
+// training data, otherwise a fit to its scores, otherwise to its quality. Without any of these it is the mean of the
+// trained models. An empty name never selects a trained ability.
 //
-// Few models were recorded on every kind of prompt, so scores also adjust a trained ability, with a low weight.
+// Few models were recorded on every family of prompts. Scores determine a trained ability for the other families only.
 func (f *Fitter) Ability(name string, scores []Score, quality float64) predict.Ability {
+	a := f.estimate(name, scores, quality)
+	a.Mean = meanProbability(f.lazy().general, a.Vector)
+	return a
+}
+
+func (f *Fitter) estimate(name string, scores []Score, quality float64) predict.Ability {
 	g := f.lazy()
 	targets := g.targets(scores)
 	if name != "" {
 		if a, ok := f.Trained(name); ok {
-			return g.refine(a, targets)
+			return g.measured(a, targets)
 		}
 	}
 	if len(targets) > 0 {
-		return g.fit(g.prior, targets, predict.FromBenchmarks)
+		return g.scored(targets)
 	}
 	if quality > 0 && quality <= 1 {
 		return g.atQuality(quality)
 	}
 	return g.fit(g.prior, nil, predict.FromPrior)
-}
-
-// trainedPrecision is how much more precise a trained vector is than the prior's mean, in variances.
-const trainedPrecision = 3
-
-// refine adjusts a trained ability by scores.
-func (g *abilityFitter) refine(a predict.Ability, targets []target) predict.Ability {
-	if len(targets) == 0 {
-		return a
-	}
-	held := gaussianPrior{mean: a.Vector, precision: newSquare(g.prior.precision.n)}
-	for i, v := range g.prior.precision.v {
-		held.precision.v[i] = trainedPrecision * v
-	}
-	moved := g.fit(held, targets, a.Source)
-	moved.Spread = min(moved.Spread, a.Spread)
-	return moved
 }
 
 // Trained returns the ability learned from a model's own responses, under any spelling of its name.
@@ -90,6 +112,7 @@ type abilityFitter struct {
 	families map[string]*anchorPool
 	general  []predict.Anchor // anchors of the general families
 	typical  []predict.Anchor // subset of general
+	recorded []recordedFamily
 }
 
 func newAbilityFitter(p Source) *abilityFitter {
@@ -114,6 +137,7 @@ func newAbilityFitter(p Source) *abilityFitter {
 	}
 	g.general = normalise(g.general)
 	g.typical = thin(g.general)
+	g.addRecorded(p)
 	return g
 }
 
@@ -174,21 +198,16 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 	return scaled
 }
 
-// atQuality moves the intercept of the mean model until its mean success probability over general prompts equals the
-// quality.
+// atQuality returns the ability of a model that is known by its quality: that of a model of the same strength. The
+// quality is on the scale of the catalog, so that a configured figure means the same as the catalog's.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
-	quality = min(max(quality, 0.02), 0.98)
-	a := g.fit(g.prior, nil, predict.FromQuality)
-	low, high := a.Vector[0]-20, a.Vector[0]+20
-	for range 60 {
-		a.Vector[0] = (low + high) / 2
-		if meanProbability(g.general, a.Vector) < quality {
-			low = a.Vector[0]
-		} else {
-			high = a.Vector[0]
-		}
+	strength := (logit(quality) - qualityScale.centre) / qualityScale.slope
+	targets := make([]target, len(generalFamilies))
+	for i, name := range generalFamilies {
+		targets[i] = g.atStrength(name, strength, strengthNoise)
 	}
-	a.Spread *= 0.8 // one number gives the overall level, not the strengths
+	a := g.fit(g.prior, targets, predict.FromQuality)
+	g.addOffsets(a.Vector)
 	return a
 }
 

@@ -23,6 +23,16 @@ func (m square) addOuter(x []float64, w float64) {
 	}
 }
 
+// mirror copies the lower half to the upper one.
+func (m square) mirror() square {
+	for i := range m.n {
+		for j := range i {
+			m.v[j*m.n+i] = m.at(i, j)
+		}
+	}
+	return m
+}
+
 // factor returns the Cholesky factor of a positive definite matrix. If the matrix is not quite positive definite, as
 // estimated covariances often are, its diagonal is increased.
 func (m square) factor() triangle {

@@ -40,7 +40,7 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 		}
 	}
 	_, curvature := u.slope()
-	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source}
+	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source, Mean: prior.Mean}
 }
 
 func usable(prior predict.Ability, labels []Label) []Label {
@@ -90,12 +90,7 @@ func loosen(m square) square {
 		first[i] = m.at(i, 0)
 	}
 	free.addOuter(first, -1/(1/(interceptSpread*interceptSpread)+first[0]))
-	for i := range free.n {
-		for j := range i {
-			free.v[j*free.n+i] = free.at(i, j)
-		}
-	}
-	return free
+	return free.mirror()
 }
 
 // assumedPrecision returns the precision of a vector of which only the spread is known.

@@ -35,6 +35,14 @@ func Standard() Plan {
 			{Name: "routerbench trio", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
 			{Name: "swebench", Sources: []string{"swebench_verified"}},
 		},
+		Pools: []Pool{
+			{Name: "zeroeval", Sources: []string{"zeroeval_gsm", "zeroeval_math_l5", "zeroeval_mmlu_redux", "zeroeval_zebra_grid"}},
+			{Name: "mmlu_pro", Sources: []string{"mmlu_pro"}},
+			{Name: "gpt-4 or mixtral", Sources: []string{"routellm_mmlu", "routellm_gsm8k", "bfcl"}, Models: []string{strong, weak}},
+			{Name: "gpt-4 or mixtral, other sources", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande", "gemini_svamp", "gemini_humaneval"}, Models: []string{strong, weak}},
+			{Name: "routerbench", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
+			{Name: "swebench", Sources: []string{"swebench_verified"}},
+		},
 		Pooled:    Pair{Strong: strong, Weak: weak},
 		NotPooled: []string{"alpaca_eval", "gemini_flores", "routellm_mtbench"},
 	}

@@ -40,6 +40,7 @@ type Costed struct {
 type Plan struct {
 	Pairs  []Pair
 	Costed []Costed
+	Pools  []Pool // for the choices of auto
 	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
 	// are preferences or similarities rather than correctness.
 	Pooled    Pair
@@ -68,6 +69,9 @@ type Report struct {
 	Pairs  []PairResult     `json:"pairs"`
 	Pooled *PoolResult      `json:"pooled,omitempty"`
 	Costed []FrontierResult `json:"costed,omitempty"`
+
+	Calibration []Calibration `json:"calibration,omitempty"`
+	Auto        []AutoResult  `json:"auto,omitempty"`
 }
 
 const (
@@ -105,6 +109,7 @@ func Evaluate(rows []Row, predictions Predictions, plan Plan) Report {
 			report.Costed = append(report.Costed, result)
 		}
 	}
+	report.Calibration = Calibrate(rows, predictions)
 	return report
 }
 

@@ -1,0 +1,214 @@
+package ability
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/predict"
+)
+
+const (
+	minRecords    = 100  // outcomes from which a family of prompts counts as measured for a model
+	scoreOutcomes = 25   // recorded outcomes that the scores of a model are worth, for a standard deviation of 0.4 of the logit
+	minLinks      = 4    // models with records and scores from which the scores of a family are trusted alone
+	meanStrength  = -1.2 // mean strength of the recorded models
+	// strengthShrinkage and derivedShrinkage are the number of recorded families from which a model's own strength counts
+	// more than meanStrength, and from which the prior's covariance counts more than the strength.
+	strengthShrinkage, derivedShrinkage = 0.6, 3
+	shrinkage                           = 1.0 // number of models that the mean offset of all families counts as, against those of one family
+)
+
+// recordedFamily is a family of the training data.
+type recordedFamily struct {
+	predict.Family
+	pool   *anchorPool
+	sparse bool    // recorded for small models only, so that the prior does not hold for others
+	scale  family  // relation of mean and strength
+	offset float64 // mean difference of recorded and published ability, in logits
+	links  float64 // number of models behind the offset
+}
+
+// sparseFamilies are the families of the training data that only small models were recorded on.
+var sparseFamilies = []string{"code", "qa"}
+
+// addRecorded reads the families of the training data, and computes the difference between published scores and
+// recorded outcomes over the models of the catalog that have both.
+func (g *abilityFitter) addRecorded(p Source) {
+	for _, f := range p.Families() {
+		g.recorded = append(g.recorded, recordedFamily{
+			Family: f, pool: &anchorPool{g.anchorsOf(p, f)}, sparse: slices.Contains(sparseFamilies, f.Name), scale: scaleOf(f.Name),
+		})
+	}
+	if len(g.recorded) > 0 {
+		g.setOffsets(g.linked(p))
+	}
+}
+
+// anchorsOf returns the anchors whose largest family share is that of f. Names with a slash are parts of a benchmark
+// and would count its prompts twice.
+func (g *abilityFitter) anchorsOf(p Source, f predict.Family) []predict.Anchor {
+	var list []predict.Anchor
+	for _, name := range p.Benchmarks() {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		for _, a := range p.Anchors(name) {
+			if a.Skills[f.Level-1] > 0.5 {
+				list = append(list, a)
+			}
+		}
+	}
+	return normalise(list)
+}
+
+// scaleOf returns the relation of mean and strength of a family of the training data.
+func scaleOf(name string) family {
+	for _, key := range sortedKeys(families) {
+		if slices.Contains(families[key].benchmarks, name) {
+			return families[key]
+		}
+	}
+	return family{slope: 1}
+}
+
+// link is a model with recorded outcomes and published scores.
+type link struct {
+	name      string
+	trained   predict.Ability
+	published []float64 // vector fitted to the scores, without offsets
+}
+
+// linked returns the models of the catalog with recorded outcomes and scores. Different models with the same recorded
+// ability count once.
+func (g *abilityFitter) linked(p Source) []link {
+	known, err := catalog.Default()
+	if err != nil {
+		return nil // the callers that serve requests report it
+	}
+	var list []link
+	seen := map[string]bool{}
+	for _, m := range known.Models() {
+		for _, name := range spellings(m.Name) {
+			a, ok := p.Known(name)
+			if !ok || seen[name] || len(m.Benchmarks) == 0 || len(a.Records) != len(g.recorded) {
+				continue
+			}
+			seen[name] = true
+			list = append(list, link{m.Name, a, g.fit(g.prior, g.withStrength(g.targets(scoresOf(m))), "").Vector})
+			break
+		}
+	}
+	return list
+}
+
+// setOffsets sets the offset of each family to the mean over the models with records, shrunk to the mean of all
+// families.
+func (g *abilityFitter) setOffsets(links []link) {
+	sums, counts := make([]float64, len(g.recorded)), make([]float64, len(g.recorded))
+	overall, measured := 0.0, 0.0
+	for i := range g.recorded {
+		f := &g.recorded[i]
+		for _, l := range links {
+			if l.trained.Records[i] >= minRecords {
+				sums[i] += f.logit(l.trained.Vector) - f.logit(l.published)
+				counts[i]++
+			}
+		}
+		if counts[i] > 0 && !f.sparse {
+			overall += sums[i] / counts[i]
+			measured++
+		}
+	}
+	overall /= max(measured, 1)
+	for i := range g.recorded {
+		g.recorded[i].links = counts[i]
+		g.recorded[i].offset = (sums[i] + shrinkage*overall) / (counts[i] + shrinkage)
+	}
+}
+
+// logit returns the logit of the mean success probability over the prompts of the family.
+func (f *recordedFamily) logit(vector []float64) float64 {
+	return logit(meanProbability(f.pool.anchors, vector))
+}
+
+// scored returns the ability of a model that is known by its scores. Published scores are adjusted by the offsets,
+// because leaderboards ask and grade differently than the recorded benchmarks.
+func (g *abilityFitter) scored(targets []target) predict.Ability {
+	a := g.fit(g.prior, g.withStrength(targets), predict.FromBenchmarks)
+	_, curvature := g.prior.slope(a.Vector, targets) // strength is not further evidence
+	a.Spread, a.Precision = g.spread(curvature), curvature.v
+	if published(targets) {
+		g.addOffsets(a.Vector)
+	}
+	return a
+}
+
+func (g *abilityFitter) addOffsets(vector []float64) {
+	for i := range g.recorded {
+		vector[g.recorded[i].Level] += g.recorded[i].offset
+	}
+}
+
+// measured returns a trained ability. The outcomes of a family determine its level. For a family without outcomes the
+// level follows from the scores of the model, or from its strength in the other families.
+func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ability {
+	if len(g.recorded) == 0 || len(a.Records) != len(g.recorded) {
+		return a
+	}
+	precision := g.information(&a)
+	for i, v := range g.prior.precision.v {
+		precision.v[i] += v
+	}
+	shifted := predict.Ability{Vector: slices.Clone(a.Vector), Spread: a.Spread, Source: a.Source, Records: a.Records, Precision: precision.v}
+	strength, count := g.strength(&a)
+	trust := count / (count + derivedShrinkage)
+	var scores []float64
+	if len(targets) > 0 {
+		scores = g.scored(targets).Vector
+	}
+	for i := range g.recorded {
+		f := &g.recorded[i]
+		derived, estimate := f.logit(a.Vector), f.scale.centre+f.scale.slope*strength
+		switch {
+		case scores != nil && f.links >= minLinks:
+			estimate = f.logit(scores)
+		case scores != nil && f.sparse:
+			estimate = (estimate + f.logit(scores)) / 2
+		case scores != nil:
+			estimate = (derived + f.logit(scores)) / 2
+		case !f.sparse:
+			estimate += trust * (derived - estimate)
+		}
+		shifted.Vector[f.Level] += scoreOutcomes / (scoreOutcomes + a.Records[i]) * (estimate - derived)
+	}
+	return shifted
+}
+
+// strength returns the general strength of a model by its recorded families, shrunk to the mean of the recorded models,
+// and the number of these families.
+func (g *abilityFitter) strength(a *predict.Ability) (strength, count float64) {
+	sum := 0.0
+	for i := range g.recorded {
+		if f := &g.recorded[i]; a.Records[i] >= minRecords && !f.sparse {
+			sum += (f.logit(a.Vector) - f.scale.centre) / f.scale.slope
+			count++
+		}
+	}
+	return (sum + strengthShrinkage*meanStrength) / (count + strengthShrinkage), count
+}
+
+// information returns the precision that the recorded outcomes give the vector, as a full matrix.
+func (g *abilityFitter) information(a *predict.Ability) square {
+	m := newSquare(len(a.Vector))
+	row := make([]float64, m.n)
+	for i, count := range a.Records {
+		for _, anchor := range g.recorded[i].pool.anchors {
+			row[0] = 1
+			copy(row[1:], anchor.Skills)
+			chance := sigmoid(dot(row, a.Vector))
+			m.addOuter(row, count*anchor.Weight*chance*(1-chance))
+		}
+	}
+	return m.mirror()
+}

@@ -1,0 +1,134 @@
+package ability
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+)
+
+// shipped returns a fitter of the artefact in the binary, and the catalog.
+func shipped(t *testing.T) (*Fitter, *catalog.Catalog) {
+	t.Helper()
+	p, err := predict.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(p), known
+}
+
+func TestServedProbabilitiesAreTheRecordedOnes(t *testing.T) {
+	t.Parallel()
+	f, known := shipped(t)
+	g := f.lazy()
+	links := g.linked(f.source)
+	if len(links) < 10 {
+		t.Fatalf("%d models with records and scores", len(links))
+	}
+	for _, l := range links {
+		m, _ := known.Model(l.name)
+		served := f.Of(m)
+		if served.Source != predict.FromTraining {
+			t.Errorf("%s is from %s", l.name, served.Source)
+		}
+		for i := range g.recorded {
+			r := &g.recorded[i]
+			if l.trained.Records[i] < 300 {
+				continue
+			}
+			if want, got := sigmoid(r.logit(l.trained.Vector)), sigmoid(r.logit(served.Vector)); math.Abs(got-want) > 0.03 {
+				t.Errorf("%s on %s: recorded %.3f, served %.3f", l.name, r.Name, want, got)
+			}
+		}
+	}
+}
+
+// The offsets are computed without the model whose scores they are applied to.
+func TestModelsKnownByScoresAreCalibrated(t *testing.T) {
+	t.Parallel()
+	f, known := shipped(t)
+	g := f.lazy()
+	links := g.linked(f.source)
+	sum, bias, count := 0.0, 0.0, 0.0
+	for k, l := range links {
+		g.setOffsets(slices.Delete(slices.Clone(links), k, k+1))
+		m, _ := known.Model(l.name)
+		scored := g.scored(g.targets(scoresOf(m)))
+		for i := range g.recorded {
+			if r := &g.recorded[i]; l.trained.Records[i] >= minRecords {
+				away := sigmoid(r.logit(scored.Vector)) - sigmoid(r.logit(l.trained.Vector))
+				sum, bias, count = sum+math.Abs(away), bias+away, count+1
+			}
+		}
+	}
+	if sum/count > 0.06 || math.Abs(bias/count) > 0.02 {
+		t.Errorf("mean difference %.3f, bias %+.3f over %v pairs of model and family", sum/count, bias/count, count)
+	}
+	t.Logf("mean difference %.3f, bias %+.3f over %v pairs of model and family", sum/count, bias/count, count)
+}
+
+func TestQualityMeansTheSameAsScores(t *testing.T) {
+	t.Parallel()
+	f, known := shipped(t)
+	g := f.lazy()
+	sum, count := 0.0, 0.0
+	for _, m := range known.Models() {
+		if m.Op != llm.Chat || len(m.Benchmarks) < 5 || strings.HasPrefix(m.QualitySource, "family") || m.Quality == 0 {
+			continue
+		}
+		scored, figure := f.Ability("", scoresOf(m), 0), f.Ability("", nil, m.Quality)
+		sum += math.Abs(meanProbability(g.general, scored.Vector) - meanProbability(g.general, figure.Vector))
+		count++
+	}
+	if sum/count > 0.04 {
+		t.Errorf("quality and scores differ by %.3f over %v models", sum/count, count)
+	}
+}
+
+// The training data has outcomes of small models only on code: larger ones must not be extrapolated from them.
+func TestFamilyWithFewRecordedModelsFollowsTheStrength(t *testing.T) {
+	t.Parallel()
+	f, known := shipped(t)
+	g := f.lazy()
+	code := &g.recorded[slices.IndexFunc(g.recorded, func(r recordedFamily) bool { return r.Name == "code" })]
+	at := func(name string) float64 {
+		a, ok := f.Named(known, name)
+		if !ok {
+			t.Fatalf("%s is unknown", name)
+		}
+		return sigmoid(code.logit(a.Vector))
+	}
+	weak, middle, strong := at("mixtral-8x7b-instruct"), at("gpt-4o-mini"), at("gpt-5")
+	if !(weak < 0.6 && weak+0.1 < middle && middle+0.05 < strong) {
+		t.Errorf("code: %.2f, %.2f, %.2f", weak, middle, strong)
+	}
+}
+
+func TestEveryNameOfAModelHasTheSameAbility(t *testing.T) {
+	t.Parallel()
+	f, known := shipped(t)
+	for _, m := range known.Models() {
+		if _, recorded := f.Trained(m.Name); m.Op != llm.Chat || !recorded && len(m.Aliases) == 0 {
+			continue
+		}
+		want := f.Of(m)
+		for _, name := range append([]string{m.Name, strings.ToUpper(m.Name), strings.ToLower(m.Vendor) + "/" + m.Name}, m.Aliases...) {
+			if other, ok := known.Model(name); !ok || other != m {
+				continue
+			}
+			if got, ok := f.Named(known, name); ok && cmp.Diff(want.Vector, got.Vector) != "" {
+				t.Errorf("%s differs from %s", name, m.Name)
+			}
+		}
+	}
+}

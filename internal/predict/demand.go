@@ -1,0 +1,119 @@
+package predict
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The demand of a prompt is how much harder it looks than an average one, in logits. It replaces the learned difficulty where the
+// prompt is unlike the training data: benchmarks state hard questions briefly, so that the learned difficulty takes any short text for
+// easy.
+const (
+	maxDemand       = 3
+	wordDemand      = 0.8 // of each demanding word, up to maxDemanding
+	maxDemanding    = 3
+	sizeDemand      = 0.3 // of each doubling of the words above plainWords, up to maxDoublings
+	plainWords      = 16
+	maxDoublings    = 2
+	technicalDemand = 8    // per share of technical words above usualTechnical
+	usualTechnical  = 0.08 // share of long words and abbreviations in plain text
+	longWord        = 10   // letters
+	idealWord       = 0.6  // words that one character of a script without spaces stands for
+)
+
+// demandStems are beginnings of words that name several steps of expert work: proofs, designs, analyses, systems with many parts.
+var demandStems = func() []string {
+	stems := strings.Fields(`prove proof deriv rigor theorem lemma corollar conjecture counterexample formali axiom invariant optimal optimi asymptot
+	eigenv lagrang hamilton tensor manifold topolog stochast bayes concurren distribut lock-free linearizab consensus idempoten
+	transactional deadlock consisten fault-toleran scalab compiler kernel allocator scheduler bootloader assembl simd cuda vulnerab exploit cryptograph
+	np-hard migrat refactor architect redesign design implement analys analyz assess evaluat trade-off tradeoff constraint uncertain
+	differential diagnos debug regression traceback stacktrace segfault pharmaco prognos jurisdiction indemnif fiduciar liab econometr causal
+	bewei herleit leite entwirf entwerf entwick analysi bewert migrier optimier widerspruch
+	démontr prouv dédui dériv conçoi concev évalu optimis contrainte
+	demuestr demostr deduc diseñ analiz evalú optimiz restric
+	dimostr progett analizz valut ottimizz vincol
+	demonstr deduz projet analis avali otimiz restriç
+	bewijs ontwerp afleid udowod wyprowad zaprojekt przeanaliz oceń zoptymaliz
+	докаж доказ вывед спроектир разработ проанализ оцен оптимиз ограничен корректн
+	kanıtla türet tasarla değerlendir buktikan turunkan rancang chứng thiết phân
+	أثبت برهن اشتق صمم حلل قيّم सिद्ध व्युत्पन्न डिज़ाइन विश्लेषण मूल्यांकन अनुकूल`)
+	slices.Sort(stems)
+	return stems
+}()
+
+// demandPhrases are the same in scripts that do not separate words with spaces.
+var demandPhrases = strings.Fields(`证明 證明 推导 推導 设计 設計 分析 评估 評估 优化 最优 约束 一致性 并发 分布式 証明 導出 評価 最適 実装 整合 並行 分散 증명 유도 설계 분석 평가 최적 구현 동시`)
+
+// demandOf returns the demand of a text. Like the task, it depends on the start and the end of a long text.
+func demandOf(text string) float64 {
+	if len(text) > taskHead+taskTail {
+		text = strings.ToValidUTF8(text[:taskHead]+" "+text[len(text)-taskTail:], "")
+	}
+	words, technical, found, ideal := 0.0, 0, 0, 0
+	for word := range strings.FieldsFuncSeq(text, isSeparator) {
+		words++
+		lower := strings.ToLower(word)
+		switch upper, letters := capitals(word); {
+		case isDemanding(lower):
+			found++
+			technical++
+		case upper >= 2 && upper*2 >= letters, letters >= longWord:
+			technical++
+		}
+		for _, r := range word {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
+				ideal++
+			}
+		}
+	}
+	if words == 0 {
+		return 0
+	}
+	if ideal > 0 {
+		words = max(words, idealWord*float64(ideal))
+		for _, phrase := range demandPhrases {
+			if strings.Contains(text, phrase) {
+				found++
+			}
+		}
+	}
+	share := float64(technical) / max(words, 8) // a few words have no meaningful share
+	demand := wordDemand*float64(min(found, maxDemanding)) + technicalDemand*max(0, share-usualTechnical) +
+		sizeDemand*min(math.Log2(max(words/plainWords, 1)), maxDoublings)
+	return math.Round(1000*min(demand, maxDemand)) / 1000
+}
+
+// isDemanding reports whether a word in lower case begins with one of demandStems.
+func isDemanding(word string) bool {
+	at, exact := slices.BinarySearch(demandStems, word)
+	if exact {
+		return true
+	}
+	const sameStart = 3 // stems that may lie between a stem of the word and the word in the list
+	for i := at - 1; i >= max(0, at-sameStart); i-- {
+		if strings.HasPrefix(word, demandStems[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSeparator(r rune) bool {
+	return r <= ' ' || strings.ContainsRune(`.,;:!?"'()[]{}<>/\|*=+&%$#@^~。，、？！；：「」`+"`", r)
+}
+
+// capitals counts the upper-case and all ASCII letters of a word.
+func capitals(word string) (upper, letters int) {
+	for i := range len(word) {
+		switch b := word[i]; {
+		case b >= 'A' && b <= 'Z':
+			upper++
+			letters++
+		case b >= 'a' && b <= 'z':
+			letters++
+		}
+	}
+	return upper, letters
+}
