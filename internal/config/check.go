@@ -22,8 +22,19 @@ func (l *loader) check(o Options) {
 	l.checkTimeouts() // first, because it is stricter than the tags
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
+	l.checkCatalogFile()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
+}
+
+// checkCatalogFile rejects a catalog file that neither a signature nor a sum protects.
+func (l *loader) checkCatalogFile() {
+	if f := l.config.Catalog.File; f.Source != "" && len(f.PublicKeys) == 0 && f.SHA256 == "" {
+		l.complain("catalog.file.source", fault{
+			code: BadValue, message: "source needs public_keys or sha256, which protect models and prices from changes by others",
+			fix: "set catalog.file.public_keys or catalog.file.sha256",
+		})
+	}
 }
 
 // complain reports a problem at a path that has no problem yet.

@@ -1,11 +1,16 @@
 package config
 
 import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,6 +28,9 @@ import (
 var checks = map[string]func(name, text string) *fault{
 	"listen":     checkListen,
 	"url":        checkURL,
+	"catalog":    checkCatalogSource,
+	"public_key": checkPublicKey,
+	"sha256":     checkSHA256,
 	"store":      checkStore,
 	"redis":      checkRedis,
 	"cidr":       checkCIDR,
@@ -80,6 +88,28 @@ func checkURL(name, text string) *fault {
 		return bad("has an invalid host", "write an address such as https://host/v1")
 	}
 	return nil
+}
+
+func checkCatalogSource(name, text string) *fault {
+	u, err := url.Parse(text)
+	if filepath.IsAbs(text) || err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" {
+		return nil
+	}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an https URL or an absolute path", name), fix: "write https://host/catalog.txt or /etc/fairlead/catalog.txt"}
+}
+
+func checkPublicKey(name, text string) *fault {
+	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == ed25519.PublicKeySize {
+		return nil
+	}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key that  fairlead catalog keygen  has printed"}
+}
+
+func checkSHA256(name, text string) *fault {
+	if raw, err := hex.DecodeString(text); err == nil && len(raw) == sha256.Size {
+		return nil
+	}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 in hexadecimal", name), fix: "copy the sum that  fairlead catalog show FILE  prints"}
 }
 
 func checkStore(name, text string) *fault {

@@ -18,6 +18,8 @@ func policySchema() map[string]any {
 	maxCost["minimum"] = 0
 	maxOutput := described("Maximum number of output tokens.", "integer")
 	maxOutput["minimum"], maxOutput["maximum"] = 1, 10_000_000
+	maxEscalation := described("Maximum number of escalation steps when a task is stuck; 0 disables escalation.", "integer")
+	maxEscalation["minimum"], maxEscalation["maximum"] = 0, 3
 	logBodies := described("false disables storing request and response bodies.", "boolean")
 	logBodies["enum"] = []bool{false}
 	return map[string]any{
@@ -35,6 +37,7 @@ func policySchema() map[string]any {
 			"objective":         described("Objective of auto: cost, quality, speed, or a number from 0 (cheapest) to 1 (best).", "string", "number"),
 			"max_cost_usd":      maxCost,
 			"max_output_tokens": maxOutput,
+			"max_escalation":    maxEscalation,
 			"baseline":          text("Baseline model for savings."),
 			"log_bodies":        logBodies,
 		},

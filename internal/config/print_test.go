@@ -73,6 +73,13 @@ catalog:
   refresh: 0s                                              # default
   from: models.dev                                         # default
   url: ""                                                  # default
+  discover: 6h                                             # default
+  file:
+    source: ""                                             # default
+    refresh: 1d                                            # default
+    public_keys: []                                        # default
+    sha256: ""                                             # default
+    max_price_factor: 10                                   # default
 routing:
   explore: 0                                               # default
   half_life: 30d                                           # default
@@ -138,6 +145,7 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	}
 	second := mustLoad(t, Options{Path: write(t, b.String())}).Config
 	first.Models, first.AllowPrivateUpstreams, first.Log.Redact = []Model{}, []string{}, []string{}
+	first.Catalog.File.PublicKeys = []string{}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
 	}

@@ -69,6 +69,9 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&limitsOutput != 0 && !lowest(&o.MaxOutput, r.maxOutput, r.name) {
 		overruled |= limitsOutput
 	}
+	if has&limitsEscalation != 0 && !lowest(&o.MaxEscalation, r.maxEscalation, r.name) {
+		overruled |= limitsEscalation
+	}
 	if has&disablesBodies != 0 && !o.LogBodies.IsSet() {
 		o.LogBodies = Setting[bool]{false, r.name}
 	}

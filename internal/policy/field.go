@@ -47,6 +47,7 @@ func fields() []field {
 		{"objective", (*reader).readObjective},
 		{"max_cost_usd", (*reader).readMaxCost},
 		{"max_output_tokens", (*reader).readMaxOutput},
+		{"max_escalation", (*reader).readMaxEscalation},
 		{"baseline", (*reader).readBaseline},
 		{"log_bodies", (*reader).readLogBodies},
 	}
@@ -292,6 +293,20 @@ func (p *reader) readMaxOutput(n *yaml.Node, path string, policy *Policy, r *rul
 		return
 	}
 	policy.MaxOutput, r.maxOutput = tokens, tokens
+}
+
+func (p *reader) readMaxEscalation(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= limitsEscalation
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	steps, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || steps < 0 || steps > maxEscalation {
+		p.report(n, BadValue, path, document.Quote(text)+" is not a number of escalation steps", fmt.Sprintf("write a whole number from 0 (off) to %d", maxEscalation))
+		return
+	}
+	policy.MaxEscalation, r.maxEscalation = &steps, steps
 }
 
 func (p *reader) readLogBodies(n *yaml.Node, path string, policy *Policy, r *rule) {

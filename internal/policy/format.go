@@ -48,6 +48,7 @@ func (p *Policy) node() *yaml.Node {
 	add("objective", p.Objective != "", word(p.Objective))
 	add("max_cost_usd", p.MaxCost != 0, func() *yaml.Node { return plain(p.MaxCost.String()) })
 	add("max_output_tokens", p.MaxOutput != 0, func() *yaml.Node { return plain(strconv.FormatInt(p.MaxOutput, 10)) })
+	add("max_escalation", p.MaxEscalation != nil, func() *yaml.Node { return plain(strconv.FormatInt(*p.MaxEscalation, 10)) })
 	add("baseline", p.Baseline != "", word(p.Baseline))
 	add("log_bodies", p.LogBodies != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.LogBodies)) })
 	return m

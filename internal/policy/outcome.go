@@ -7,15 +7,16 @@ import (
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
-	Deny      *Denial // not nil if the request is rejected; then only LogBodies applies in addition
-	Pin       Setting[string]
-	Objective Setting[Objective]
-	MaxCost   Setting[money.Amount] // lowest of all policies
-	MaxOutput Setting[int64]        // lowest of all policies
-	Baseline  Setting[string]
-	LogBodies Setting[bool] // false if set: bodies must not be stored
-	Prefer    []Preference  // best first
-	Hits      []Hit         // evaluated policies, in order
+	Deny          *Denial // not nil if the request is rejected; then only LogBodies applies in addition
+	Pin           Setting[string]
+	Objective     Setting[Objective]
+	MaxCost       Setting[money.Amount] // lowest of all policies
+	MaxOutput     Setting[int64]        // lowest of all policies
+	MaxEscalation Setting[int64]        // lowest of all policies
+	Baseline      Setting[string]
+	LogBodies     Setting[bool] // false if set: bodies must not be stored
+	Prefer        []Preference  // best first
+	Hits          []Hit         // evaluated policies, in order
 
 	allow, exclude []*rule
 }

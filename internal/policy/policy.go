@@ -9,20 +9,21 @@ import (
 
 // Policy is one rule as written by a user. It has at least one effect; deny excludes all others.
 type Policy struct {
-	Name        string       `json:"name" yaml:"name"`
-	Description string       `json:"description,omitempty" yaml:"description,omitempty"`
-	Enabled     *bool        `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
-	When        string       `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
-	Deny        string       `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
-	Pin         string       `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
-	Allow       *Selector    `json:"allow,omitempty" yaml:"allow,omitempty"`
-	Exclude     *Selector    `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	Prefer      []string     `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
-	Objective   string       `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
-	MaxCost     money.Amount `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
-	MaxOutput   int64        `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
-	Baseline    string       `json:"baseline,omitempty" yaml:"baseline,omitempty"`     // model
-	LogBodies   *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // false, or nil
+	Name          string       `json:"name" yaml:"name"`
+	Description   string       `json:"description,omitempty" yaml:"description,omitempty"`
+	Enabled       *bool        `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
+	When          string       `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
+	Deny          string       `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
+	Pin           string       `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
+	Allow         *Selector    `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Exclude       *Selector    `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	Prefer        []string     `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
+	Objective     string       `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
+	MaxCost       money.Amount `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+	MaxOutput     int64        `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	MaxEscalation *int64       `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
+	Baseline      string       `json:"baseline,omitempty" yaml:"baseline,omitempty"`             // model
+	LogBodies     *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"`         // false, or nil
 }
 
 // Active reports whether the policy is enabled.
@@ -46,4 +47,5 @@ const (
 	maxMessage     = 500
 	maxDescription = 1000
 	maxOutput      = 10_000_000
+	maxEscalation  = 3
 )

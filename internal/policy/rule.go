@@ -22,6 +22,7 @@ const (
 	limitsCost
 	limitsOutput
 	compares
+	limitsEscalation
 	disablesBodies
 )
 
@@ -31,21 +32,22 @@ const restricting = denies | allows | excludes | limitsCost | limitsOutput | dis
 
 // rule is a compiled active policy with canonical names.
 type rule struct {
-	name        string
-	source      string               // name of the set
-	when        *condition.Condition // nil means always
-	has         effects
-	deny        string
-	pin         string
-	allow       matcher
-	exclude     matcher
-	prefer      []Pattern
-	objective   Objective
-	maxCost     money.Amount
-	maxOutput   int64
-	baseline    string
-	effectTexts []effectText // descriptions of the effects, in a fixed order
-	all         string       // all descriptions joined, for the common case without overruled effects
+	name          string
+	source        string               // name of the set
+	when          *condition.Condition // nil means always
+	has           effects
+	deny          string
+	pin           string
+	allow         matcher
+	exclude       matcher
+	prefer        []Pattern
+	objective     Objective
+	maxCost       money.Amount
+	maxOutput     int64
+	baseline      string
+	maxEscalation int64
+	effectTexts   []effectText // descriptions of the effects, in a fixed order
+	all           string       // all descriptions joined, for the common case without overruled effects
 }
 
 // effectText is the description of one effect.
@@ -69,9 +71,17 @@ func (r *rule) describe(p *Policy) {
 	add(aims, "objective "+p.Objective)
 	add(limitsCost, "at most "+p.MaxCost.Display())
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
+	add(limitsEscalation, escalationText(r.maxEscalation))
 	add(compares, "baseline "+p.Baseline)
 	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)
+}
+
+func escalationText(steps int64) string {
+	if steps == 0 {
+		return "no escalation"
+	}
+	return "escalation by at most " + strconv.FormatInt(steps, 10) + " of 3 steps"
 }
 
 func (r *rule) effect(overruled effects) string {

@@ -14,7 +14,9 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/catalog/importer"
+	"fairlead/internal/catalogfile"
 	"fairlead/internal/config"
+	"fairlead/internal/config/file"
 	"fairlead/internal/egress"
 	"fairlead/internal/store"
 )
@@ -30,10 +32,21 @@ const (
 
 // Book is the file of prices that were imported or set by hand. It has its own directory, so that watching the directory reports
 // only changes of this file.
-type Book struct{ Dir string }
+type Book struct {
+	Dir  string
+	base func() (*catalog.Catalog, error) // catalog that the prices apply to; nil for the built-in one
+}
 
 // Of returns the price book in the data directory.
-func Of(c config.Config) Book { return Book{filepath.Join(c.DataDir, "prices")} }
+func Of(c config.Config) Book {
+	return Book{Dir: filepath.Join(c.DataDir, "prices"), base: func() (*catalog.Catalog, error) {
+		active, err := catalogfile.Active(c)
+		if err != nil {
+			return nil, err
+		}
+		return active.Catalog, nil
+	}}
+}
 
 // Path returns the path of the price file.
 func (b Book) Path() string { return filepath.Join(b.Dir, "prices.json") }
@@ -71,7 +84,7 @@ func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *ca
 	if err != nil {
 		return err
 	}
-	known, err := Catalog(book)
+	known, err := b.Catalog(book)
 	if err != nil {
 		return err
 	}
@@ -82,7 +95,7 @@ func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *ca
 	if err != nil {
 		return err
 	}
-	return replaceFile(b.Path(), text)
+	return file.Replace(b.Path(), text)
 }
 
 func (b Book) lock(ctx context.Context) (release func() error, err error) {
@@ -101,28 +114,13 @@ func (b Book) lock(ctx context.Context) (release func() error, err error) {
 	}
 }
 
-// replaceFile replaces a file atomically, also in case of a power failure.
-func replaceFile(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+// Catalog returns the catalog of the program or of the active catalog file, with the given prices.
+func (b Book) Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
+	base := b.base
+	if base == nil {
+		base = catalog.Default
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// Catalog returns the built-in catalog with the prices of the file.
-func Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
-	tables, err := catalog.Default()
+	tables, err := base()
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}

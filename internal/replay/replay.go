@@ -15,6 +15,7 @@ import (
 // The kinds of data whose versions a decision names.
 const (
 	Snapshots = "snapshot"
+	Catalogs  = "catalog"
 	Policies  = "policies"
 	Abilities = "abilities"
 )
@@ -31,7 +32,7 @@ type Keeper interface {
 	KeepVersion(ctx context.Context, kind, version string, body []byte) error
 }
 
-// Keep stores a snapshot, policies and corrections, so that decisions that use them can be recomputed later. It must be
+// Keep stores a snapshot with its catalog, policies and corrections, so that decisions that use them can be recomputed later. It must be
 // called whenever one of the three becomes active. Policies and corrections may be nil.
 func Keep(ctx context.Context, k Keeper, snap *route.Snapshot, policies *policy.Set, corrections *feedback.Corrections) error {
 	if snap != nil && snap.Version() != "" {
@@ -40,6 +41,12 @@ func Keep(ctx context.Context, k Keeper, snap *route.Snapshot, policies *policy.
 			return err
 		}
 		if err := k.KeepVersion(ctx, Snapshots, snap.Version(), body); err != nil {
+			return err
+		}
+		if body, err = snap.Catalog.Archive(); err != nil {
+			return err
+		}
+		if err := k.KeepVersion(ctx, Catalogs, snap.Catalog.Version(), body); err != nil {
 			return err
 		}
 	}

@@ -103,6 +103,7 @@ func (c *comparer) decision() {
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
 	c.text("runner-up", a.RunnerUp, b.RunnerUp)
 	c.text("margin", number(a.Margin), number(b.Margin))
+	c.text("adjustments", fmt.Sprint(a.Adjustments), fmt.Sprint(b.Adjustments))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
 	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))

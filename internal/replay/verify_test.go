@@ -3,14 +3,17 @@ package replay
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -56,7 +59,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 		t.Error(err)
 		return
 	}
-	library := NewLibrary(archive, m.catalog, nil)
+	library := NewLibrary(archive, replaced(m.catalog), nil)
 	for i := range n {
 		c := m.conditions(snap)
 		c.Policies = policies
@@ -73,6 +76,41 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 			t.Errorf("world %d, request %d: %+v", seed, i, got)
 			return
 		}
+	}
+}
+
+// replaced returns the catalog after an update: every list price is ten times as high and a new model has taken an old name.
+func replaced(known *catalog.Catalog) *catalog.Catalog {
+	var changes catalog.Overrides
+	for _, m := range known.Models() {
+		if p := known.ListPrice(m.Name); p != nil {
+			changes = append(changes, catalog.Override{Model: m.Name, Input: new(10 * p.Input), Output: new(10 * p.Output)})
+		}
+		for _, alias := range m.Aliases {
+			changes = append(changes, catalog.Override{Model: alias})
+		}
+	}
+	return known.With(changes)
+}
+
+func TestDecisionsUseTheCatalogOfTheirTime(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t, 1)
+	snap, archive := m.snapshot(3, 1), shelf{}
+	if err := Keep(t.Context(), archive, snap, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	now := replaced(m.catalog)
+	versions := route.Versions{Router: route.Router, Snapshot: snap.Version(), Catalog: m.catalog.Version()}
+	for _, name := range []string{"gpt-4.1", "claude-opus-4-1"} {
+		then := NewLibrary(archive, now, nil).World(t.Context(), versions)
+		if then.Catalog != m.catalog.Version() || then.Snapshot.Price(name).Input != m.catalog.ListPrice(name).Input {
+			t.Errorf("%s costs %d in catalog %s", name, then.Snapshot.Price(name).Input, then.Catalog)
+		}
+	}
+	maps.DeleteFunc(archive, func(key string, _ []byte) bool { return strings.HasPrefix(key, Catalogs) })
+	if w := NewLibrary(archive, now, nil).World(t.Context(), versions); w.Catalog != now.Version() || len(w.Missing) > 0 {
+		t.Errorf("without an archived catalog: %s, %v", w.Catalog, w.Missing)
 	}
 }
 
@@ -109,11 +147,18 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 		c := m.conditions(snap)
 		c.Policies = policies
 		d, err := route.Decide(new(m.input(snap)), snap, c)
-		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && d.Candidates[len(d.Candidates)-1].Excluded != nil && d.Baseline != nil {
+		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && lastExcludedForGood(d) && d.Baseline != nil {
 			e := &requestlog.Entry{ID: "req_1", Decision: stored(t, d)}
 			return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
 		}
 	}
+}
+
+// lastExcludedForGood reports whether the last candidate is excluded regardless of its observed state, which a record without
+// the candidate does not have.
+func lastExcludedForGood(d *route.Decision) bool {
+	x := d.Candidates[len(d.Candidates)-1].Excluded
+	return x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff
 }
 
 func TestChangedRecordIsReported(t *testing.T) {

@@ -29,17 +29,18 @@ type Library struct {
 	zone    func(string) (*time.Location, error)
 
 	mu          sync.Mutex
+	catalogs    map[string]*catalog.Catalog
 	snapshots   map[string]*route.Snapshot
 	policies    map[[2]string]*policy.Set // by version of the policies and of the snapshot
 	corrections map[string]*feedback.Corrections
 }
 
 // NewLibrary returns a library that reads from an archive. Names of models that a snapshot lacks are looked up in the
-// catalog; zone may be nil.
+// catalog of the decision, or in cat if that is not archived; zone may be nil.
 func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.Location, error)) *Library {
 	return &Library{
 		archive: archive, catalog: cat, zone: zone,
-		snapshots: map[string]*route.Snapshot{}, policies: map[[2]string]*policy.Set{}, corrections: map[string]*feedback.Corrections{},
+		catalogs: map[string]*catalog.Catalog{}, snapshots: map[string]*route.Snapshot{}, policies: map[[2]string]*policy.Set{}, corrections: map[string]*feedback.Corrections{},
 	}
 }
 
@@ -47,13 +48,14 @@ func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.
 func (l *Library) World(ctx context.Context, v route.Versions) World {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := World{Catalog: l.catalog.Version()}
+	known := l.catalogOf(ctx, v.Catalog)
+	w := World{Catalog: known.Version()}
 	lack := func(format string, args ...any) { w.Missing = append(w.Missing, fmt.Sprintf(format, args...)) }
 	if v.Router != route.Router {
 		lack("the decision was made by router %s; this program has router %s", named(v.Router), route.Router)
 	}
 	var err error
-	if w.Snapshot, err = l.snapshot(ctx, v.Snapshot); err != nil {
+	if w.Snapshot, err = l.snapshot(ctx, v.Snapshot, known); err != nil {
 		lack("targets, prices and abilities of version %s: %v", named(v.Snapshot), err)
 		return w // policies cannot be parsed without the names of models
 	}
@@ -77,13 +79,32 @@ func named(version string) string {
 	return version
 }
 
-func (l *Library) snapshot(ctx context.Context, version string) (*route.Snapshot, error) {
+// catalogOf returns the catalog of a version, or the current one. Decisions of programs that archived no catalogs depend on it
+// only for models without a target.
+func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalog {
+	if version == "" || version == l.catalog.Version() {
+		return l.catalog
+	}
+	c, err := cached(l.catalogs, version, func() (*catalog.Catalog, error) {
+		body, err := l.archive.KeptVersion(ctx, Catalogs, version)
+		if err != nil {
+			return nil, err
+		}
+		return catalog.Restore(body)
+	})
+	if err != nil {
+		return l.catalog
+	}
+	return c
+}
+
+func (l *Library) snapshot(ctx context.Context, version string, known *catalog.Catalog) (*route.Snapshot, error) {
 	return cached(l.snapshots, version, func() (*route.Snapshot, error) {
 		body, err := l.archive.KeptVersion(ctx, Snapshots, version)
 		if err != nil {
 			return nil, err
 		}
-		return route.Restore(body, l.catalog)
+		return route.Restore(body, known)
 	})
 }
 

@@ -14,7 +14,7 @@ const (
 
 // Update reports that a request has begun or ended. The entry has no trace and no bodies.
 type Update struct {
-	Entry   Entry
+	Entry   *Entry // shared by all subscribers: it must not be changed
 	Running bool
 }
 
@@ -24,57 +24,38 @@ type Feed struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
 	recent  []Update // finished, oldest first
-	running map[string]*Update
-	spare   []*Update // unused updates, for reuse
+	running map[string]*Entry
 }
 
 // NewFeed returns a feed without subscribers.
 func NewFeed() *Feed {
-	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]*Update{}}
+	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]*Entry{}}
 }
 
-// Publish sends an update to all subscribers whose filter matches the entry. It does not block.
+// Publish removes trace and bodies from the entry and sends the update to all subscribers whose filter matches. The entry belongs to
+// the feed afterwards. Publish does not block.
 func (f *Feed) Publish(u Update) {
 	u.Entry.Decision, u.Entry.Bill, u.Entry.BaselineBill, u.Entry.Body = nil, nil, nil, Body{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.remember(&u)
+	f.remember(u)
 	for s := range f.subs {
-		s.offer(&u)
+		s.offer(u)
 	}
 }
 
-func (f *Feed) remember(u *Update) {
+func (f *Feed) remember(u Update) {
 	if u.Running {
-		f.begin(u)
+		if len(f.running) < feedRunning {
+			f.running[u.Entry.ID] = u.Entry
+		}
 		return
 	}
-	if began := f.running[u.Entry.ID]; began != nil {
-		delete(f.running, u.Entry.ID)
-		*began = Update{} // drop its references
-		f.spare = append(f.spare, began)
-	}
+	delete(f.running, u.Entry.ID)
 	if len(f.recent) == feedRecent {
 		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // in large steps, because deleting moves the whole list
 	}
-	f.recent = append(f.recent, *u)
-}
-
-// begin records a running request, up to the maximum.
-func (f *Feed) begin(u *Update) {
-	if len(f.running) >= feedRunning {
-		return
-	}
-	one := f.running[u.Entry.ID]
-	if last := len(f.spare) - 1; one == nil && last >= 0 {
-		one = f.spare[last]
-		f.spare = f.spare[:last]
-	}
-	if one == nil {
-		one = &Update{}
-	}
-	*one = *u
-	f.running[u.Entry.ID] = one
+	f.recent = append(f.recent, u)
 }
 
 // Subscribe subscribes to entries that match the filter until ctx ends. The first updates are the running requests and, if
@@ -85,11 +66,11 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 	defer f.mu.Unlock()
 	if afterID != "" {
 		for _, u := range f.since(afterID) {
-			s.offer(&u)
+			s.offer(u)
 		}
 	}
-	for _, u := range f.running {
-		s.offer(u)
+	for _, e := range f.running {
+		s.offer(Update{Entry: e, Running: true})
 	}
 	f.subs[s] = struct{}{}
 	context.AfterFunc(ctx, func() {
@@ -125,13 +106,13 @@ type Subscription struct {
 }
 
 // offer appends an update to the buffer, or counts it as lost if the buffer is full.
-func (s *Subscription) offer(u *Update) {
-	if !s.filter.Match(&u.Entry) {
+func (s *Subscription) offer(u Update) {
+	if !s.filter.Match(u.Entry) {
 		return
 	}
 	s.mu.Lock()
 	if len(s.waiting) < feedBuffer {
-		s.waiting = append(s.waiting, *u)
+		s.waiting = append(s.waiting, u)
 	} else {
 		s.lost++
 	}

@@ -91,6 +91,8 @@ func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
 	switch {
 	case d.Choice != 0:
 		return nil, nil
+	case d.Kind == llm.CitationDelta:
+		return nil, nil // its range may not fit the joined text
 	case d.Kind == llm.ThinkingDelta || d.Kind == llm.SignatureDelta:
 		c.hidden.add(d.Text, 1)
 		return nil, nil

@@ -17,6 +17,7 @@ type archived struct {
 	Catalog   string             `json:"catalog"`
 	Providers []archivedProvider `json:"providers"`
 	Models    []archivedModel    `json:"models"`
+	Typical   []float64          `json:"typical,omitempty"`
 }
 
 type archivedProvider struct {
@@ -44,7 +45,7 @@ func (s *Snapshot) hash() string {
 
 // Archive encodes the data that decisions depend on, for Restore.
 func (s *Snapshot) Archive() ([]byte, error) {
-	kept := archived{Models: make([]archivedModel, len(s.models))}
+	kept := archived{Models: make([]archivedModel, len(s.models)), Typical: s.typical}
 	if s.Catalog != nil {
 		kept.Catalog = s.Catalog.Version()
 	}
@@ -77,9 +78,9 @@ func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	if err := decoder.Decode(&kept); err != nil {
 		return nil, fmt.Errorf("read archived snapshot: %w", err)
 	}
-	abilities := archivedAbilities{}
+	abilities := archivedAbilities{typical: kept.Typical, byModel: make(map[string]predict.Ability, len(kept.Models))}
 	for _, m := range kept.Models {
-		abilities[m.Name] = m.Ability
+		abilities.byModel[m.Name] = m.Ability
 	}
 	providers := make([]*provider.Provider, len(kept.Providers))
 	for i, p := range kept.Providers {
@@ -94,7 +95,13 @@ func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	return NewSnapshot(cat, providers, abilities), nil
 }
 
-type archivedAbilities map[string]predict.Ability
+type archivedAbilities struct {
+	byModel map[string]predict.Ability
+	typical []float64
+}
 
 // Ability implements Predictor.
-func (r archivedAbilities) Ability(m *catalog.Model) predict.Ability { return r[m.Name] }
+func (r archivedAbilities) Ability(m *catalog.Model) predict.Ability { return r.byModel[m.Name] }
+
+// Typical implements typicalPredictor.
+func (r archivedAbilities) Typical() []float64 { return r.typical }

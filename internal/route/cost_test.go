@@ -64,13 +64,7 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 
 type learned struct{ fitter *ability.Fitter }
 
-func (l learned) Ability(m *catalog.Model) predict.Ability {
-	var scores []ability.Score
-	for _, b := range m.Benchmarks {
-		scores = append(scores, ability.Score{Benchmark: b.Name, Value: b.Value})
-	}
-	return l.fitter.Ability(m.Name, scores, m.Quality)
-}
+func (l learned) Ability(m *catalog.Model) predict.Ability { return l.fitter.Of(m) }
 
 func rulesOf(t testing.TB, n int) *policy.Set {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
+	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 	"fairlead/internal/token"
 )
@@ -43,10 +44,11 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	}
 	d.Explored = r.explore()
 	d.QualityTarget = r.target
+	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()
 	d.Plan = make([]*provider.Target, len(r.ready))
 	for i, cand := range r.ready {
-		d.Plan[i] = cand.target
+		d.Plan[i] = cand.planned()
 	}
 	if len(r.ready) > 1 {
 		d.RunnerUp = r.ready[1].Target
@@ -73,6 +75,7 @@ type candidate struct {
 	providerOrder int // index of its provider in provider.order
 	preference    int // index of the first matching policy preference
 	excluded      *Exclusion
+	effort        *effortEntry // effort of the estimates below; nil for the model's default
 
 	cost               money.Amount // cost of this request; valid if priced
 	total              money.Amount // cost of this request and re-reading in later turns
@@ -95,8 +98,11 @@ type ranking struct {
 	policyRules rules // storage for rules made by policies
 	hits        []policy.Hit
 	objective   Objective
+	step        int              // escalation step
+	features    predict.Features // with the effect of the escalation
 	weights     weights
 	target      QualityTarget
+	reference   float64 // reference cost of the request, in dollars
 	outputPrior outputPrior
 	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
 	tokenMeter  token.Meter // counts the prompt
@@ -118,7 +124,7 @@ func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
 	if !ok {
 		r = &ranking{snap: s, success: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), bestByModel: make([]float64, len(s.models))}
 	}
-	r.in, r.c, r.outputPrior = in, c, outputPriors[in.Features.Task]
+	r.in, r.c, r.outputPrior = in, c, expectedOutput(in)
 	return r
 }
 
@@ -129,7 +135,7 @@ func (s *Snapshot) recycle(r *ranking) {
 	clear(r.reasons)
 	clear(r.success)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.policyRules, r.target, r.tokenMeter, r.measured = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false
+	r.in, r.c, r.rules, r.policyRules, r.target, r.tokenMeter, r.measured, r.features = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false, predict.Features{}
 	r.candidates, r.ranked, r.ready, r.excluded, r.reasons = r.candidates[:0], r.ranked[:0], r.ready[:0], r.excluded[:0], r.reasons[:0]
 	s.rankings.Put(r)
 }
@@ -148,7 +154,7 @@ func (r *ranking) rank() {
 
 // evaluate filters and scores the candidates. While none remains, it drops needs in the order of relaxations.
 func (r *ranking) evaluate() {
-	r.target = r.qualityTarget()
+	r.target, r.reference = r.qualityTarget(), r.referenceCost()
 	for i, without := range relaxations {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
 			continue

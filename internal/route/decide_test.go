@@ -180,6 +180,34 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	})
 }
 
+// A mixture of two models costs the mean of both. Auto never chooses a model that is worse than a mixture at its cost.
+func TestDecideNeverPicksWorseThanAMixture(t *testing.T) {
+	t.Parallel()
+	cat := defaultCatalog(t)
+	rapid.Check(t, func(t *rapid.T) {
+		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
+		in.Model, in.MaxOutput = "auto", 100 // all models have the same speed and write the same
+		in.Objective = Objective{Name: "number", Tradeoff: rapid.Float64Range(0.05, 0.95).Draw(t, "tradeoff")}
+		in.Controls.Provider.Sort = ""
+		d, err := Decide(&in, snap, Conditions{})
+		if err != nil || d.Candidates[0].Price == nil {
+			return
+		}
+		chosen := d.Candidates[0]
+		for _, a := range d.Candidates {
+			for _, b := range d.Candidates {
+				if a.Rank == 0 || b.Rank == 0 || a.Price == nil || b.Price == nil || *a.Price >= *chosen.Price || *b.Price <= *chosen.Price || a.Ahead != 0 || b.Ahead != 0 {
+					continue
+				}
+				share := (*chosen.Price - *a.Price).Dollars() / (*b.Price - *a.Price).Dollars()
+				if mixture := a.Quality + share*(b.Quality-a.Quality); chosen.Quality < mixture-1e-5 && chosen.Quality < max(a.Quality, b.Quality) {
+					t.Fatalf("%s with %.4f at %v, a mixture of %s and %s has %.4f", chosen.Target, chosen.Quality, *chosen.Price, a.Target, b.Target, mixture)
+				}
+			}
+		}
+	})
+}
+
 // atMost returns a policy that limits the cost of a request.
 func atMost(t *rapid.T, cents int) *policy.Set {
 	set, problems := policy.Parse("test", fmt.Appendf(nil, "policies: [{name: limit, max_cost_usd: %.2f}]", float64(cents)/100), policy.Inventory{AllowUnknown: true})

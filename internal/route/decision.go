@@ -5,6 +5,7 @@ package route
 import (
 	"time"
 
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
@@ -37,8 +38,9 @@ type Decision struct {
 	Alone         string        `json:"alone,omitempty"`     // the router's choice without policies, if it differs
 	Aside         []Sighting    `json:"aside,omitempty"`     // state of targets excluded by policies
 	Stay          *Stay         `json:"stay,omitempty"`
-	Explored      bool          `json:"explored,omitempty"` // the choice was drawn at random for exploration
-	Policies      []PolicyHit   `json:"policies"`           // evaluated in order
+	Explored      bool          `json:"explored,omitempty"`    // the choice was drawn at random for exploration
+	Adjustments   []Adjustment  `json:"adjustments,omitempty"` // effects of the conversation
+	Policies      []PolicyHit   `json:"policies"`              // evaluated in order
 	Versions      Versions      `json:"versions"`
 	Micros        int64         `json:"micros"` // time to compute the decision
 
@@ -78,6 +80,7 @@ type Candidate struct {
 	Speed      float64       `json:"speed"`            // speed component of the score, 0 to 1
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
 	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // expected cost of re-reading this conversation in later turns
+	Effort     string        `json:"effort,omitempty"`   // reasoning effort that the router chose
 	Output     int64         `json:"expected_output,omitempty"`
 	Cache      CacheHit      `json:"cached_prefix,omitzero"`
 	Latency    int64         `json:"expected_ms,omitempty"`
@@ -132,6 +135,7 @@ type Input struct {
 	MaxOutput     int64            `json:"max_output,omitempty"`
 	Choices       int              `json:"choices"`
 	Needs         llm.Abilities    `json:"needs"`
+	Effort        string           `json:"effort,omitempty"` // reasoning effort that the caller set
 	Sampling      []string         `json:"sampling,omitempty"`
 	Stream        bool             `json:"stream"`
 	Messages      int              `json:"messages,omitempty"`
@@ -150,8 +154,9 @@ type Input struct {
 	At            time.Time        `json:"at,omitzero"` // time of the request, for prices and policies
 
 	// The conversation so far.
-	Turns int    `json:"turns,omitempty"` // previous answers
-	Last  string `json:"last,omitempty"`  // target of the latest answer
+	Turns        int                   `json:"turns,omitempty"` // previous answers
+	Last         string                `json:"last,omitempty"`  // target of the latest answer
+	Conversation conversation.Findings `json:"conversation,omitzero"`
 
 	// Caller, for policies.
 	Key       condition.Key       `json:"key,omitzero"`

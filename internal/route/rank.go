@@ -67,7 +67,7 @@ func (r *ranking) keptTarget() *Stay {
 
 // uncachedPenalty returns the penalty without cached prompts.
 func (r *ranking) uncachedPenalty(cand *candidate) float64 {
-	return cand.penaltyWithoutCost + r.weights.price(cand.totalUncached)
+	return cand.penaltyWithoutCost + r.price(cand.totalUncached)
 }
 
 // baseline returns the model named by caller, policy, key or workspace, else the most expensive eligible candidate.

@@ -43,7 +43,9 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 
 // setRules sets the rules and the values derived from them.
 func (r *ranking) setRules(rules *rules) {
-	r.rules, r.objective = rules, rules.objective(r.in.Objective)
+	r.rules = rules
+	r.objective, r.step = rules.adjusted(r.in)
+	r.features = r.strained()
 	r.weights = weigh(r.in, r.objective)
 	r.maxOutput = rules.maxOutput(r.in.MaxOutput)
 }
@@ -54,6 +56,7 @@ func factsOf(in *Input) *condition.Facts {
 		Request: condition.Request{
 			Model: in.Model, Auto: IsAuto(in.Model), Op: in.Op, Format: in.Format, Source: "key",
 			Task: in.Features.Task, Language: in.Features.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
+			Client: in.Conversation.Client, Mode: in.Conversation.Mode, Purpose: in.Conversation.Purpose, Trouble: in.Conversation.Trouble.Level,
 			Messages: in.Messages, Images: in.Images, Choices: in.Choices, Needs: in.Needs, Stream: in.Stream,
 			Objective: in.Objective.Name, EndUser: in.EndUser, Session: in.Controls.SessionID, Metadata: in.Metadata, Tags: in.Tags,
 		},
@@ -67,7 +70,7 @@ func factsOf(in *Input) *condition.Facts {
 
 // restrict reports whether the rules can change the choice.
 func (r *rules) restrict() bool {
-	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
+	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxEscalation.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
 }
 
 // maxOutput returns the lower of the output limits of caller and policies; 0 for no limit.
@@ -149,6 +152,8 @@ func (r *rules) reason(alone *candidate) string {
 		return r.Prefer[0].Policy
 	case r.Objective.IsSet():
 		return r.Objective.Policy
+	case r.MaxEscalation.IsSet():
+		return r.MaxEscalation.Policy
 	}
 	return r.MaxOutput.Policy // a shorter output changes the expected cost
 }

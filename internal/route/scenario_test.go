@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
@@ -275,6 +276,18 @@ func readRequest(t *testing.T, text string) Input {
 			in.Turns = int(number(t, value))
 		case "last":
 			in.Last = value
+		case "purpose":
+			in.Conversation.Purpose = conversation.Purpose(value)
+		case "inherited":
+			in.Conversation.Inherited = int(number(t, value))
+		case "trouble":
+			in.Conversation.Trouble.Level = int(number(t, value))
+		case "same_errors":
+			in.Conversation.Trouble.SameErrors = int(number(t, value))
+		case "failing":
+			in.Conversation.Trouble.Failing = int(number(t, value))
+		case "recovered":
+			in.Conversation.Trouble.Recovered = true
 		case "team":
 			in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": value}}
 		case "explore":
@@ -380,6 +393,9 @@ func plan(d *Decision, err error) string {
 		} else {
 			fmt.Fprintf(&b, "skipped %s: %s\n", hit.Name, hit.Reason())
 		}
+	}
+	for _, a := range d.Adjustments {
+		fmt.Fprintf(&b, "adjusted %s: %s\n", a.Code, a.Reason)
 	}
 	if d.Stay != nil {
 		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Alternative, d.Stay.Switch)

@@ -11,19 +11,23 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 	"fairlead/internal/token"
 )
 
 // Router is the version of the routing rules, stored with each decision.
-const Router = "utility-2"
+const Router = "utility-3"
 
 // Predictor estimates the abilities of models.
 type Predictor interface {
 	// Ability returns the ability of a model from its name, benchmark scores or configured quality.
 	Ability(m *catalog.Model) predict.Ability
 }
+
+// typicalPredictor is a Predictor that knows the skills of a prompt about which nothing is known.
+type typicalPredictor interface{ Typical() []float64 }
 
 // Snapshot is an immutable view of targets, prices and abilities. A reload makes a new one.
 type Snapshot struct {
@@ -34,11 +38,16 @@ type Snapshot struct {
 	targets  []*provider.Target // sorted by ID, so that the order of the configuration has no effect
 	entries  []targetEntry      // targets with precomputed values
 	models   []modelEntry
+	typical  []float64      // skills of a prompt about which nothing is known; nil without a trained predictor
 	index    map[string]int // index in models by name
 	byModel  map[string][]*provider.Target
 	byName   map[string]*provider.Provider
 	rankings sync.Pool
 	prices   atomic.Pointer[pricesAtTime]
+
+	// nearlyBest and best are the indexes in entries of the cheapest targets whose model is nearly as good, and as good, as
+	// the best one; -1 without priced chat models. Costs are compared with their costs.
+	nearlyBest, best int
 }
 
 type targetEntry struct {
@@ -46,17 +55,19 @@ type targetEntry struct {
 	id         string
 	model      int // index in Snapshot.models
 	vocabulary token.Vocabulary
+	efforts    []effortEntry
 }
 
 func (s *Snapshot) newTargetEntry(t *provider.Target) targetEntry {
 	vocabulary := token.Model{Vendor: t.Model.Vendor, Name: t.Model.Name}.Vocabulary()
-	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary}
+	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary, efforts: newEffortEntries(t)}
 }
 
 // modelEntry is a model with at least one target.
 type modelEntry struct {
-	model   *catalog.Model
-	ability predict.Ability
+	model     *catalog.Model
+	ability   predict.Ability
+	maxEffort float64 // change of the logit of the success probability at the highest effort of any target
 }
 
 // NewSnapshot returns a snapshot of the providers' targets. A nil predictor uses the configured quality of each model.
@@ -82,12 +93,44 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 			s.index[name] = len(s.models)
 			s.models = append(s.models, modelEntry{model: t.Model, ability: p.Ability(t.Model)})
 		}
+		if n := len(t.Efforts); n > 0 {
+			m := &s.models[s.index[name]]
+			m.maxEffort = max(m.maxEffort, t.Efforts[n-1].Logit)
+		}
 		s.byModel[name] = append(s.byModel[name], t)
 		s.entries = append(s.entries, s.newTargetEntry(t))
 	}
+	if t, ok := p.(typicalPredictor); ok {
+		s.typical = t.Typical()
+	}
+	s.nearlyBest, s.best = s.cheapest(0.95), s.cheapest(0.99)
 	s.version = s.hash()
 	return s
 }
+
+// cheapest returns the index of the cheapest target whose model has at least a share of the highest mean success probability.
+func (s *Snapshot) cheapest(share float64) int {
+	most := 0.0
+	for i := range s.models {
+		if m := &s.models[i]; m.comparable() {
+			most = max(most, m.ability.Mean)
+		}
+	}
+	at, least := -1, money.Amount(0)
+	for i := range s.entries {
+		e := &s.entries[i]
+		if m := &s.models[e.model]; !m.comparable() || e.target.Price == nil || m.ability.Mean < share*most {
+			continue
+		}
+		if cost := e.target.Price.Cost(typicalUsage); at < 0 || cost < least {
+			at, least = i, cost
+		}
+	}
+	return at
+}
+
+// comparable reports whether the model takes part in the choice of auto.
+func (m *modelEntry) comparable() bool { return m.model.Op == llm.Chat && !m.model.Deprecated }
 
 // catalogQuality predicts from the quality in the catalog alone.
 type catalogQuality struct{}
@@ -96,7 +139,7 @@ type catalogQuality struct{}
 func (catalogQuality) Ability(m *catalog.Model) predict.Ability {
 	quality := cmp.Or(m.Quality, 0.4)
 	quality = min(max(quality, 0.01), 0.99)
-	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality"}
+	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality", Mean: quality}
 }
 
 // Ability returns the ability of a model of the snapshot.

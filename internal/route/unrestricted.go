@@ -16,7 +16,7 @@ type Sighting struct {
 // policiesChangedRanking reports whether policies affected the ranking. Often they match but exclude no target; the ranking
 // without policies is then the same and need not be computed.
 func (r *ranking) policiesChangedRanking() bool {
-	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput || r.weights != weigh(r.in, r.in.Objective) {
+	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput || r.differsFromAlone() {
 		return true
 	}
 	for i := range r.reasons {
@@ -27,13 +27,21 @@ func (r *ranking) policiesChangedRanking() bool {
 	return false
 }
 
+// differsFromAlone reports whether policies changed the objective or the escalation.
+func (r *ranking) differsFromAlone() bool {
+	objective, step := noRules.adjusted(r.in)
+	return step != r.step || r.weights != weigh(r.in, objective)
+}
+
 // attributeToPolicy computes the ranking without policies and records the policy that changed the choice.
 func (d *Decision) attributeToPolicy(r *ranking) {
 	alone := r.snap.newRanking(r.in, r.c)
 	defer r.snap.recycle(alone)
 	alone.setRules(&noRules)
-	copy(alone.success, r.success) // predictions and token counts do not depend on policies
-	copy(alone.prompt, r.prompt)
+	if alone.step == r.step {
+		copy(alone.success, r.success)
+	}
+	copy(alone.prompt, r.prompt) // token counts do not depend on policies
 	if alone.rankWithoutPolicies(r) {
 		d.Aside = r.unlistedSightings(alone)
 	}
@@ -56,8 +64,8 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 		r.evaluate()
 		return true
 	}
-	r.target = r.qualityTarget()
-	same := r.weights == governed.weights && r.target == governed.target
+	r.target, r.reference = r.qualityTarget(), r.referenceCost()
+	same := r.weights == governed.weights && r.target == governed.target && r.reference == governed.reference
 	r.candidates = append(r.candidates, governed.candidates...)
 	var x Exclusion
 	for i := range r.candidates {
@@ -67,7 +75,7 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 		}
 		cand.preference = 0
 		switch {
-		case !cand.scored:
+		case !cand.scored, r.step != governed.step:
 			r.score(cand)
 		case !same:
 			r.rate(cand)

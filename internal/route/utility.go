@@ -26,17 +26,23 @@ const (
 // minAmount is the smallest billable amount in dollars.
 const minAmount = 1e-9
 
-// weights are the weights of the penalty's components. The unit is one doubling of the price.
+// weights are the weights of the penalty's components.
 type weights struct {
-	cost         float64 // per doubling of the price
+	cost         float64 // per reference cost if relative, otherwise per doubling of the price
 	quality      float64 // per percentage point below the quality target
 	speed        float64 // per doubling of the time to the last token
 	qualityShare float64 // quality target as a share of the best model's success probability
+	relative     bool    // compare dollars with the reference cost of the request
 	fine         bool    // use the logarithmic scale also below minCost
 }
 
-// weigh converts the objective into weights. A trade-off t sets the quality target to 1-(1-t)^4.32 of the best model's
-// success probability (95 % at 0.5). Each percentage point below the target costs t/(1-t) doublings of the price.
+// pointValue is the value of one percentage point of success at a trade-off of 0.5, in reference costs of the request. It was
+// chosen by the end-to-end regret over recorded outcomes.
+const pointValue = 0.20
+
+// weigh converts the objective into weights. At a trade-off t, one percentage point of success is worth pointValue·t/(1-t)
+// of the reference cost of the request. Dollars are weighted linearly, because a mixture of two models costs
+// the mean of both: on any other scale auto would choose models that a mixture outperforms.
 func weigh(in *Input, o Objective) weights {
 	switch in.Controls.Provider.Sort {
 	case "price":
@@ -50,24 +56,52 @@ func weigh(in *Input, o Objective) weights {
 	if o.Name == "speed" {
 		return weights{cost: 0.1, quality: 0.2, speed: 1, qualityShare: 0.8}
 	}
-	const maxWeight = 1000 // doublings per point: only quality counts
+	const maxWeight = 1e6 // only quality counts
 	t := o.Tradeoff
-	return weights{cost: 1, quality: min(maxWeight, t/max(1-t, 1e-9)), speed: 0.1, qualityShare: 1 - math.Pow(1-t, math.Log2(20))}
+	return weights{cost: 1, quality: min(maxWeight, pointValue*t/max(1-t, 1e-9)), speed: 0.02, qualityShare: 1, relative: true}
 }
 
 // qualityTarget returns the quality target. It considers all configured models, so that excluding one for this request does not
 // change the choice among the others.
 func (r *ranking) qualityTarget() QualityTarget {
-	if r.weights.qualityShare == 0 && r.weights.quality == 0 {
+	if r.weights.quality == 0 {
 		return QualityTarget{}
+	}
+	// Up to the default trade-off the best model counts at its usual effort, so that the target asks for no higher one.
+	effortShare := max(0, 2*r.objective.Tradeoff-1)
+	if r.in.Effort != "" {
+		effortShare = 0
 	}
 	best := 0.0
 	for i := range r.snap.models {
-		if m := &r.snap.models[i]; m.model.Op == llm.Chat && !m.model.Deprecated {
-			best = max(best, r.successOf(i).Probability)
+		if m := &r.snap.models[i]; m.comparable() {
+			best = max(best, r.successOf(i).Shift(m.maxEffort*effortShare).Probability)
 		}
 	}
 	return QualityTarget{Best: round(best), Target: round(best * r.weights.qualityShare)}
+}
+
+// referenceCost returns the dollars that weights.cost refers to. Up to the default trade-off it is the cost of the request at the
+// cheapest target that is nearly as good as the best one; then it approaches that of the best one. Otherwise a single cheap
+// and good model would make every better one too expensive at any trade-off.
+func (r *ranking) referenceCost() float64 {
+	if !r.weights.relative {
+		return minCost
+	}
+	low, high := r.costAt(r.snap.nearlyBest), r.costAt(r.snap.best)
+	return low * math.Pow(high/low, max(0, 2*r.objective.Tradeoff-1))
+}
+
+// costAt returns the cost of the request in dollars at a target of the snapshot, without cached prompts.
+func (r *ranking) costAt(entry int) float64 {
+	if entry < 0 {
+		return minCost
+	}
+	e := &r.snap.entries[entry]
+	cand := candidate{entry: e, target: e.target, model: e.model, price: &r.snap.pricesAt(r.in.At)[entry]}
+	cand.prompt = r.promptFor(&cand)
+	r.expect(&cand)
+	return max(cand.totalUncached.Dollars(), minCost)
 }
 
 type estimate struct {
@@ -82,23 +116,48 @@ func (r *ranking) successOf(model int) predict.Estimate {
 		if r.c.Corrections != nil {
 			ability = r.c.Corrections.Ability(r.snap.models[model].model.Name, ability)
 		}
-		e.Estimate, e.known = predict.Success(&r.in.Features, ability), true
+		e.Estimate, e.known = predict.Success(&r.features, ability), true
 	}
 	return r.success[model].Estimate
 }
 
-// score computes the components and the penalty of a candidate. They do not depend on other candidates, so removing one
-// never changes the order of the others.
+// score computes the components and the penalty of a candidate, at the reasoning effort with the smallest penalty if the router may
+// choose it. They do not depend on other candidates, so removing one never changes the order of the others.
 func (r *ranking) score(cand *candidate) {
 	cand.scored = true
 	cand.Seen = r.c.state(cand.Target)
 	cand.Cache = r.c.cacheHit(cand.target, cand.prompt)
+	efforts := r.efforts(cand)
+	if len(efforts) == 0 {
+		r.estimate(cand)
+		return
+	}
+	best, least := 0, math.Inf(1)
+	for i := range efforts {
+		cand.effort = &efforts[i]
+		if r.estimate(cand); cand.penalty < least {
+			best, least = i, cand.penalty
+		}
+	}
+	if cand.effort = &efforts[best]; best < len(efforts)-1 {
+		r.estimate(cand)
+	}
+	if r.in.Effort == "" {
+		cand.Effort = cand.effort.level
+	}
+}
+
+// estimate computes the components and the penalty at the candidate's effort.
+func (r *ranking) estimate(cand *candidate) {
 	r.expect(cand)
 	if cand.priced() {
 		cand.Cost = round(1 - costs.position(cand.cost.Dollars()))
 	}
 	if r.in.Op == llm.Chat || r.in.Op == llm.Complete {
 		success := r.successOf(cand.model)
+		if cand.effort != nil {
+			success = success.Shift(cand.effort.logit)
+		}
 		cand.Quality, cand.Spread = round(success.Probability), round(success.Spread)
 	}
 	latency := expectedLatency(cand.Seen, cand.Output)
@@ -112,13 +171,22 @@ func (r *ranking) score(cand *candidate) {
 func (r *ranking) rate(cand *candidate) {
 	w := &r.weights
 	cand.penaltyWithoutCost = w.quality*100*max(0, r.target.Target-cand.Quality) + w.speed*cand.delay
-	cand.penalty = cand.penaltyWithoutCost + w.price(cand.total)
+	cand.penalty = cand.penaltyWithoutCost + r.price(cand.total)
+	if w.relative {
+		cand.Score = round(1 / (1 + cand.penalty))
+		return
+	}
 	cand.Score = round(min(1, 1-cand.penalty/(20*(w.cost+w.quality+w.speed))))
 }
 
-// price returns the penalty of a cost in doublings of minCost. The scale is linear below minCost, so that free models do not
-// dominate the ranking. With w.fine it stays logarithmic, because embedding a short text costs less than minCost.
-func (w *weights) price(a money.Amount) float64 {
+// price returns the penalty of a cost. Without a reference it is in doublings of minCost, and linear below minCost, so that
+// free models do not dominate the ranking; with weights.fine it stays logarithmic, because embedding a short text costs
+// less than minCost.
+func (r *ranking) price(a money.Amount) float64 {
+	w := &r.weights
+	if w.relative {
+		return w.cost * a.Dollars() / r.reference
+	}
 	v := a.Dollars() / minCost
 	if v < 1 && !w.fine {
 		return w.cost * (v - 1) * math.Log2E

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // ErrTooLarge is returned by Read for a file that exceeds the limit.
@@ -42,4 +43,23 @@ func Describe(path string, err error) string {
 		err = pathError.Err
 	}
 	return fmt.Sprintf("the file %s cannot be read: %v", path, err)
+}
+
+// Replace replaces a file atomically, also in case of a power failure.
+func Replace(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

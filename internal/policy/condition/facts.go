@@ -5,6 +5,7 @@ package condition
 import (
 	"time"
 
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 )
@@ -19,25 +20,29 @@ type Facts struct {
 
 // Request holds the facts known about a request before a target is chosen.
 type Request struct {
-	Model     string            `json:"model"` // as given by the caller
-	Auto      bool              `json:"auto,omitempty"`
-	Op        llm.Op            `json:"op"`
-	Format    string            `json:"format,omitempty"` // wire format, such as chat
-	Source    string            `json:"source,omitempty"` // key or playground
-	Task      predict.Task      `json:"task,omitempty"`
-	Language  string            `json:"language,omitempty"`
-	Tokens    int64             `json:"tokens,omitempty"`     // estimated input tokens
-	MaxOutput int64             `json:"max_output,omitempty"` // 0 if the caller set no limit
-	Messages  int               `json:"messages,omitempty"`
-	Images    int               `json:"images,omitempty"`
-	Choices   int               `json:"choices,omitempty"`
-	Needs     llm.Abilities     `json:"needs,omitempty"`
-	Stream    bool              `json:"stream,omitempty"`
-	Objective string            `json:"objective,omitempty"` // auto, cost, quality, speed or number
-	EndUser   string            `json:"end_user,omitempty"`
-	Session   string            `json:"session,omitempty"`
-	Metadata  map[string]string `json:"metadata,omitempty"`
-	Tags      map[string]string `json:"tags,omitempty"`
+	Model     string               `json:"model"` // as given by the caller
+	Auto      bool                 `json:"auto,omitempty"`
+	Op        llm.Op               `json:"op"`
+	Format    string               `json:"format,omitempty"` // wire format, such as chat
+	Source    string               `json:"source,omitempty"` // key or playground
+	Task      predict.Task         `json:"task,omitempty"`
+	Language  string               `json:"language,omitempty"`
+	Tokens    int64                `json:"tokens,omitempty"`     // estimated input tokens
+	MaxOutput int64                `json:"max_output,omitempty"` // 0 if the caller set no limit
+	Messages  int                  `json:"messages,omitempty"`
+	Client    string               `json:"client,omitempty"`  // recognised agent or chat client
+	Mode      conversation.Mode    `json:"mode,omitempty"`    // mode that the client reports
+	Purpose   conversation.Purpose `json:"purpose,omitempty"` // housekeeping; empty for a task of the user
+	Trouble   int                  `json:"trouble,omitempty"` // 0 to 6
+	Images    int                  `json:"images,omitempty"`
+	Choices   int                  `json:"choices,omitempty"`
+	Needs     llm.Abilities        `json:"needs,omitempty"`
+	Stream    bool                 `json:"stream,omitempty"`
+	Objective string               `json:"objective,omitempty"` // auto, cost, quality, speed or number
+	EndUser   string               `json:"end_user,omitempty"`
+	Session   string               `json:"session,omitempty"`
+	Metadata  map[string]string    `json:"metadata,omitempty"`
+	Tags      map[string]string    `json:"tags,omitempty"`
 }
 
 // Key is the key of the request; the zero value stands for the playground.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 )
@@ -122,6 +123,10 @@ func requestVariables() []variable {
 		{name: "request.tokens", kind: number(func(f *Facts) int64 { return f.Request.Tokens }), doc: "estimated input tokens"},
 		{name: "request.max_output", kind: number(func(f *Facts) int64 { return f.Request.MaxOutput }), doc: "output tokens the caller allows; 0 without a limit"},
 		{name: "request.messages", kind: number(func(f *Facts) int64 { return int64(f.Request.Messages) }), doc: "messages in the conversation"},
+		{name: "request.client", kind: text(func(f *Facts) string { return f.Request.Client }), doc: "recognised client, such as claude_code; empty if unknown"},
+		{name: "request.mode", kind: enum(modes(), func(f *Facts) string { return string(f.Request.Mode) }), doc: "mode of an agent; empty if unknown", values: modes()},
+		{name: "request.purpose", kind: enum(purposes(), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of a housekeeping call of an agent; empty for a task of the user", values: purposes()},
+		{name: "request.trouble", kind: number(func(f *Facts) int64 { return int64(f.Request.Trouble) }), doc: "how stuck the task is, from 0 to 6; escalation starts at 3"},
 		{name: "request.images", kind: number(func(f *Facts) int64 { return int64(f.Request.Images) }), doc: "images in the conversation"},
 		{name: "request.choices", kind: number(func(f *Facts) int64 { return int64(f.Request.Choices) }), doc: "requested number of choices (n)"},
 		{name: "request.stream", kind: flag(func(f *Facts) bool { return f.Request.Stream }), doc: "the response is streamed"},
@@ -141,6 +146,16 @@ func requestVariables() []variable {
 
 func ops() []string {
 	return []string{string(llm.Chat), string(llm.Embed), string(llm.Complete), string(llm.Moderate), string(llm.Count)}
+}
+
+func modes() []string { return []string{string(conversation.Plan), string(conversation.Subagent)} }
+
+func purposes() []string {
+	var names []string
+	for _, p := range conversation.Purposes() {
+		names = append(names, string(p))
+	}
+	return names
 }
 
 func tasks() []string {

@@ -1,0 +1,113 @@
+package route
+
+import (
+	"fairlead/internal/conversation"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+)
+
+// AdjustmentCode is the kind of an Adjustment.
+type AdjustmentCode string
+
+// The kinds of adjustments.
+const (
+	Housekeeping AdjustmentCode = "housekeeping"   // a call that an agent makes for itself: the cheapest target is chosen
+	Escalated    AdjustmentCode = "escalated"      // the task is stuck: predictions are lower and the quality target is higher
+	Recovered    AdjustmentCode = "recovered"      // the task was stuck and makes progress again
+	Inherited    AdjustmentCode = "task_inherited" // a short reply is routed like the task before it
+)
+
+// Adjustment is an effect of the conversation on the decision, with its reason.
+type Adjustment struct {
+	Code   AdjustmentCode `json:"code"`
+	Reason string         `json:"reason"` // such as "3 identical tool errors"
+}
+
+// MaxEscalation is the number of escalation steps.
+const MaxEscalation = 3
+
+// escalations are the effects of the steps.
+var escalations = [MaxEscalation + 1]struct {
+	strain float64 // how much the logit of every prediction falls: the task is harder than its text
+	doubt  float64 // how much the general ability of a model replaces its prediction for the text
+	shift  float64 // how far the trade-off moves towards 1
+}{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.7}, {1.5, 0.9, 0.9}}
+
+// escalation returns the step for a conversation.
+func escalation(t *conversation.Trouble) int {
+	switch {
+	case t.Level < conversation.Troubled:
+		return 0
+	case t.Level == conversation.Troubled:
+		return 1
+	case t.Level < conversation.MaxTrouble:
+		return 2
+	}
+	return MaxEscalation
+}
+
+// adjusted returns the objective after the effects of the conversation and the escalation step. Callers that ask for the
+// cheapest, the best or the fastest model keep their objective, and an objective of a policy applies to housekeeping too.
+func (r *rules) adjusted(in *Input) (o Objective, step int) {
+	o = r.objective(in.Objective)
+	if in.Op != llm.Chat || !IsAuto(in.Model) {
+		return o, 0
+	}
+	c := &in.Conversation
+	if c.Purpose != "" && o.Tradeoff < 1 && !r.Objective.IsSet() {
+		o.Tradeoff = 0
+		return o, 0
+	}
+	if o.Name == "speed" || o.Tradeoff == 0 {
+		return o, 0
+	}
+	step = escalation(&c.Trouble)
+	if r.MaxEscalation.IsSet() {
+		step = min(step, int(r.MaxEscalation.Value))
+	}
+	o.Tradeoff += (1 - o.Tradeoff) * escalations[step].shift
+	return o, step
+}
+
+// strained returns the features with the effects of the escalation step.
+func (r *ranking) strained() predict.Features {
+	f := r.in.Features
+	if r.step == 0 {
+		return f
+	}
+	e := &escalations[r.step]
+	f.Ease -= e.strain
+	if len(r.snap.typical) == len(f.Skills) {
+		skills := make([]float64, len(f.Skills))
+		for i, z := range f.Skills {
+			skills[i] = (1-e.doubt)*z + e.doubt*r.snap.typical[i]
+		}
+		f.Skills = skills
+	}
+	return f
+}
+
+// adjustments describes the effects of the conversation.
+func (r *ranking) adjustments() []Adjustment {
+	in := r.in
+	if in.Op != llm.Chat || !IsAuto(in.Model) {
+		return nil
+	}
+	c, list := &in.Conversation, []Adjustment(nil)
+	if c.Inherited > 0 {
+		reason := "short reply to a task of the user turn before"
+		if c.Inherited > 1 {
+			reason = "short replies to a task of an earlier user turn"
+		}
+		list = append(list, Adjustment{Inherited, reason})
+	}
+	switch {
+	case c.Purpose != "" && r.objective.Tradeoff == 0:
+		list = append(list, Adjustment{Housekeeping, string(c.Purpose)})
+	case r.step > 0:
+		list = append(list, Adjustment{Escalated, c.Trouble.Cause()})
+	case c.Trouble.Recovered:
+		list = append(list, Adjustment{Recovered, "tool results are good again"})
+	}
+	return list
+}
