@@ -102,7 +102,8 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	a := &Attempt{
 		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
 		call: &provider.Call{
-			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.Format, MaxOutput: s.Terms.OutputLimit(t),
+			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.client(t), MaxOutput: s.Terms.OutputLimit(t),
+			Workspace: s.Workspace, SealID: s.Dispatcher.SealID,
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential,
@@ -119,14 +120,25 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		a.call.Request, a.call.Client, a.call.MaxOutput = c.Request, c.Joiner, c.MaxOutput
 		a.call.Joins, a.call.Prefilled = true, c.Prefilled
 	}
+	if t.Effort != "" {
+		a.call.Client = provider.WithEffort(a.call.Client, t.Effort)
+	}
 	if !last {
 		limit := t.FirstToken
-		if !s.Terms.Request.Stream {
+		if !a.streams() {
 			limit *= wholeFactor
 		}
 		a.timer = time.AfterFunc(limit, func() { cancel(errFirstToken) })
 	}
 	return a, nil
+}
+
+// client returns the client's format for calls to a target.
+func (s *Series) client(t *provider.Target) provider.Client {
+	if s.Client == nil {
+		return s.Format
+	}
+	return s.Client(t)
 }
 
 // acquireSlot takes one of the provider's concurrency slots. It waits only when no other target remains.
@@ -212,6 +224,9 @@ func (a *Attempt) open() error {
 	if err != nil {
 		return err
 	}
+	if err := a.call.RequireParameters(); err != nil {
+		return err
+	}
 	resp, err := a.send(req) //nolint:bodyclose // Close closes it
 	if err != nil {
 		return err
@@ -249,7 +264,7 @@ func (a *Attempt) open() error {
 
 func (a *Attempt) send(req *http.Request) (*http.Response, error) {
 	if a.provider.Transport != nil {
-		return a.provider.Transport.RoundTrip(req)
+		return a.provider.Transport.RoundTrip(req.WithContext(a.timing.Trace(req.Context())))
 	}
 	return a.series.Dispatcher.Egress.Do(req)
 }
@@ -257,7 +272,7 @@ func (a *Attempt) send(req *http.Request) (*http.Response, error) {
 // limitStart cancels the call when the connection or the response headers take longer than the target allows. stop ends the timers.
 func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	connect, headers := a.call.Target.Waits.Connect, a.call.Target.Waits.Headers
-	if !a.series.Terms.Request.Stream {
+	if !a.streams() {
 		headers = 0 // the headers of a whole response arrive with its body
 	}
 	if connect == 0 && headers == 0 {
@@ -303,30 +318,27 @@ func (a *Attempt) idle() time.Duration {
 	return cmp.Or(a.call.Target.Waits.Idle, a.series.Settings.Idle)
 }
 
+// streams reports whether the target sends a stream.
+func (a *Attempt) streams() bool { return a.series.Terms.Request.Stream && !a.call.Target.NoStream }
+
 // Target returns the target of the attempt.
 func (a *Attempt) Target() *provider.Target { return a.call.Target }
 
-// Wait blocks until an event or the end of the response is available. The idle timeout applies meanwhile.
-func (a *Attempt) Wait() {
-	if len(a.pending) > 0 {
-		a.timer.Stop() // time spent by a slow client does not count as silence of the provider
-		return
-	}
-	a.timer.Reset(a.idle())
-	if stream, ok := a.stream.(llm.Waiter); ok {
-		stream.Wait()
-	}
-}
+// Credential returns the id of the credential that the attempt uses.
+func (a *Attempt) Credential() string { return a.note.Credential }
 
-// Next returns the next event, whose bytes are valid until the following call. ok is false at the end.
+// Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout applies while Next
+// reads: time spent by a slow client does not count as silence of the provider.
 func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 	if len(a.pending) > 0 {
+		a.timer.Stop()
 		ev, a.pending = a.pending[0], a.pending[1:]
 		if len(a.pending) == 0 {
 			a.pending = nil // the stream may stay open for long
 		}
 		return ev, true, nil
 	}
+	a.timer.Reset(a.idle())
 	ev, ok, err = a.stream.Next()
 	if err != nil {
 		return ev, false, a.translate(err)
@@ -389,8 +401,8 @@ func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 // recordFailure records why the attempt failed.
 func (a *Attempt) recordFailure(e *llm.Error) {
 	a.note.Class, a.note.Message = e.Kind, e.Message
-	if !a.series.StoresText {
-		a.note.Message = "" // a provider may quote the prompt
+	if !a.series.StoresText && e.Kind != llm.Untranslatable {
+		a.note.Message = "" // a provider may quote the prompt; the reasons of our own formats do not
 	}
 }
 
@@ -402,7 +414,7 @@ func (a *Attempt) end(e *llm.Error, output int64) {
 	report := health.Report{
 		Target: a.call.Target.ID(), Credential: a.note.Credential, Err: e, Probe: a.note.probe, Duration: a.note.Duration, OutputTokens: output,
 	}
-	if a.series.Terms.Request.Stream {
+	if a.streams() {
 		report.TTFT = a.note.FirstToken
 	}
 	a.series.Dispatcher.Health.Report(report)

@@ -64,7 +64,8 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 // hedgeAfter returns how long target i may be silent before a second one is called; 0 for never.
 func (s *Series) hedgeAfter(i int) time.Duration {
 	req := s.Terms.Request
-	if !s.Settings.Hedge || !bill.Generates(req.Op) || i+1 >= len(s.Plan) || s.Left() < 2 {
+	if !s.Settings.Hedge || !bill.Generates(req.Op) || req.Background || // a cancelled call would go on in the background
+		i+1 >= len(s.Plan) || s.Left() < 2 {
 		return 0
 	}
 	if s.Settings.HedgeAfter > 0 || !req.Stream {

@@ -54,6 +54,8 @@ type Dispatcher struct {
 	Egress    Caller
 	Batches   Batches
 	Draw      func() float64 // random number from 0 to 1, for jitter
+	// SealID returns the id that clients see for a response that a provider stores. It may be nil.
+	SealID func(llm.StoredResponse) string
 
 	slots providerSlots
 }
@@ -75,7 +77,9 @@ type Series struct {
 	Settings   *Settings
 	Snapshot   *route.Snapshot
 	Format     wire.Format
+	Client     func(*provider.Target) provider.Client // the client's format for calls to a target; nil for Format
 	KeyID      string
+	Workspace  string // id of the caller's workspace
 	Plan       []*provider.Target
 	Terms      bill.Terms
 	StoresText bool // whether to store error messages of providers, which may quote the prompt

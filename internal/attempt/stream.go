@@ -46,13 +46,6 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Wait implements llm.Waiter.
-func (r *countingReader) Wait() {
-	if from, ok := r.from.(llm.Waiter); ok {
-		from.Wait()
-	}
-}
-
 // Close implements io.Closer.
 func (r *countingReader) Close() error { return r.from.Close() }
 
@@ -124,13 +117,6 @@ func (r *redactReader) masked(ev llm.Event, d redact.Document) llm.Event {
 	}
 	ev.Name, ev.Model, ev.Finish = r.masker.Text(ev.Name), r.masker.Text(ev.Model), r.masker.Text(ev.Finish)
 	return ev
-}
-
-// Wait implements llm.Waiter.
-func (r *redactReader) Wait() {
-	if from, ok := r.from.(llm.Waiter); ok && len(r.ready) == 0 {
-		from.Wait()
-	}
 }
 
 // Close implements llm.Stream.

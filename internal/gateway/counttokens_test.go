@@ -4,9 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/account"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 )
 
@@ -17,7 +16,7 @@ func TestCountingTokensIsLimitedAndLogged(t *testing.T) {
 	const body = `{"model":"large","messages":[{"role":"user","content":"how long is this?"}]}`
 	for range 2 {
 		got := k.post("/messages/count_tokens", body)
-		if got.status != http.StatusOK || gjson.Get(got.body, "input_tokens").Int() < 4 {
+		if got.status != http.StatusOK || rawjson.ParseString(got.body).Get("input_tokens").Int() < 4 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 		e := k.entry()
@@ -44,7 +43,7 @@ func TestTokensAreCountedForAutoAndUnknownModels(t *testing.T) {
 	k := newKit(t)
 	for _, model := range []string{"auto", "claude-auto", "auto:cost", "claude-opus-4-1", "large", "unknown"} {
 		got := k.post("/messages/count_tokens", `{"model":"`+model+`","messages":[{"role":"user","content":"how long is this?"}]}`, "Anthropic-Beta", "token-counting-2024-11-01")
-		if got.status != http.StatusOK || gjson.Get(got.body, "input_tokens").Int() < 4 {
+		if got.status != http.StatusOK || rawjson.ParseString(got.body).Get("input_tokens").Int() < 4 {
 			t.Errorf("%s: %d %s", model, got.status, got.body)
 		}
 	}

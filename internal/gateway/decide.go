@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
 	"fairlead/internal/catalog"
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/policy/condition"
@@ -39,8 +39,11 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 // decide plans the request. For embeddings it pins the workspace's model on first use. When no target can serve the request, the plan
 // contains the decision that explains the error.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
-	if stored := p.req.Stored; stored != nil && !holdsStored(in.snap, stored) {
-		return plan{}, llm.Errorf(llm.NotFound, "The previous response is no longer available: the provider account that stored it is no longer configured. Send the whole conversation in input.")
+	if err := g.bindStored(in.snap, who.grant.Workspace.ID, p.req); err != nil {
+		return plan{}, err
+	}
+	if err := checkAccount(in.snap, p.req); err != nil {
+		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
@@ -52,7 +55,8 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	policies := g.Routing.Policies.For(who.grant.Workspace.ID)
 	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
 	// the next garbage collection, once per open stream.
-	d, err := g.route(in, who, p, policies, g.features(p, policies))
+	features, state := g.features(p, policies)
+	d, err := g.route(in, who, p, policies, features, state)
 	if err != nil {
 		return plan{decision: d}, err
 	}
@@ -72,12 +76,6 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	return planned, err
 }
 
-// holdsStored reports whether the provider and the credential that hold a stored response are configured.
-func holdsStored(snap *route.Snapshot, stored *llm.StoredResponse) bool {
-	p, ok := snap.Provider(stored.Provider)
-	return ok && (stored.Credential == "" || slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == stored.Credential }))
-}
-
 // Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. If no target is available,
 // Explain returns the decision and an *llm.Error.
 func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
@@ -92,15 +90,17 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 		policies = draft
 	}
 	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.start)
-	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, g.features(p, policies))
+	features, state := g.features(p, policies)
+	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, features, state)
 }
 
 // route decides on a request. When no target can serve the request, it returns the decision and an *llm.Error.
-func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Set, f predict.Features) (*route.Decision, error) {
+func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Set, f predict.Features, state conversation.Findings) (*route.Decision, error) {
 	var input route.Input
 	if err := g.fillInput(&input, in, who, p, f); err != nil {
 		return nil, err
 	}
+	input.Conversation = state
 	if usesFeatures(p.req, policies) {
 		input.Predictor = g.Routing.Predictor.Version()
 	}
@@ -138,17 +138,21 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d 
 // featureBytes limits the prompt text that the predictor reads.
 const featureBytes = 12 << 10
 
-// features computes the features of a prompt. They are empty unless `auto` or a policy needs them.
-func (g *Gateway) features(p *prompt, policies *policy.Set) predict.Features {
+// features computes the features of a prompt and the state of its conversation. They are empty unless `auto` or a policy needs them.
+func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
 	req := p.req
 	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
-		return predict.Features{}
+		return predict.Features{}, conversation.Findings{}
+	}
+	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
+	if req.Op == llm.Chat {
+		reading = conversation.Read(req)
 	}
 	return g.Routing.Predictor.Features(predict.Prompt{
-		Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4),
+		Text: reading.Text, System: reading.System,
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: p.tokens,
-	})
+	}), reading.Findings
 }
 
 // usesFeatures reports whether the decision depends on the features of the prompt.
@@ -175,6 +179,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		MaxOutput:     req.MaxOutput,
 		Choices:       req.Choices,
 		Needs:         req.Needs,
+		Effort:        req.Effort,
 		Sampling:      req.Sampling,
 		Stream:        req.Stream,
 		Messages:      req.Messages,

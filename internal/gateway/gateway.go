@@ -19,6 +19,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -75,6 +76,12 @@ type Pinner interface {
 	PinEmbedding(ctx context.Context, workspaceID, model string) (string, error)
 }
 
+// StoredIDs parses the ids of stored responses that clients send.
+type StoredIDs interface {
+	// Open returns the response that an id names. It reports false for an id that was not made for the workspace.
+	Open(workspaceID, id string) (llm.StoredResponse, bool)
+}
+
 // Route is one path of the model API with its operation and format.
 type Route struct {
 	Path   string // below Prefix, such as /chat/completions
@@ -102,6 +109,7 @@ type Parts struct {
 	Ledger     ledger.Ledger
 	Health     Health
 	Dispatcher *attempt.Dispatcher
+	StoredIDs  StoredIDs // nil if providers store no responses
 	Log        Log
 	Observe    func(*requestlog.Entry) // called for every finished request
 	Started    func(*requestlog.Entry) // called for every dispatched request
@@ -109,6 +117,7 @@ type Parts struct {
 	Settings   Settings
 	Snapshot   *route.Snapshot
 	Routing    Routing
+	Reasoning  *reasoning.Store // nil for none
 }
 
 // Settings can change while the gateway runs.
@@ -136,6 +145,8 @@ type Gateway struct {
 	inflight inflight
 	uploads  upload.Budget
 	counter  *token.Counter
+
+	background background
 }
 
 // New returns a gateway that serves p.Snapshot with p.Settings.
@@ -144,6 +155,8 @@ func New(p Parts) *Gateway {
 		Parts: p, counter: token.NewCounter(),
 		inflight: inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}},
 	}
+	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
+	g.background.slots.Reserve = true
 	if g.Routing.Predictor == nil {
 		g.Routing.Predictor = noRouting{}
 	}
@@ -156,10 +169,12 @@ func New(p Parts) *Gateway {
 	if g.Routing.Prefixes == nil {
 		g.Routing.Prefixes = noRouting{}
 	}
+	if g.StoredIDs == nil {
+		g.StoredIDs = noRouting{}
+	}
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}
 	}
-
 	g.Update(p.Settings, p.Snapshot)
 	return g
 }
@@ -173,8 +188,13 @@ func (g *Gateway) Update(s Settings, snap *route.Snapshot) {
 // Targets returns the active targets and prices.
 func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 
-// Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error.
-func (g *Gateway) Drain(ctx context.Context) { g.inflight.drain(ctx) }
+// Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error. It completes
+// the entries of background responses with an estimate.
+func (g *Gateway) Drain(ctx context.Context) {
+	g.inflight.drain(ctx)
+	g.background.stop()
+	g.background.tasks.Wait()
+}
 
 // Draining reports whether new requests are rejected.
 func (g *Gateway) Draining() bool { return g.inflight.draining() }
@@ -187,13 +207,15 @@ func (g *Gateway) Revoke(keyID string) {
 	g.inflight.cancel(keyID, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked during the request. Use another key."))
 }
 
-// noRouting is used without a predictor or a prompt-cache store.
+// noRouting is used without a predictor, a prompt-cache store or stored responses.
 type noRouting struct{}
 
 func (noRouting) Features(predict.Prompt) predict.Features { return predict.Features{} }
 func (noRouting) Version() string                          { return "" }
 func (noRouting) Record(string, promptcache.Fingerprint, string, catalog.CacheRule, llm.Usage, time.Time) {
 }
+
+func (noRouting) Open(string, string) (llm.StoredResponse, bool) { return llm.StoredResponse{}, false }
 
 func (noRouting) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
 	return promptcache.View{}

@@ -46,7 +46,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	switch {
+	switch stored := g.routeIndex(storedPath); {
+	case stored >= 0 && strings.HasPrefix(path, storedPath+"/"):
+		g.serveStored(w, r, requestID, g.Routes[stored].Format, path)
 	case path == "/feedback":
 		if g.requireMethod(w, r, requestID, http.MethodPost) {
 			g.serveFeedback(w, r, requestID)
@@ -110,17 +112,17 @@ func assignRequestID(w http.ResponseWriter) string {
 	return requestID
 }
 
-// requireMethod reports whether the request has the method, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight gets
+// requireMethod reports whether the request has one of the methods, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight gets
 // the error for calls from browsers.
-func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID, want string) bool {
+func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID string, allowed ...string) bool {
 	switch {
-	case r.Method == want, want == http.MethodGet && r.Method == http.MethodHead:
+	case slices.Contains(allowed, r.Method), r.Method == http.MethodHead && slices.Contains(allowed, http.MethodGet):
 		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
 		g.reject(w, r, requestID, browserError())
 	default:
-		w.Header().Set("Allow", want)
-		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", shorten(r.Method), shorten(r.URL.Path), want))
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", shorten(r.Method), shorten(r.URL.Path), strings.Join(allowed, " or ")))
 	}
 	return false
 }
@@ -158,8 +160,17 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
 		g.fail(r.Context(), in, out, rec, llm.AsError(err))
 	}
+	if rec.task != nil {
+		g.follow(rec.task) //nolint:contextcheck // the task continues after the request
+		return
+	}
+	g.observe(r.Context(), rec)
+}
+
+// observe reports a complete entry.
+func (g *Gateway) observe(ctx context.Context, rec *recorder) {
 	if rec.entry.UsageFlag != "" {
-		g.logUsage(r.Context(), rec.entry)
+		g.logUsage(ctx, rec.entry)
 	}
 	if rec.logged() {
 		g.Observe(rec.entry)
@@ -182,7 +193,9 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	started := out.StopKeepAlive()
 	if rec.logged() {
 		rec.recordError(e, started)
-		if err := g.Log.End(rec.complete()); err != nil {
+		if rec.task != nil {
+			rec.complete() // the entry ends with the response
+		} else if err := g.Log.End(rec.complete()); err != nil {
 			e = llm.AsError(err)
 		} else {
 			rec.releaseText()

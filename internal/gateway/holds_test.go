@@ -8,12 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 )
 
@@ -40,7 +39,7 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 		var billed money.Amount
 		calls := k.alpha.Calls()
 		for _, call := range calls {
-			most := gjson.GetBytes(call.Body, "max_tokens").Int()
+			most := rawjson.Get(call.Body, "max_tokens").Int()
 			if most == 0 {
 				t.Fatalf("no bound was sent: %.80s", call.Body)
 			}
@@ -75,7 +74,7 @@ func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {
 			if got.status != http.StatusOK || len(calls) != 1 {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
-			if sent := gjson.GetBytes(calls[0].Body, "max_tokens").Int(); tc.want != 256 && sent != tc.want || tc.want == 256 && (sent < 256 || sent > 8000) {
+			if sent := rawjson.Get(calls[0].Body, "max_tokens").Int(); tc.want != 256 && sent != tc.want || tc.want == 256 && (sent < 256 || sent > 8000) {
 				t.Errorf("max_tokens %d was sent, want %d", sent, tc.want)
 			}
 			if warned := got.header.Get("X-Fairlead-Warnings"); tc.want == 8000 && warned != "" {

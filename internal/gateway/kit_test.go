@@ -29,6 +29,7 @@ import (
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
+	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/simulator/inprocess"
@@ -53,6 +54,7 @@ type kit struct {
 	feedback    gateway.Feedback
 	prefixes    promptcache.Store
 	admission   *limit.AdmissionQueue
+	reasoning   *reasoning.Store
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
@@ -85,11 +87,12 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	k.gateway = gateway.New(gateway.Parts{
 		Routes: routes(), Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger, Health: tracker, Log: k.log,
 		Dispatcher: &attempt.Dispatcher{
-			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 },
+			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
-		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission,
+		StoredIDs: storedIDs,
+		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning,
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
 		},

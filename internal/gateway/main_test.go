@@ -4,11 +4,18 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"fairlead/internal/cluster/redistest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
+	goleak.VerifyTestMain(tests{m},
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), // idle connections of the shared transports
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 	)
 }
+
+// tests stops the Redis server of the tests before leaks are counted.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return redistest.Main(t.M) }

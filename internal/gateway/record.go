@@ -13,6 +13,7 @@ import (
 
 	"fairlead/internal/attempt"
 	"fairlead/internal/bill"
+	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
@@ -36,6 +37,7 @@ type recorder struct {
 	buffer   response.Buffer      // the delivered response
 	warnings []string             // from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
+	task     *backgroundTask      // completes the entry later; nil unless the response is generated in the background
 }
 
 func newRecorder(in *incoming, out *response.Writer) *recorder {
@@ -138,6 +140,13 @@ func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
 	}
 	g.Started(r.entry)
 	return nil
+}
+
+// releaseHold releases the hold of a request unless a background task will settle it.
+func (r *recorder) releaseHold(hold *ledger.Hold) {
+	if r.task == nil {
+		hold.Release()
+	}
 }
 
 // recordTarget records the target of the response. A target other than the first of the plan makes the decision a fallback.

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/provider"
 	"fairlead/internal/rescue"
 	"fairlead/internal/response"
 )
@@ -28,14 +29,6 @@ type delivery struct {
 	spent    bill.Spent // usage of interrupted attempts, already charged
 }
 
-// source is a response as it arrives.
-type source interface {
-	// Wait blocks until an event or the end of the response is available.
-	Wait()
-	// Next returns the next event. ok is false at the end.
-	Next() (ev llm.Event, ok bool, err error)
-}
-
 // relay delivers the response of an attempt. If the attempt is interrupted, another one continues. Charging and recording happen before
 // the last byte is sent.
 func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
@@ -45,7 +38,10 @@ func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) er
 		d.rec.recordWarnings(a)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)
-		if err == nil {
+		switch {
+		case received.Pending != "" && (err != nil || received.Finish == ""):
+			return g.detach(ctx, d, a, &received, err)
+		case err == nil:
 			return g.finish(ctx, d, a, &received)
 		}
 		if a, err = g.interrupted(ctx, d, a, &received, llm.AsError(err)); err != nil {
@@ -54,12 +50,11 @@ func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) er
 	}
 }
 
-// deliver passes the events of a response to the client. An open stream spends nearly all its time in Wait.
-func (d *delivery) deliver(from source, received *bill.UsageCounter) error {
+// deliver passes the events of a response to the client.
+func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) error {
 	var usage llm.Event // sent last, and only with a complete response
 	for {
-		from.Wait()
-		ev, ok, err := from.Next()
+		ev, ok, err := a.Next()
 		switch {
 		case err != nil:
 			return err
@@ -96,14 +91,7 @@ func (d *delivery) send(ev *llm.Event) error {
 func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter) error {
 	charge := d.charge(a, received)
 	a.Finish(nil, charge)
-	if d.plan.req.Op == llm.Chat {
-		// The target has cached the conversation, and the baseline would have, too.
-		store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.start
-		store.Record(workspace, d.plan.fingerprint, a.Target().ID(), bill.CacheRules(a.Target()), charge.Usage, start)
-		if b := d.baseline; b.Model != "" {
-			store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, charge.Usage, start)
-		}
-	}
+	g.recordCache(d, a.Target(), charge.Usage)
 	d.settle(charge)
 	d.rec.recordResponse(received, d.plan.cache.Repeats())
 	if err := g.Log.End(d.rec.complete()); err != nil {
@@ -112,6 +100,40 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	d.rec.releaseText()
 	if err := d.out.End(d.rec); err != nil {
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+	}
+	return nil
+}
+
+// recordCache records that the target has cached the conversation, and that the baseline would have, too.
+func (g *Gateway) recordCache(d *delivery, t *provider.Target, u llm.Usage) {
+	if d.plan.req.Op != llm.Chat {
+		return
+	}
+	store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.start
+	store.Record(workspace, d.plan.fingerprint, t.ID(), bill.CacheRules(t), u, start)
+	if b := d.baseline; b.Model != "" {
+		store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, u, start)
+	}
+}
+
+// detach ends the request of a response that the provider continues to generate in the background. A task charges the response
+// and completes the entry. err is why the client does not get the whole response; nil if it asked for none.
+func (g *Gateway) detach(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
+	var e *llm.Error
+	if err != nil {
+		e = llm.AsError(err)
+	}
+	usage, _ := a.Usage(received)
+	a.Finish(e, bill.Charge{Usage: usage})
+	d.rec.recordWarnings(a)
+	d.rec.task = d.newTask(a, received.Pending, usage)
+	if err != nil {
+		return err
+	}
+	d.rec.recordResponse(received, d.plan.cache.Repeats())
+	d.rec.complete()
+	if err := d.out.End(d.rec); err != nil {
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
 	}
 	return nil

@@ -3,11 +3,9 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
 
-	"fairlead/internal/bill"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
@@ -37,41 +35,6 @@ func discarding(t testing.TB) *delivery {
 		buffer: response.Buffer{Limit: 1 << 30},
 	}
 	return &delivery{plan: plan{prompt: &prompt{req: req}}, rec: rec, out: out}
-}
-
-// waitedStream is a stream of a few events whose reader must wait for each of them.
-type waitedStream struct {
-	t      *testing.T
-	left   int
-	waited bool
-	frames int // maximum stack depth while waiting
-}
-
-func (s *waitedStream) Wait() {
-	s.waited = true
-	s.frames = max(s.frames, runtime.Callers(2, make([]uintptr, 64)))
-}
-
-func (s *waitedStream) Next() (llm.Event, bool, error) {
-	if !s.waited {
-		s.t.Error("an event was read without waiting for it")
-	}
-	s.waited = false
-	s.left--
-	return llm.Event{Data: []byte(`{}`), Content: true}, s.left >= 0, nil
-}
-
-// Very many streams wait at the same time, each with the stack frames between its handler and the wait.
-func TestOpenStreamWaitsNearItsHandler(t *testing.T) {
-	t.Parallel()
-	d, stream := discarding(t), &waitedStream{t: t, left: 3}
-	outside := runtime.Callers(1, make([]uintptr, 64))
-	if err := d.deliver(stream, &bill.UsageCounter{}); err != nil {
-		t.Fatal(err)
-	}
-	if inside := stream.frames - outside; inside > 1 { // deliver
-		t.Errorf("an open stream has %d more calls on its stack", inside)
-	}
 }
 
 // BenchmarkSend delivers one event of a stream and stores it for the log.

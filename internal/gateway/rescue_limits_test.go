@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 )
 
@@ -129,7 +129,7 @@ func TestStructuredOutputIsRestartedNotPrefilled(t *testing.T) {
 			if got.said() != "one two three" || !got.whole() {
 				t.Fatalf("said %q: %s", got.said(), got.body)
 			}
-			asked := func(m *mockprovider.Mock) string { return gjson.GetBytes(m.Calls()[0].Body, "messages").Raw }
+			asked := func(m *mockprovider.Mock) string { return rawjson.Get(m.Calls()[0].Body, "messages").Raw }
 			if asked(k.alpha) != asked(k.beta) {
 				t.Errorf("beta was asked with %s", asked(k.beta))
 			}
@@ -146,7 +146,7 @@ func TestOutputLimitAppliesAcrossAContinuation(t *testing.T) {
 
 	k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`)
 
-	if left := gjson.GetBytes(k.beta.Calls()[0].Body, "max_tokens").Int(); left >= 100 || left < 90 {
+	if left := rawjson.Get(k.beta.Calls()[0].Body, "max_tokens").Int(); left >= 100 || left < 90 {
 		t.Errorf("beta may write %d tokens more", left)
 	}
 }

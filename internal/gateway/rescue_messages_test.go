@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/simulator/inprocess"
@@ -35,7 +35,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, data := range s.frames {
-		_, _ = io.WriteString(w, "event: "+gjson.Get(data, "type").String()+"\ndata: "+data+"\n\n")
+		_, _ = io.WriteString(w, "event: "+rawjson.ParseString(data).Get("type").String()+"\ndata: "+data+"\n\n")
 		_ = http.NewResponseController(w).Flush()
 	}
 	if len(s.frames) == 0 || !strings.Contains(s.frames[len(s.frames)-1], "message_stop") {
@@ -146,7 +146,7 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 			}
 			var types []string
 			for _, data := range got.data() {
-				types = append(types, gjson.Get(data, "type").String())
+				types = append(types, rawjson.ParseString(data).Get("type").String())
 			}
 			want := []string{
 				"message_start", "content_block_start", "ping", "content_block_delta", "content_block_delta", "content_block_delta",
@@ -156,7 +156,7 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 				t.Errorf("%s\n%s", diff, got.body)
 			}
 			last := beta.asked[len(beta.asked)-1]
-			if n := gjson.Get(last, "messages.#").Int(); n != int64(c.asked) || gjson.Get(last, "messages.1.content").String() != strings.Repeat("one two", c.asked-1) {
+			if n := len(rawjson.ParseString(last).Get("messages").List()); n != c.asked || rawjson.ParseString(last).Get("messages.1.content").String() != strings.Repeat("one two", c.asked-1) {
 				t.Errorf("beta was asked with %s", last)
 			}
 			if e := k.entry(); e.Usage.Input != 7 || e.Usage.Output != 9 || e.Finish != "stop" {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 	"pgregory.net/rapid"
 
 	"fairlead/internal/account"
@@ -16,6 +15,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -36,7 +36,7 @@ func (a clientResponse) said() string {
 	var text strings.Builder
 	for block := range strings.SplitSeq(a.body, "\n\n") {
 		_, data, _ := strings.Cut(block, "data: ")
-		v := gjson.Parse(data)
+		v := rawjson.ParseString(data)
 		text.WriteString(v.Get("choices.0.delta.content").String())
 		text.WriteString(v.Get("delta.text").String())
 		if v.Get("type").String() == "response.output_text.delta" {
@@ -52,11 +52,15 @@ func (a clientResponse) whole() bool {
 	return strings.HasSuffix(a.body, "data: [DONE]\n\n") || strings.Contains(a.body, `"type":"message_stop"`) || strings.Contains(a.body, `"type":"response.completed"`)
 }
 
-// failed reports whether the stream ended with an error event.
+// failed reports whether the stream ended with an error event. In the Responses format, response.failed follows it.
 
 func (a clientResponse) failed() bool {
 	events := strings.Split(strings.TrimSpace(a.body), "\n\n")
-	return strings.Contains(events[len(events)-1], `"request_id":"req_`)
+	last := len(events) - 1
+	if last > 0 && strings.HasPrefix(events[last], "event: response.failed\n") {
+		last--
+	}
+	return strings.Contains(events[last], `"request_id":"req_`)
 }
 
 // heads returns the distinct values of the members that all chunks of a response share.
@@ -113,8 +117,8 @@ func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 	if strings.Count(got.body, `"role":"assistant"`) != 1 || strings.Count(got.body, `"finish_reason":"stop"`) != 1 || strings.Count(got.body, `"usage":{`) != 1 {
 		t.Errorf("not one role, one finish and one usage: %s", got.body)
 	}
-	asked := gjson.GetBytes(k.beta.Calls()[0].Body, "messages")
-	if asked.Get("#").Int() != 2 || asked.Get("1.role").String() != "assistant" || asked.Get("1.content").String() != "one two" {
+	asked := rawjson.Get(k.beta.Calls()[0].Body, "messages")
+	if len(asked.List()) != 2 || asked.Get("1.role").String() != "assistant" || asked.Get("1.content").String() != "one two" {
 		t.Errorf("beta was asked with %s", asked.Raw)
 	}
 	e := k.entry()
@@ -189,7 +193,7 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 			if strings.Contains(got.body, "does not support") {
 				t.Errorf("the rejection is visible: %s", got.body)
 			}
-			if again := gjson.GetBytes(k.beta.Calls()[1].Body, "messages.#").Int(); again != 1 {
+			if again := len(rawjson.Get(k.beta.Calls()[1].Body, "messages").List()); again != 1 {
 				t.Errorf("the restart was asked with %d messages", again)
 			}
 			e := k.entry()
@@ -221,7 +225,7 @@ func TestRestartShowsOnlyNewText(t *testing.T) {
 			if got.said() != c.want || !got.whole() || len(got.heads(t)) != 1 {
 				t.Fatalf("said %q: %s", got.said(), got.body)
 			}
-			if asked := gjson.GetBytes(k.beta.Calls()[0].Body, "messages.#").Int(); asked != 1 {
+			if asked := len(rawjson.Get(k.beta.Calls()[0].Body, "messages").List()); asked != 1 {
 				t.Errorf("beta was asked with %d messages", asked)
 			}
 			if e := k.entry(); e.Outcome != requestlog.OK || len(e.Warnings) != 1 || !strings.HasSuffix(e.Warnings[0], "which repeated the same text") {
@@ -373,7 +377,7 @@ func TestOtherFormatsAreContinuedToo(t *testing.T) {
 				got := k.post(path, body)
 
 				for i, data := range got.data() {
-					if n := gjson.Get(data, "sequence_number"); n.Exists() && n.Int() != int64(i) {
+					if n := rawjson.ParseString(data).Get("sequence_number"); n.Exists() && n.Int() != int64(i) {
 						t.Errorf("event %d has number %d", i, n.Int())
 					}
 				}

@@ -35,6 +35,13 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if prompt.req.Stream && bill.Generates(in.route.Op) {
 		out.StartStream(in.settings.Hold, in.settings.Ping)
 	}
+	if prompt.req.Background {
+		release, err := g.admitBackground(ctx, who.grant.Key.ID, rec)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	slot, err := g.Limits.Take(ctx, who.grant.Key.ID, limit.Limits(who.grant.Key.Limits), prompt.tokens)
 	if err != nil {
 		return err
@@ -51,12 +58,14 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if flags.dryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
+	kept := g.recall(ctx, in, who.grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.grant, plan)
 	if err != nil {
 		return err
 	}
-	defer hold.Release() // no-op after settlement
+	defer rec.releaseHold(hold) // no-op after settlement
 	series := g.newSeries(in, who.grant, plan, terms, rec.storesText())
+	series.Client = kept
 	if err := g.begin(rec, series); err != nil {
 		return err
 	}

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 )
 
@@ -92,7 +91,7 @@ func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
 					sent = data
 				}
 			}
-			if !e.Usage.Estimated || e.Usage.Output == 0 || gjson.Get(sent, tc.in).Int() != e.Usage.Input || gjson.Get(sent, tc.out).Int() != e.Usage.Output {
+			if !e.Usage.Estimated || e.Usage.Output == 0 || rawjson.ParseString(sent).Get(tc.in).Int() != e.Usage.Input || rawjson.ParseString(sent).Get(tc.out).Int() != e.Usage.Output {
 				t.Errorf("sent %s, recorded %+v:\n%s", sent, e.Usage, got.body)
 			}
 		})

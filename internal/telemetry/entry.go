@@ -13,12 +13,12 @@ func LogEntry(logger *slog.Logger, e *requestlog.Entry) {
 	if !logger.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", entryAttrs(e)...)
+	var space [28]slog.Attr // on the stack: the logger copies attributes
+	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", appendAttrs(space[:0], e)...)
 }
 
-// entryAttrs returns the attributes of an entry's log line. Empty strings and unknown amounts are omitted.
-func entryAttrs(e *requestlog.Entry) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 28)
+// appendAttrs appends the attributes of an entry's log line. Empty strings and unknown amounts are omitted.
+func appendAttrs(attrs []slog.Attr, e *requestlog.Entry) []slog.Attr {
 	add := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, shorten(value)))

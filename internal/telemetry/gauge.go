@@ -26,6 +26,17 @@ type Sources struct {
 	SpoolEntries func() int64     // entries waiting for the database
 	SpoolBytes   func() int64     // size of these entries on disk
 	Circuits     func() []Circuit // circuits of all targets
+	ModelLists   func() []ModelList
+	// CatalogFailing is 1 if the catalog file could not be read or was rejected, otherwise 0.
+	CatalogFailing func() int64
+}
+
+// ModelList is the state of a provider's own model list.
+type ModelList struct {
+	Provider string
+	Models   int // models in the list
+	New      int // models that neither the catalog nor the configuration has
+	Failing  int // credentials whose list could not be read
 }
 
 // gauges reads the sources at each scrape.
@@ -38,12 +49,16 @@ var (
 	inFlightDesc     = prometheus.NewDesc("fairlead_in_flight_requests", "Model requests being served.", nil, nil)
 	spoolEntriesDesc = prometheus.NewDesc("fairlead_spool_entries", "Entries that wait for the database.", nil, nil)
 	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries that wait for the database.", nil, nil)
+	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's own list.", []string{"provider"}, nil)
+	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's own list that neither the catalog nor the configuration has.", []string{"provider"}, nil)
+	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the model list of the provider could not be read.", []string{"provider"}, nil)
+	catalogDesc      = prometheus.NewDesc("fairlead_catalog_file_failing", "1 if the last read of the catalog file failed or the file was rejected.", nil, nil)
 	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the state that the circuit of a target is in.", []string{"provider", "model", "state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc} {
+	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, catalogDesc} {
 		descs <- d
 	}
 }
@@ -54,6 +69,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		inFlightDesc:     g.sources.InFlight,
 		spoolEntriesDesc: g.sources.SpoolEntries,
 		spoolBytesDesc:   g.sources.SpoolBytes,
+		catalogDesc:      g.sources.CatalogFailing,
 	} {
 		if read != nil {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(read()))
@@ -61,6 +77,13 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	if g.sources.Circuits != nil {
 		g.collectCircuits(out)
+	}
+	if g.sources.ModelLists != nil {
+		for _, l := range g.sources.ModelLists() {
+			for desc, n := range map[*prometheus.Desc]int{listedDesc: l.Models, newModelsDesc: l.New, listFailingDesc: l.Failing} {
+				out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), l.Provider)
+			}
+		}
 	}
 }
 

@@ -153,6 +153,9 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		Circuits: func() []Circuit {
 			return []Circuit{{"local", "small", state}, {"gone", "a", CircuitHalfOpen}, {"gone", "b", CircuitClosed}}
 		},
+		ModelLists: func() []ModelList {
+			return []ModelList{{Provider: "local", Models: 12, New: 2, Failing: 1}, {Provider: "other"}}
+		},
 	})
 	gauges := func() []string {
 		return slices.DeleteFunc(scrape(t, m), func(s string) bool {
@@ -163,6 +166,9 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		`fairlead_circuit_state{model="other",provider="other",state="half_open"} 1`,
 		`fairlead_circuit_state{model="small",provider="local",state="open"} 1`,
 		`fairlead_in_flight_requests 3`,
+		`fairlead_listed_models{provider="local"} 12`,
+		`fairlead_model_list_failing_credentials{provider="local"} 1`,
+		`fairlead_new_models{provider="local"} 2`,
 		`fairlead_spool_bytes 4096`,
 		`fairlead_spool_entries 7`,
 	}

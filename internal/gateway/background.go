@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlead/internal/attempt"
+	"fairlead/internal/bill"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	// maxBackground limits the background responses that a replica follows.
+	maxBackground = 1000
+	// maxBackgroundText limits the text that is stored of a background response, because its entry stays in memory until the end.
+	maxBackgroundText = 64 << 10
+	// backgroundTime is how long a background response is followed.
+	backgroundTime = 2 * time.Hour
+	// firstPoll and lastPoll are the shortest and the longest pause between two polls.
+	firstPoll, lastPoll = time.Second, 30 * time.Second
+)
+
+// background follows the responses that providers generate in the background, because their usage is known only at the end.
+type background struct {
+	slots limit.FairSemaphore
+	ctx   context.Context //nolint:containedctx // of all tasks; ended by stop
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// backgroundTask is a response in the background whose entry is not complete.
+type backgroundTask struct {
+	d      *delivery
+	call   *provider.Call // for the plausibility of the final usage
+	stored llm.StoredResponse
+	// estimate is charged if the final usage stays unknown: the prompt, and the output that the client has received.
+	estimate llm.Usage
+}
+
+// admitBackground reserves the capacity to follow a background response. release frees it unless the recorder has a task.
+func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recorder) (release func(), err error) {
+	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
+		return nil, overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
+	}
+	g.background.tasks.Add(1) // before the request ends, so that Drain waits for the task
+	return func() {
+		if rec.task == nil {
+			g.background.end(keyID)
+		}
+	}, nil
+}
+
+// end frees the capacity of a request or of its task.
+func (b *background) end(keyID string) {
+	b.slots.Release(keyID)
+	b.tasks.Done()
+}
+
+// newTask returns the task that completes the entry of a response in the background. It keeps nothing of the request's body.
+func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *backgroundTask {
+	req, target := *d.plan.req, a.Target()
+	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
+	d.series.Terms.Request, d.plan.req = &req, &req
+	if e := d.rec.entry; len(e.Body.Request) > maxBackgroundText || d.rec.buffer.Size() > maxBackgroundText {
+		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}
+		d.rec.buffer.Reset()
+	}
+	return &backgroundTask{
+		d: d, call: &provider.Call{Target: target, Request: &req, MaxOutput: d.series.Terms.OutputLimit(target)}, estimate: estimate,
+		stored: llm.StoredResponse{Workspace: d.grant.Workspace.ID, Provider: target.Provider, Credential: a.Credential(), ID: id},
+	}
+}
+
+// follow completes the entry when the provider has finished the response.
+func (g *Gateway) follow(task *backgroundTask) {
+	go func() {
+		defer g.background.end(task.d.grant.Key.ID)
+		ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
+		defer cancel()
+		g.completeTask(task, g.awaitUsage(ctx, task))
+	}()
+}
+
+// awaitUsage polls the provider until the response has ended. It returns an event without usage if the usage stays unknown.
+func (g *Gateway) awaitUsage(ctx context.Context, task *backgroundTask) llm.Event {
+	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
+		select {
+		case <-ctx.Done():
+			return llm.Event{}
+		case <-time.After(pause):
+		}
+		ev, err := g.pollStored(ctx, task.stored)
+		if err == nil && ev.Finish != "" || errors.Is(err, errStoredGone) {
+			return ev
+		}
+	}
+}
+
+// errStoredGone is returned for a stored response that cannot be read anymore.
+var errStoredGone = errors.New("the stored response is gone")
+
+// pollStored reads a stored response once.
+func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (llm.Event, error) {
+	p, ok := g.snapshot.Load().Provider(stored.Provider)
+	if !ok || !holdsStored(p, stored) {
+		return llm.Event{}, errStoredGone
+	}
+	settings := g.settings.Load()
+	stream, err := g.Dispatcher.CallStored(ctx, p, &provider.StoredOperation{Response: stored, Method: http.MethodGet}, settings.Attempts.Idle)
+	if err != nil {
+		if llm.AsError(err).UpstreamStatus == http.StatusNotFound {
+			return llm.Event{}, errStoredGone
+		}
+		return llm.Event{}, err
+	}
+	defer stream.Close()
+	ev, _, err := stream.Next()
+	return ev, err
+}
+
+// completeTask charges a response from the background and completes its entry. Without a plausible usage, it charges the estimate.
+func (g *Gateway) completeTask(task *backgroundTask, last llm.Event) {
+	d, e := task.d, task.d.rec.entry
+	usage, target := task.estimate, task.call.Target
+	if last.Usage != nil && bill.Plausible(*last.Usage, task.call) {
+		usage = *last.Usage
+	} else {
+		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: only the prompt and the delivered output are charged, as estimated")
+	}
+	charge := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
+	d.rec.recordCharge(charge, last.Usage != nil && usage.Estimated)
+	if n := len(e.Attempts); n > 0 {
+		e.Attempts[n-1].Usage, e.Attempts[n-1].Cost = new(charge.Usage), charge.Attempt
+	}
+	if e.Outcome == requestlog.OK {
+		e.Finish = shorten(last.Finish)
+	}
+	g.recordCache(d, target, charge.Usage)
+	d.settle(charge)
+	d.hold.Release() // no-op unless the price is unknown
+	if err := g.Log.End(e); err != nil {
+		g.Logger.Error("background response was not logged", "request_id", e.ID, "error", err.Error())
+	} else {
+		d.rec.releaseText()
+	}
+	g.observe(context.WithoutCancel(g.background.ctx), d.rec)
+}

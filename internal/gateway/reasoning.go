@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/reasoning"
+	"fairlead/internal/requestlog"
+)
+
+// recall looks up the signed reasoning of earlier tool calls that the client did not send back, and adds its length to the request, so
+// that the hold covers it. The returned function selects the client's format of an attempt: requests to targets that sign their reasoning
+// contain the recalled reasoning, and the reasoning of their responses is kept. It is nil when no target of the plan needs it.
+func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recorder) func(*provider.Target) provider.Client {
+	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
+		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })
+	if !needed {
+		return nil
+	}
+	session := g.Reasoning.Begin(grant.Workspace.ID, retention(p, rec))
+	if p.req.Answers > 0 {
+		// A request that cannot be converted fails the attempts at targets of other formats, not those at targets of its own.
+		if conv, err := in.route.Format.Conversation(ctx, p.req); err == nil {
+			p.req.RestoredBytes = session.Recall(ctx, p.req, conv)
+		}
+	}
+	format := provider.Client(in.route.Format)
+	return func(t *provider.Target) provider.Client {
+		if !losesSignatures(p.req, t) {
+			return format
+		}
+		return session.Client(format, t)
+	}
+}
+
+// losesSignatures reports whether the target signs its reasoning and the request uses another format, in which clients may drop
+// signatures.
+func losesSignatures(req *llm.Request, t *provider.Target) bool {
+	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
+}
+
+// retention returns where the reasoning of a response may be kept: nowhere for a caller that requires zero data retention, and only in the
+// memory of this process when the text of the request is not stored.
+func retention(p plan, rec *recorder) reasoning.Retention {
+	switch {
+	case p.req.Controls.Provider.ZeroRetention:
+		return reasoning.Discard
+	case p.decision.OmitBodies || rec.entry.BodyState != requestlog.BodyStored && rec.entry.BodyState != requestlog.BodyTooLarge:
+		return reasoning.Local
+	}
+	return reasoning.Shared
+}
