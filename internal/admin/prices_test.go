@@ -68,3 +68,29 @@ func TestInvalidPricesAreRejected(t *testing.T) {
 		t.Errorf("%s, %+v", told.Error, s.fleet.set)
 	}
 }
+
+// The price of a model that only the provider lists can be set and removed, which makes it a model like the others and new again.
+func TestNewModelsArePriced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	list := func(who string) (names []string) {
+		var got providers.NewModelList
+		s.call("GET", "/new-models", "", as(who)).want(200).into(&got)
+		for _, m := range got.Models {
+			names = append(names, m.Provider+"/"+m.Model+" "+m.Kind+" "+m.Config)
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{"acme/fresh chat providers: …"}, list("acc_developer")); diff != "" {
+		t.Error(diff)
+	}
+	var got providers.TargetView
+	s.call("PUT", "/models/fresh/prices/acme", `{"input_per_mtok_usd":"1","output_per_mtok_usd":"2"}`, as("acc_admin")).want(200).into(&got)
+	if got.Target != "acme/fresh" || got.Price == nil || got.Price.Output.String() != "2" || len(list("acc_admin")) != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.call("DELETE", "/models/fresh/prices/acme", "", as("acc_admin")).want(http.StatusNoContent)
+	if len(list("acc_admin")) != 1 || len(s.world.events) != 2 {
+		t.Errorf("new: %v, events: %+v", list("acc_admin"), s.world.events)
+	}
+}

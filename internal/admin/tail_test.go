@@ -103,10 +103,10 @@ func events(t *testing.T, text string) (batches [][]string, last string) {
 }
 
 func running(id string) requestlog.Update {
-	return requestlog.Update{Running: true, Entry: requestlog.Entry{ID: id, WorkspaceID: home, Time: noon, Requested: "auto"}}
+	return requestlog.Update{Running: true, Entry: &requestlog.Entry{ID: id, WorkspaceID: home, Time: noon, Requested: "auto"}}
 }
 
-func done(id string) requestlog.Update { return requestlog.Update{Entry: entry(id, home)} }
+func done(id string) requestlog.Update { return requestlog.Update{Entry: new(entry(id, home))} }
 
 func TestTailSendsStartAndEnd(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestTailSendsStartAndEnd(t *testing.T) {
 		s.feed.Publish(running("req_1"))
 		synctest.Wait()
 		s.feed.Publish(done("req_1"))
-		s.feed.Publish(requestlog.Update{Entry: entry("req_0", abroad)})
+		s.feed.Publish(requestlog.Update{Entry: new(entry("req_0", abroad))})
 		time.Sleep(time.Second)
 		got, last := events(t, w.take())
 		if diff := cmp.Diff([][]string{{"req_1 running"}, {"req_1 done"}}, got); diff != "" || last != "req_1" {

@@ -405,6 +405,7 @@ type fleet struct {
 	circuit string         // of acme/gpt; open when empty
 	reason  string         // of the circuit
 	set     *catalog.Price // of acme/odd
+	fresh   *catalog.Price // of acme/fresh, which only the provider lists
 }
 
 func (f *fleet) Known(name string) (bool, []string) {
@@ -412,11 +413,22 @@ func (f *fleet) Known(name string) (bool, []string) {
 }
 
 func (f *fleet) SetPrice(_ context.Context, name, model string, price *catalog.Price) error {
-	if name != "acme" || model != "odd" || (price == nil && f.set == nil) {
+	to := map[string]**catalog.Price{"acme/odd": &f.set, "acme/fresh": &f.fresh}[name+"/"+model]
+	if to == nil || (price == nil && *to == nil) {
 		return account.ErrNotFound
 	}
-	f.set = price
+	*to = price
 	return nil
+}
+
+func (f *fleet) NewModels() []providers.NewModel {
+	if f.fresh != nil {
+		return nil
+	}
+	return []providers.NewModel{{
+		Provider: "acme", Model: "fresh", Op: llm.Chat, FirstSeen: noon, LastSeen: noon.Add(time.Hour), Callable: true,
+		Config: "providers: …", Command: "fairlead models price …",
+	}}
 }
 
 func (f *fleet) targets() []providers.TargetState {
@@ -437,7 +449,12 @@ func (f *fleet) targets() []providers.TargetState {
 
 func (f *fleet) Models() []providers.ModelState {
 	t := f.targets()
-	return []providers.ModelState{{Model: t[0].Target.Model, Targets: t[:1]}, {Model: t[1].Target.Model, Targets: t[1:]}}
+	models := []providers.ModelState{{Model: t[0].Target.Model, Targets: t[:1]}, {Model: t[1].Target.Model, Targets: t[1:]}}
+	if f.fresh != nil {
+		fresh := providers.TargetState{PriceSet: true, Target: &provider.Target{Provider: "acme", Model: &catalog.Model{Name: "fresh"}, Price: f.fresh}}
+		models = append(models, providers.ModelState{Model: fresh.Target.Model, Targets: []providers.TargetState{fresh}})
+	}
+	return models
 }
 
 func (f *fleet) Providers() []providers.ProviderState {

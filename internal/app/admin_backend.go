@@ -79,9 +79,10 @@ type adminBackend struct{ app *App }
 // Models lists every model that has a target.
 func (b adminBackend) Models() []providers.ModelState {
 	var list []providers.ModelState
-	states, set := b.health(), b.app.providers.Load().Priced
+	states, set := b.health(), b.app.providers.Load()
+	unlisted := set.Unlisted(b.app.loader.Listed.Seen())
 	for _, t := range b.app.gateway.Targets().Targets() {
-		state := providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
+		state := providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: set.Priced[t.ID()], ListedUntil: unlisted[t.ID()]}
 		i := slices.IndexFunc(list, func(m providers.ModelState) bool { return m.Model.Name == t.Model.Name })
 		if i >= 0 {
 			list[i].Targets = append(list[i].Targets, state)
@@ -97,6 +98,7 @@ func (b adminBackend) Models() []providers.ModelState {
 func (b adminBackend) Providers() []providers.ProviderState {
 	f := b.app.providers.Load()
 	states, credentials := b.health(), b.app.health.Credentials()
+	unlisted := f.Unlisted(b.app.loader.Listed.Seen())
 	var list []providers.ProviderState
 	for _, p := range f.Providers {
 		one := f.State(p)
@@ -108,7 +110,9 @@ func (b adminBackend) Providers() []providers.ProviderState {
 			}
 		}
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, providers.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.Priced[t.ID()]})
+			one.Targets = append(one.Targets, providers.TargetState{
+				Target: t, Health: states[t.ID()], PriceSet: f.Priced[t.ID()], ListedUntil: unlisted[t.ID()],
+			})
 		}
 		list = append(list, one)
 	}
@@ -116,6 +120,11 @@ func (b adminBackend) Providers() []providers.ProviderState {
 		list = append(list, f.State(p))
 	}
 	return list
+}
+
+// NewModels lists the models that only a provider's own list has.
+func (b adminBackend) NewModels() []providers.NewModel {
+	return b.app.providers.Load().NewModels(b.app.loader.Listed.Seen())
 }
 
 // Known reports whether a name identifies a model of a provider or of the catalog. Otherwise it returns suggestions.
@@ -274,9 +283,16 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 	if !ok {
 		return account.ErrNotFound
 	}
-	t, ok := p.Target(model)
-	if !ok {
-		return account.ErrNotFound
+	listing := catalog.Listing{Provider: providerName, Model: model, Price: price}
+	if t, ok := p.Target(model); ok {
+		listing.Upstream, listing.Op = t.Upstream, t.Model.Op
+	} else {
+		list := b.NewModels()
+		i := slices.IndexFunc(list, func(m providers.NewModel) bool { return m.Provider == providerName && m.Model == model })
+		if i < 0 {
+			return account.ErrNotFound
+		}
+		listing.Upstream, listing.Op = model, list[i].Op
 	}
 	c, now := b.app.loaded().Config, time.Now()
 	if providerset.PricedInFile(c, providerName, model) {
@@ -284,7 +300,7 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 	}
 	err := pricebook.Of(c).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		if price != nil {
-			book.Set(known, catalog.Listing{Provider: providerName, Model: model, Upstream: t.Upstream, Op: t.Model.Op, Price: price}, now)
+			book.Set(known, listing, now)
 			return nil
 		}
 		if set := book.Find(providerName, model); set == nil || !set.Manual() || !book.Remove(providerName, model, now) {

@@ -52,6 +52,7 @@ import (
 	"fairlead/internal/telemetry"
 	"fairlead/internal/vault"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/responses"
 	"fairlead/web"
 )
 
@@ -114,6 +115,7 @@ type App struct {
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
+	catalogFailing          atomic.Bool // the last read of the catalog file failed
 	setupCode               string
 	devToken                string
 
@@ -335,7 +337,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.loader = &providerset.Loader{
 		Settings: a.db, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
-		Fitter: ability.New(a.predictor), Client: func() *egress.Client { return a.egress }, Report: a.report,
+		Fitter: ability.New(a.predictor), Typical: a.predictor.Typical(), Client: func() *egress.Client { return a.egress }, Report: a.report,
 	}
 	if c.Detect {
 		a.loader.Local = providerset.FindLocal(ctx)
@@ -356,12 +358,21 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if err := a.openCluster(ctx, c); err != nil {
 		return err
 	}
+	kept, err := a.reasoningStore()
+	if err != nil {
+		return err
+	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
+	ids, err := responses.NewStoredIDs(a.master)
+	if err != nil {
+		return err
+	}
 	a.gateway = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
-		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64},
+		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
+		StoredIDs:  ids,
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(),
+		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept,
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},

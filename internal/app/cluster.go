@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
+	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 )
 
@@ -55,6 +56,18 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 		a.log.WarnContext(ctx, "redis unavailable at start, using per-replica limits", "replicas", p.client.State().Replicas)
 	}
 	return nil
+}
+
+// reasoningStore creates the store of signed reasoning: in memory, shared through Redis if there is one.
+func (a *App) reasoningStore() (*reasoning.Store, error) {
+	if a.cluster == nil {
+		return reasoning.New(nil), nil
+	}
+	remote, err := reasoning.NewRedis(a.cluster.client, a.master)
+	if err != nil {
+		return nil, err
+	}
+	return reasoning.New(remote), nil
 }
 
 // reportRedis logs that Redis became unavailable or returned, with limited frequency.

@@ -107,6 +107,9 @@ var layers = [][]string{
 		"internal/upload",
 	},
 	{
+		"internal/catalogfile",
+	},
+	{
 		"internal/account",
 		"internal/ledger",
 		"internal/requestlog",
@@ -119,6 +122,7 @@ var layers = [][]string{
 		"internal/telemetry",
 		"internal/simulator",
 		"internal/promptcache",
+		"internal/reasoning",
 		"internal/feedback",
 		"internal/policystore",
 	},
@@ -138,6 +142,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/policy/condition",
+		"internal/catalog/bundle",
 		"internal/catalog/importer",
 		"internal/predict/ability",
 		"internal/predict/protocol",
@@ -148,6 +153,7 @@ var layers = [][]string{
 		"internal/token",
 		"internal/redact",
 		"internal/predict",
+		"internal/conversation",
 		"internal/cluster",
 	},
 	{
@@ -167,7 +173,7 @@ var beside = map[string][]string{
 	"internal/app":          {"web"},
 	"internal/telemetry":    {"internal/requestlog"},
 	"internal/route":        {"internal/provider", "internal/policy"}, // deciding evaluates the policies
-	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
+	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate", "internal/wire/websearch"},
 	"internal/catalog":      {},
 	"internal/token":        {"internal/catalog"}, // which holds the vocabularies of models
 
@@ -221,6 +227,7 @@ var pure = []string{
 	"internal/token",
 	"internal/redact",
 	"internal/predict",
+	"internal/conversation",
 	"internal/predict/ability",
 	"internal/wire",
 	"internal/wire/*",

@@ -64,7 +64,26 @@ func (a *App) gauges() telemetry.Sources {
 		SpoolEntries: func() int64 { return a.spool.Stats().Entries },
 		SpoolBytes:   func() int64 { return a.spool.Stats().Bytes },
 		Circuits:     a.circuits,
+		ModelLists:   a.modelLists,
+		CatalogFailing: func() int64 {
+			if a.catalogFailing.Load() {
+				return 1
+			}
+			return 0
+		},
 	}
+}
+
+func (a *App) modelLists() []telemetry.ModelList {
+	fresh := map[string]int{}
+	for _, m := range a.providers.Load().NewModels(a.loader.Listed.Seen()) {
+		fresh[m.Provider]++
+	}
+	var list []telemetry.ModelList
+	for _, s := range a.loader.Listed.States() {
+		list = append(list, telemetry.ModelList{Provider: s.Provider, Models: s.Models, New: fresh[s.Provider], Failing: s.Failing})
+	}
+	return list
 }
 
 func (a *App) circuits() []telemetry.Circuit {

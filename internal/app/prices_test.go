@@ -28,7 +28,7 @@ func priceOf(t *testing.T, b pricebook.Book, provider, model string) *catalog.Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := pricebook.Catalog(book)
+	c, err := b.Catalog(book)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,8 +21,13 @@ import (
 	"fairlead/internal/signals"
 )
 
-// freshness is the interval at which policies and ratings of other processes are read.
-const freshness = 5 * time.Second
+const (
+	// freshness is the interval at which policies and ratings of other processes are read.
+	freshness = 5 * time.Second
+	// listLook is the interval between two checks whether a model list is due, at least minListLook.
+	listLook    = 30 * time.Second
+	minListLook = 250 * time.Millisecond
+)
 
 // openRouting loads the policies, ratings and prompt-cache estimates that decisions depend on.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
@@ -90,21 +96,26 @@ func (a *App) keepRouting(ctx context.Context) {
 	}
 }
 
-// refreshModelLists reads the model lists of providers periodically and rebuilds the provider set when one has changed.
+// refreshModelLists reads the model lists of providers periodically and rebuilds the provider set when the models that can be
+// named have changed.
 func (a *App) refreshModelLists(ctx context.Context) {
-	ticker := time.NewTicker(30 * time.Second)
-	defer ticker.Stop()
+	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Draw: rand.Float64}
+	a.report("read model lists", a.loader.Listed.LoadSeen(ctx, reader.Store))
 	for {
-		allowUnpriced := a.loaded().Config.AllowUnpriced || a.keyring.AllowsUnpriced()
-		if a.loader.Listed.Refresh(ctx, a.egress, a.providers.Load().Providers, allowUnpriced, a.log) {
-			if err := a.rebuild(ctx); err != nil && ctx.Err() == nil {
-				a.report("add listed models", err)
-			}
+		c := a.loaded().Config
+		options := providerset.ListOptions{Every: c.Catalog.Discover, AllowUnpriced: c.AllowUnpriced || a.keyring.AllowsUnpriced()}
+		changed, err := a.loader.Listed.Refresh(ctx, reader, a.providers.Load().Providers, options)
+		if ctx.Err() != nil {
+			return
+		}
+		a.report("read model lists", err)
+		if changed {
+			a.report("add listed models", a.rebuild(ctx))
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(min(listLook, max(options.Every/4, minListLook))):
 		}
 	}
 }

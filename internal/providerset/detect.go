@@ -65,15 +65,15 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	if resp.StatusCode != http.StatusOK {
 		return nil
 	}
-	names, err := decodeModels(resp.Body)
+	names, _, err := decodeModels(resp.Body)
 	if err != nil {
 		return nil
 	}
 	return names
 }
 
-// decodeModels decodes {"data": [{"id": …}]} of limited size.
-func decodeModels(r io.Reader) ([]string, error) {
+// decodeModels decodes {"data": [{"id": …}]} of limited size. partial reports that the provider has further pages.
+func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
@@ -81,11 +81,13 @@ func decodeModels(r io.Reader) ([]string, error) {
 		Models []struct { // Google's form
 			Name string `json:"name"`
 		} `json:"models"`
+		HasMore  bool   `json:"has_more"`      // Anthropic
+		NextPage string `json:"nextPageToken"` // Google
 	}
 	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	names := make([]string, 0, len(list.Data))
+	names = make([]string, 0, len(list.Data))
 	for _, m := range list.Data {
 		if m.ID != "" {
 			names = append(names, m.ID)
@@ -96,5 +98,5 @@ func decodeModels(r io.Reader) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, list.HasMore || list.NextPage != "", nil
 }

@@ -39,6 +39,7 @@ type Loader struct {
 	Listed    ModelLists
 	Simulator *simulator.Simulator
 	Fitter    *ability.Fitter
+	Typical   []float64                    // skills of a prompt about which nothing is known
 	Client    func() *egress.Client        // sends the login calls of vendors; called once calls are made
 	Report    func(task string, err error) // receives errors of single credentials
 }
@@ -58,8 +59,8 @@ func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
 		return nil, err
 	}
 	return Builder{
-		Config: c, Version: l.Version, Env: l.Env, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.get(),
-		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter}, Fetch: &http.Client{Transport: LateClient(l.Client)},
+		Config: c, Version: l.Version, Env: l.Env, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(),
+		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter, l.Typical}, Fetch: &http.Client{Transport: LateClient(l.Client)},
 	}.Assemble()
 }
 
@@ -120,17 +121,13 @@ type LateClient func() *egress.Client
 func (c LateClient) RoundTrip(r *http.Request) (*http.Response, error) { return c().Do(r) }
 
 // abilities implements route.Predictor with fitted abilities.
-type abilities struct{ fitter *ability.Fitter }
-
-// Ability returns the ability learned for the model's name, fitted to its published scores, or derived from its quality figure.
-func (p abilities) Ability(m *catalog.Model) predict.Ability {
-	scores := make([]ability.Score, len(m.Benchmarks))
-	for i, b := range m.Benchmarks {
-		scores[i] = ability.Score{Benchmark: b.Name, Value: b.Value}
-	}
-	name := m.Name
-	if m.QualitySource == catalog.OverrideSource {
-		name = "" // the operator's figure takes precedence over the learned one
-	}
-	return p.fitter.Ability(name, scores, m.Quality)
+type abilities struct {
+	fitter  *ability.Fitter
+	typical []float64
 }
+
+// Typical returns the skills of a prompt about which nothing is known.
+func (p abilities) Typical() []float64 { return p.typical }
+
+// Ability returns the ability of a model.
+func (p abilities) Ability(m *catalog.Model) predict.Ability { return p.fitter.Of(m) }

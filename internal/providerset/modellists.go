@@ -2,6 +2,8 @@ package providerset
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -15,76 +17,279 @@ import (
 )
 
 const (
-	listEvery  = 10 * time.Minute // interval between two reads of a list
-	maxListed  = 500              // models per list
-	maxModelID = 256              // bytes of a model's name
+	listEvery       = 10 * time.Minute // interval between two reads of a list that requests depend on
+	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
+	listStart       = 30 * time.Second // maximum random delay of the first read of the other lists
+	listsAtOnce     = 4                // providers whose lists are read concurrently
+	maxListed       = 500              // models per list
+	maxModelID      = 256              // bytes of a model's name
+	listCredentials = 8                // credentials per provider whose lists are read
+	maxLogged       = 10               // new models in a log line
 )
 
 // ModelLists stores the models that providers list themselves. A list that cannot be read again is kept.
 type ModelLists struct {
 	mu    sync.Mutex
-	names map[string][]string  // by provider
-	read  map[string]time.Time // time of the last read, by provider
+	lists map[string]*modelList // by provider
+	seen  []provider.ListedModel
 }
 
-func (l *ModelLists) get() map[string][]string {
+// modelList is the list of one provider.
+type modelList struct {
+	models   []string // of all credentials
+	serves   bool     // requests for its models are served
+	next     time.Time
+	failures int // failed reads in a row
+	failing  int // credentials whose list could not be read
+}
+
+// ListStore stores the lists, so that the first sighting of a model survives a restart and is shared by replicas.
+type ListStore interface {
+	// SaveModelList records a list. Models that a complete list lacks count as missed once more.
+	SaveModelList(ctx context.Context, providerName string, models []string, complete bool, at time.Time) error
+	ListedModels(ctx context.Context) ([]provider.ListedModel, error)
+}
+
+// ListReader reads the lists of providers.
+type ListReader struct {
+	Client *egress.Client
+	Store  ListStore
+	Log    *slog.Logger
+	Draw   func() float64 // random numbers from 0 to 1 that spread the reads of replicas over time
+}
+
+// ListOptions select the lists to read.
+type ListOptions struct {
+	Every         time.Duration // interval for providers with known models; 0 reads only the lists that requests depend on
+	AllowUnpriced bool          // a request may name a model with an unknown price
+}
+
+// ListState describes the last read of a provider's list.
+type ListState struct {
+	Provider string
+	Models   int
+	Failing  int // credentials whose list could not be read
+}
+
+// served returns the lists whose models are served, by provider.
+func (l *ModelLists) served() map[string][]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.names)
+	lists := map[string][]string{}
+	for name, list := range l.lists {
+		if list.serves {
+			lists[name] = list.models
+		}
+	}
+	return lists
 }
 
-func (l *ModelLists) due(name string, now time.Time) bool {
+// Seen returns the models of all stored lists.
+func (l *ModelLists) Seen() []provider.ListedModel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.read[name]
-	return !ok || now.Sub(at) >= listEvery
+	return slices.Clone(l.seen)
 }
 
-// set stores the list of a provider and reports whether it changed.
-func (l *ModelLists) set(name string, models []string, now time.Time) (changed bool) {
+// States returns the state of every list, sorted by provider.
+func (l *ModelLists) States() []ListState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var states []ListState
+	for _, name := range slices.Sorted(maps.Keys(l.lists)) {
+		states = append(states, ListState{Provider: name, Models: len(l.lists[name].models), Failing: l.lists[name].failing})
+	}
+	return states
+}
+
+// LoadSeen reads the stored lists.
+func (l *ModelLists) LoadSeen(ctx context.Context, s ListStore) error {
+	seen, err := s.ListedModels(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = seen
+	return nil
+}
+
+// Refresh reads the lists that are due and reports whether the served models changed. A failed read is logged and repeated
+// later.
+func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*provider.Provider, o ListOptions) (changed bool, err error) {
+	now := time.Now()
+	due, changed := l.due(providers, o, now, r.Draw)
+	if len(due) == 0 {
+		return changed, nil
+	}
+	var wait sync.WaitGroup
+	results := make([]listResult, len(due))
+	slots := make(chan struct{}, listsAtOnce)
+	for i, p := range due {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = r.read(ctx, p)
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	before := l.Seen()
+	for i, p := range due {
+		changed = l.record(ctx, p, results[i], o, r) || changed
+		if results[i].read > 0 {
+			err = errors.Join(err, r.Store.SaveModelList(ctx, p.Name, results[i].models, results[i].complete, now))
+			logAdded(ctx, r.Log, p.Name, before, results[i].models)
+		}
+	}
+	return changed, errors.Join(err, l.LoadSeen(ctx, r.Store))
+}
+
+// logAdded logs the models that were in none of the provider's earlier lists.
+func logAdded(ctx context.Context, log *slog.Logger, providerName string, before []provider.ListedModel, models []string) {
+	earlier := map[string]bool{}
+	for _, m := range before {
+		if m.Provider == providerName {
+			earlier[m.Model] = true
+		}
+	}
+	added := slices.DeleteFunc(slices.Clone(models), func(model string) bool { return earlier[model] })
+	if len(earlier) > 0 && len(added) > 0 {
+		log.InfoContext(ctx, "provider lists new models", "provider", providerName, "count", len(added), "models", added[:min(len(added), maxLogged)])
+	}
+}
+
+// due returns the providers whose list is to be read now. It forgets the lists of the others that are no longer configured,
+// and reports whether that changes the served models.
+func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, draw func() float64) (due []*provider.Provider, changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lists == nil {
+		l.lists = map[string]*modelList{}
+	}
+	kept := map[string]bool{}
+	for _, p := range providers {
+		every := listInterval(p, o)
+		if every == 0 {
+			continue
+		}
+		kept[p.Name] = true
+		list := l.lists[p.Name]
+		serves := servesList(p, o.AllowUnpriced)
+		if list == nil {
+			list = &modelList{next: now}
+			if !serves {
+				list.next = now.Add(time.Duration(draw() * float64(min(listStart, every/10))))
+			}
+			l.lists[p.Name] = list
+		}
+		if list.serves != serves {
+			list.serves = serves
+			changed = changed || len(list.models) > 0
+		}
+		if !now.Before(list.next) {
+			due = append(due, p)
+		}
+	}
+	for name, list := range l.lists {
+		if !kept[name] {
+			changed = changed || list.serves && len(list.models) > 0
+			delete(l.lists, name)
+		}
+	}
+	return due, changed
+}
+
+// listInterval returns the interval at which a provider's list is read; 0 if it is not read.
+func listInterval(p *provider.Provider, o ListOptions) time.Duration {
+	switch {
+	case p.Simulated || p.ModelsPath == "":
+		return 0
+	case servesList(p, o.AllowUnpriced):
+		return listEvery
+	default:
+		return o.Every
+	}
+}
+
+// servesList reports whether requests can name models of the provider's own list: those of a provider without models in the
+// catalog and the configuration, and those of every provider when models without a price are allowed.
+func servesList(p *provider.Provider, allowUnpriced bool) bool {
+	return allowUnpriced || !slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed })
+}
+
+// listResult is the union of the lists that a provider's credentials return.
+type listResult struct {
+	models   []string
+	complete bool // every credential returned its whole list
+	read     int  // credentials whose list was read
+	problems []string
+}
+
+// read reads the list of a provider with each of its credentials, because a provider may show each account other models.
+func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
+	credentials := p.Credentials[:min(len(p.Credentials), listCredentials)]
+	result := listResult{complete: len(credentials) == len(p.Credentials)}
+	if len(credentials) == 0 {
+		credentials = []provider.Credential{{}} // a server without authentication
+	}
+	for _, c := range credentials {
+		one := probeWith(ctx, r.Client, p, c)
+		if !one.OK {
+			result.complete = false
+			result.problems = append(result.problems, strings.TrimPrefix(fmt.Sprintf("%s: %s", c.ID, one.Error), ": "))
+			continue
+		}
+		result.read++
+		result.complete = result.complete && !one.Partial
+		result.models = append(result.models, one.Models...)
+	}
+	total := len(result.models)
+	if result.models = boundedNames(result.models); len(result.models) == maxListed && total > maxListed {
+		result.complete = false
+	}
+	return result
+}
+
+// boundedNames returns the usable names, sorted and without duplicates.
+func boundedNames(models []string) []string {
 	models = slices.DeleteFunc(slices.Clone(models), func(model string) bool {
 		return model == "" || len(model) > maxModelID || strings.ContainsFunc(model, func(r rune) bool { return !unicode.IsPrint(r) })
 	})
 	slices.Sort(models)
 	models = slices.Compact(models)
-	models = models[:min(len(models), maxListed)]
+	return models[:min(len(models), maxListed)]
+}
+
+// record stores a result and reports whether the served models changed. The first failure after a success is logged as a
+// warning, and further ones only for debugging.
+func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result listResult, o ListOptions, r ListReader) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.names == nil {
-		l.names, l.read = map[string][]string{}, map[string]time.Time{}
+	list, every := l.lists[p.Name], listInterval(p, o)
+	level := slog.LevelDebug
+	if list.failing == 0 {
+		level = slog.LevelWarn
 	}
-	l.read[name] = now
-	if slices.Equal(l.names[name], models) {
-		return false
+	if list.failing = len(result.problems); list.failing > 0 {
+		r.Log.Log(ctx, level, "model list not read", "provider", p.Name, "error", strings.Join(result.problems, "; "))
 	}
-	l.names[name] = models
-	return true
-}
-
-// Refresh reads the lists that are due and reports whether one changed.
-func (l *ModelLists) Refresh(ctx context.Context, client *egress.Client, providers []*provider.Provider, allowUnpriced bool, log *slog.Logger) (changed bool) {
-	for _, p := range providers {
-		if !readsList(p, allowUnpriced) || !l.due(p.Name, time.Now()) {
-			continue
-		}
-		result := Probe(ctx, client, p)
-		if ctx.Err() != nil {
-			return false
-		}
-		if !result.OK {
-			log.DebugContext(ctx, "model list not read", "provider", p.Name, "error", result.Error)
-			continue
-		}
-		changed = l.set(p.Name, result.Models, time.Now()) || changed
+	if list.failing > 0 {
+		result.models = boundedNames(slices.Concat(list.models, result.models)) // keeps the models of credentials that failed
 	}
+	switch {
+	case result.read > 0:
+		list.failures = 0
+		changed = list.serves && !slices.Equal(list.models, result.models)
+		list.models = result.models
+	case list.serves && len(list.models) == 0:
+		every = listRetry // a server that may still be starting
+	default:
+		list.failures++
+		every = min(every, listRetry<<min(list.failures-1, 16))
+	}
+	list.next = time.Now().Add(time.Duration(float64(every) * (0.9 + 0.2*r.Draw())))
 	return changed
-}
-
-// readsList reports whether the provider's own model list is read: for a provider without models in the catalog and the
-// configuration, and for every provider when models without a price are allowed.
-func readsList(p *provider.Provider, allowUnpriced bool) bool {
-	if p.Simulated || p.ModelsPath == "" {
-		return false
-	}
-	return allowUnpriced || !slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed })
 }

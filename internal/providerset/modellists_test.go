@@ -1,58 +1,301 @@
 package providerset
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
 	"fairlead/internal/simulator"
 )
 
+// lister is a provider whose model list the test changes. Each credential has its own list.
+type lister struct {
+	mu     sync.Mutex
+	lists  map[string][]string // by secret; nil fails
+	more   bool                // there are further pages
+	reads  []time.Time
+	target *provider.Target
+}
+
+func (l *lister) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reads = append(l.reads, time.Now())
+	w := httptest.NewRecorder()
+	models := l.lists[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	if models == nil {
+		w.WriteHeader(http.StatusUnauthorized)
+		return w.Result(), nil
+	}
+	list := map[string]any{"has_more": l.more}
+	var data []map[string]string
+	for _, name := range models {
+		data = append(data, map[string]string{"id": name})
+	}
+	list["data"] = data
+	err := json.NewEncoder(w).Encode(list)
+	return w.Result(), err
+}
+
+func (l *lister) set(secret string, models ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lists[secret] = models
+}
+
+// provider returns the provider with one known model and a credential for each list.
+func (l *lister) provider(secrets ...string) *provider.Provider {
+	settings := provider.Settings{Name: "house", BaseURL: "http://house.test/v1"}
+	for i, secret := range secrets {
+		settings.Credentials = append(settings.Credentials, provider.Credential{ID: fmt.Sprint("house#", i+1), Secret: secret})
+	}
+	p := compatible.Plain("house", "House").New(settings)
+	p.Transport = l
+	p.Targets = []*provider.Target{l.target}
+	return p
+}
+
+func newLister(secrets ...string) *lister {
+	l := &lister{lists: map[string][]string{}, target: &provider.Target{Provider: "house", Upstream: "known", Model: &catalog.Model{Name: "known"}}}
+	for _, secret := range secrets {
+		l.lists[secret] = []string{"known"}
+	}
+	return l
+}
+
+// listStore is a ListStore in memory.
+type listStore struct {
+	rows map[string]*provider.ListedModel
+	err  error
+}
+
+func (s *listStore) SaveModelList(_ context.Context, name string, models []string, complete bool, at time.Time) error {
+	for _, model := range models {
+		row := s.rows[model]
+		if row == nil {
+			row = &provider.ListedModel{Provider: name, Model: model, FirstSeen: at}
+			s.rows[model] = row
+		}
+		row.LastSeen, row.Missed = at, 0
+	}
+	for _, row := range s.rows {
+		if complete && row.LastSeen.Before(at) {
+			row.Missed++
+		}
+	}
+	return s.err
+}
+
+func (s *listStore) ListedModels(context.Context) (list []provider.ListedModel, err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
+		list = append(list, *s.rows[name])
+	}
+	return list, s.err
+}
+
+func newReader(lines *bytes.Buffer) ListReader {
+	return ListReader{
+		Store: &listStore{rows: map[string]*provider.ListedModel{}}, Draw: func() float64 { return 0.5 },
+		Log: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	}
+}
+
+func names(seen []provider.ListedModel) (list []string) {
+	for _, m := range seen {
+		list = append(list, m.Model)
+	}
+	return list
+}
+
+func TestNewModelsAreFoundPeriodically(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lists ModelLists
+		var lines bytes.Buffer
+		source, start := newLister("sk-one"), time.Now()
+		r, p := newReader(&lines), source.provider("sk-one")
+		options := ListOptions{Every: 6 * time.Hour}
+		run := func(until time.Duration) (changed bool) {
+			for ; time.Since(start) < until; time.Sleep(listRetry) {
+				again, err := lists.Refresh(t.Context(), r, []*provider.Provider{p}, options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				changed = changed || again
+			}
+			return changed
+		}
+
+		run(time.Minute)
+		source.set("sk-one", "known", "next")
+		changed := run(13 * time.Hour)
+
+		if len(source.reads) != 3 || source.reads[0].Sub(start) > time.Minute || source.reads[1].Sub(source.reads[0]).Round(time.Hour) != 6*time.Hour {
+			t.Errorf("read at %v", source.reads)
+		}
+		seen := lists.Seen()
+		if changed || !slices.Equal(names(seen), []string{"known", "next"}) || !seen[1].FirstSeen.Equal(source.reads[1]) || !seen[1].LastSeen.Equal(source.reads[2]) {
+			t.Errorf("changed %v, seen %+v", changed, seen)
+		}
+		if len(lists.served()) != 0 {
+			t.Errorf("served without allow_unpriced: %v", lists.served())
+		}
+		if n := strings.Count(lines.String(), "provider lists new models"); n != 1 || !strings.Contains(lines.String(), "[next]") {
+			t.Errorf("%d log lines: %s", n, &lines)
+		}
+
+		options.AllowUnpriced = true
+		if !run(13*time.Hour+time.Minute) || !slices.Equal(lists.served()["house"], []string{"known", "next"}) {
+			t.Errorf("served with allow_unpriced: %v", lists.served())
+		}
+		options = ListOptions{}
+		if !run(13*time.Hour+2*time.Minute) || len(lists.States()) != 0 {
+			t.Errorf("a list is kept although lists are no longer read: %+v", lists.States())
+		}
+		before := len(source.reads)
+		if run(48 * time.Hour); len(source.reads) != before {
+			t.Error("a list is read although that is disabled")
+		}
+	})
+}
+
+func TestUnreadableListIsKeptAndReadLessOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lists ModelLists
+		var lines bytes.Buffer
+		source, start := newLister("sk-one"), time.Now()
+		r, p := newReader(&lines), source.provider("sk-one")
+		options := ListOptions{Every: time.Hour, AllowUnpriced: true}
+		refresh := func() {
+			if _, err := lists.Refresh(t.Context(), r, []*provider.Provider{p}, options); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refresh()
+		source.set("sk-one")
+		source.lists["sk-one"] = nil
+		for time.Since(start) < 3*time.Hour {
+			time.Sleep(10 * time.Second)
+			refresh()
+		}
+		// First after 10 minutes, then after 0.5, 1, 2, 4 and 8, then every 10.
+		if n := len(source.reads); n < 20 || n > 24 {
+			t.Errorf("read %d times", n)
+		}
+		if diff := cmp.Diff([]ListState{{Provider: "house", Models: 1, Failing: 1}}, lists.States()); diff != "" {
+			t.Error(diff)
+		}
+		if !slices.Equal(lists.served()["house"], []string{"known"}) || lists.Seen()[0].Missed != 0 {
+			t.Errorf("served %v, seen %+v", lists.served(), lists.Seen())
+		}
+		if n := strings.Count(lines.String(), "model list not read"); n != 1 {
+			t.Errorf("%d warnings: %s", n, &lines)
+		}
+		r.Store.(*listStore).err = errors.New("database is away")
+		source.set("sk-one", "known", "next")
+		time.Sleep(time.Hour)
+		changed, err := lists.Refresh(t.Context(), r, []*provider.Provider{p}, options)
+		if err == nil || !changed || lists.States()[0].Failing != 0 || len(lists.served()["house"]) != 2 {
+			t.Errorf("without a database: changed %v, %v, %+v", changed, err, lists.States())
+		}
+	})
+}
+
+func TestEachCredentialsListIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lists ModelLists
+		source := newLister("sk-one", "sk-two")
+		r, p := newReader(&bytes.Buffer{}), source.provider("sk-one", "sk-two")
+		refresh := func() {
+			t.Helper()
+			if _, err := lists.Refresh(t.Context(), r, []*provider.Provider{p}, ListOptions{AllowUnpriced: true}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+		}
+		source.set("sk-two", "preview")
+		refresh()
+		if !slices.Equal(lists.served()["house"], []string{"known", "preview"}) {
+			t.Errorf("served %v", lists.served())
+		}
+		source.lists["sk-two"] = nil
+		for range 3 {
+			refresh()
+		}
+		if !slices.Equal(lists.served()["house"], []string{"known", "preview"}) || lists.States()[0].Failing != 1 || lists.Seen()[1].Missed != 0 {
+			t.Errorf("after a credential failed: served %v, %+v, seen %+v", lists.served(), lists.States(), lists.Seen())
+		}
+		source.set("sk-two", "known")
+		source.more = true
+		refresh()
+		if lists.Seen()[1].Missed != 0 {
+			t.Error("a page of a list counts as a list without the model")
+		}
+		source.more = false
+		refresh()
+		refresh()
+		if seen := lists.Seen(); !seen[1].Gone() || seen[0].Gone() {
+			t.Errorf("two complete lists lack the model: %+v", seen)
+		}
+	})
+}
+
 func TestModelListsAreBounded(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var l ModelLists
 	many := []string{"b", "", "a", "a", "line\nbreak", strings.Repeat("x", maxModelID+1)}
-	if !l.set("house", many, now) || !slices.Equal(l.get()["house"], []string{"a", "b"}) {
-		t.Errorf("got %q", l.get()["house"])
-	}
-	if l.set("house", []string{"b", "a"}, now) {
-		t.Error("the same list in another order is a change")
+	if got := boundedNames(many); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("got %q", got)
 	}
 	for i := range 2 * maxListed {
 		many = append(many, fmt.Sprintf("model-%d", i))
 	}
-	if l.set("house", many, now); len(l.get()["house"]) != maxListed {
-		t.Errorf("%d names are kept", len(l.get()["house"]))
-	}
-	if l.due("house", now.Add(listEvery-1)) || !l.due("house", now.Add(listEvery)) || !l.due("other", now) {
-		t.Error("a list is read at the wrong time")
+	source := newLister("sk-one")
+	source.set("sk-one", many...)
+	result := newReader(&bytes.Buffer{}).read(t.Context(), source.provider("sk-one"))
+	if len(result.models) != maxListed || result.complete {
+		t.Errorf("%d names are kept, complete is %v", len(result.models), result.complete)
 	}
 }
 
-// A list is read for a provider without known models, and for every provider where models without a price are allowed.
-func TestReadsList(t *testing.T) {
+// A list is served for a provider without known models, and for every provider where models without a price are allowed.
+func TestListInterval(t *testing.T) {
 	t.Parallel()
 	known := []*provider.Target{{}}
 	listed := []*provider.Target{{Listed: true}}
+	const every = 6 * time.Hour
 	for name, tc := range map[string]struct {
 		p        provider.Provider
 		unpriced bool
-		want     bool
+		want     time.Duration
 	}{
-		"no models":             {provider.Provider{ModelsPath: "/models"}, false, true},
-		"only listed ones":      {provider.Provider{ModelsPath: "/models", Targets: listed}, false, true},
-		"models":                {provider.Provider{ModelsPath: "/models", Targets: known}, false, false},
-		"models, unpriced":      {provider.Provider{ModelsPath: "/models", Targets: known}, true, true},
-		"no address for a list": {provider.Provider{}, true, false},
-		"simulated":             {provider.Provider{ModelsPath: "/models", Simulated: true}, true, false},
+		"no models":             {provider.Provider{ModelsPath: "/models"}, false, listEvery},
+		"only listed ones":      {provider.Provider{ModelsPath: "/models", Targets: listed}, false, listEvery},
+		"models":                {provider.Provider{ModelsPath: "/models", Targets: known}, false, every},
+		"models, unpriced":      {provider.Provider{ModelsPath: "/models", Targets: known}, true, listEvery},
+		"no address for a list": {provider.Provider{}, true, 0},
+		"simulated":             {provider.Provider{ModelsPath: "/models", Simulated: true}, true, 0},
 	} {
-		if got := readsList(&tc.p, tc.unpriced); got != tc.want {
+		if got := listInterval(&tc.p, ListOptions{Every: every, AllowUnpriced: tc.unpriced}); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -17,6 +17,14 @@ const testTime = 10 * time.Second
 // Probe requests the model list of a provider, the cheapest call that verifies address and credential. The result describes a
 // failure.
 func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
+	if len(p.Credentials) == 0 {
+		return probeWith(ctx, client, p, provider.Credential{})
+	}
+	return probeWith(ctx, client, p, p.Credentials[0])
+}
+
+// probeWith is Probe with one of the provider's credentials; zero for a provider without any.
+func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider, c provider.Credential) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.BaseURL+p.ModelsPath, nil)
@@ -26,14 +34,14 @@ func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) pro
 	if p.ModelsPath == "" {
 		usable := ""
 		if p.Login != nil && len(p.Credentials) > 0 {
-			if _, err := p.Login(ctx, firstSecret(p)); err != nil {
+			if _, err := p.Login(ctx, c.Secret); err != nil {
 				return providers.ProbeResult{Error: llm.AsError(err).Message, Cause: err}
 			}
-			usable = "The credential (" + p.Credentials[0].Source + ") is usable. "
+			usable = "The credential (" + c.Source + ") is usable. "
 		}
 		return providers.ProbeResult{Untested: true, Error: usable + p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
 	}
-	secret := firstSecret(p)
+	secret := c.Secret
 	if len(p.Credentials) > 0 && p.Authorize != nil {
 		if p.Login != nil {
 			if secret, err = p.Login(ctx, secret); err != nil {
@@ -50,10 +58,10 @@ func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) pro
 	defer resp.Body.Close()
 	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
 	if !result.OK {
-		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(firstSecret(p))}, resp).Message
+		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(c.Secret)}, resp).Message
 		return result
 	}
-	if result.Models, err = decodeModels(resp.Body); err != nil {
+	if result.Models, result.Partial, err = decodeModels(resp.Body); err != nil {
 		result.OK, result.Error = false, "its answer is not a list of models"
 	}
 	return result
@@ -64,13 +72,6 @@ func send(client *egress.Client, p *provider.Provider, req *http.Request) (*http
 		return egress.Send(p.Transport, req)
 	}
 	return client.Do(req)
-}
-
-func firstSecret(p *provider.Provider) string {
-	if len(p.Credentials) == 0 {
-		return ""
-	}
-	return p.Credentials[0].Secret
 }
 
 // clockOf returns the Date header of a response; zero when it is missing.

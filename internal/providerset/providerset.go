@@ -15,6 +15,7 @@ import (
 
 	adminproviders "fairlead/internal/admin/providers"
 	"fairlead/internal/catalog"
+	"fairlead/internal/catalogfile"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/llm"
@@ -33,10 +34,11 @@ import (
 type Set struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
-	Off       []*provider.Provider // configured, but disabled
-	Sources   map[string]string    // provider -> source: file, env, detected, simulator
-	Priced    map[string]bool      // targets whose price was set in the dashboard
-	hosts     []string             // hosts named by configuration or detection, which may be private
+	Off       []*provider.Provider       // configured, but disabled
+	Sources   map[string]string          // provider -> source: file, env, detected, simulator
+	Priced    map[string]bool            // targets whose price was set in the dashboard
+	sections  map[string]config.Provider // sections of the file, by provider
+	hosts     []string                   // hosts named by configuration or detection, which may be private
 	Routes    *route.Snapshot
 	Policies  *policy.Set // policies of the instance
 	rejected  []error     // unusable credentials in the environment
@@ -48,13 +50,15 @@ type Credentials map[string][]provider.Credential
 // Assemble builds the providers of file, environment, loopback and simulator, in this order. A name that is already taken is
 // skipped.
 func (b Builder) Assemble() (*Set, error) {
-	base, err := catalog.Default()
+	active, err := catalogfile.Active(b.Config)
 	if err != nil {
-		return nil, fmt.Errorf("read the catalog: %w", err)
+		return nil, err
 	}
+	base := active.Catalog
 	priced := base.With(b.Book.Overrides(base))
-	f := &Set{Catalog: priced.With(overrides(b.Config)), Sources: map[string]string{}, Priced: map[string]bool{}}
+	f := &Set{Catalog: priced.With(overrides(b.Config)), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
 	f.allow(b.Config.Catalog.URL)
+	f.allow(b.Config.Catalog.File.Source)
 	for _, p := range b.Config.Providers {
 		if p.Disabled {
 			b.Disabled = append(b.Disabled, p.Name)
@@ -133,6 +137,7 @@ func vendor(p config.Provider) provider.Vendor {
 
 func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	v := vendor(p)
+	f.sections[p.Name] = p
 	secrets := secretsOf(p.Name, p.APIKeys, "file")
 	address, _ := v.Address(b.Env) // config requires base_url where there is no default
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
@@ -143,7 +148,8 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 		offers = append(offers, f.Catalog.Offers(v.Name)...)
 	} else {
 		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
-			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model })
+			set := b.Book.Find(p.Name, o.Model) // a price set by hand adds the model, such as one that is newer than the file
+			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model }) && (set == nil || !set.Manual())
 		})
 	}
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
@@ -273,6 +279,7 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 		seen[model.Name] = true
 		list = append(list, &provider.Target{
 			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream, Price: o.Price,
+			Efforts:    catalog.EffortsFor(cmp.Or(p.Vendor, name), model.Name),
 			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
 			ResponsesOnly: o.Needs == catalog.NeedsResponses,
 		})
@@ -285,14 +292,7 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
 	var offers []catalog.Offer
 	for _, model := range b.Listed[name] {
-		canonical := model
-		if m, ok := f.Catalog.Model(model); ok { // also a dated name, which has the price of its model
-			canonical = m.Name
-		}
-		known := slices.ContainsFunc(targets, func(t *provider.Target) bool {
-			return t.Upstream == model || t.Model.Name == canonical || slices.Contains(t.Model.Aliases, model)
-		})
-		if !known {
+		if !slices.ContainsFunc(targets, f.matches(model)) {
 			offers = append(offers, catalog.Offer{Model: model, Provider: name, Upstream: model})
 		}
 	}

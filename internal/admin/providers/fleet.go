@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 )
 
@@ -14,6 +15,20 @@ type Fleet interface {
 	Models() []ModelState
 	// Providers lists the providers in configuration order.
 	Providers() []ProviderState
+	// NewModels lists the models that providers list and neither the catalog nor the configuration has, newest first.
+	NewModels() []NewModel
+}
+
+// NewModel is a model that only a provider's own list has. Its price is unknown.
+type NewModel struct {
+	Provider  string
+	Model     string
+	Op        llm.Op // assumed from the name
+	FirstSeen time.Time
+	LastSeen  time.Time
+	Callable  bool   // requests that name the model are served for keys that allow unpriced models
+	Config    string // section of the configuration file that sets the price
+	Command   string // command that sets the price
 }
 
 // ModelState is a model with its targets.
@@ -27,6 +42,8 @@ type TargetState struct {
 	Target   *provider.Target
 	Health   TargetHealth
 	PriceSet bool // the price was set through Prices
+	// ListedUntil is the time of the last list of the provider that has the model, if two later lists lack it.
+	ListedUntil time.Time
 }
 
 // TargetHealth is the health of a target according to recent calls. Zero values are unknown.
@@ -85,6 +102,7 @@ type ProbeResult struct {
 	Latency  time.Duration
 	Status   int       // HTTP status of the provider; 0 without a response
 	Models   []string  // reported by the provider
+	Partial  bool      // the provider has more models than it reported
 	Error    string    // error message without secrets
 	Cause    error     // why the provider returned no response; nil otherwise
 	Clock    time.Time // Date header of the response; zero if absent

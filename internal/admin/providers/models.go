@@ -49,6 +49,8 @@ type TargetView struct {
 	Price     *PriceView       `json:"price,omitempty" doc:"Absent if unknown. auto never selects a target without a price."`
 	PriceSet  bool             `json:"price_set" doc:"Whether the price was set with set-price. delete-price removes it."`
 	Health    TargetHealthView `json:"health"`
+
+	ListedUntil *time.Time `json:"listed_until" doc:"Time of the last model list of the provider that has the model, if the two latest lists lack it. null if the model is listed or the list is unknown."`
 }
 
 // PriceView is a price in US dollars.
@@ -95,6 +97,11 @@ func (a *handlers) registerModels() {
 		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
 		Summary: "List models with targets, prices, health and share of traffic",
 	}, a.listModels)
+	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
+		OperationID: "list-new-models", Method: http.MethodGet, Path: "/new-models", Tags: []string{"models"},
+		Summary:     "List the models that a provider lists and neither the catalog nor the configuration has",
+		Description: "The price of such a model is unknown, so auto never selects it. Requests that name it need allow_unpriced. Set its price with set-price, the configuration or the command line.",
+	}, a.listNewModels)
 	a.registerPrices()
 }
 
@@ -113,6 +120,34 @@ func (a *handlers) listModels(ctx context.Context, c *adminapi.Call, _ *struct{}
 		v.Traffic = traffic[v.Name]
 		v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
 		list.Models = append(list.Models, v)
+	}
+	return adminapi.Respond(list), nil
+}
+
+// NewModelView is a model that only the provider's own list has.
+type NewModelView struct {
+	Provider  string    `json:"provider"`
+	Model     string    `json:"model" doc:"Model name used by the provider."`
+	Kind      string    `json:"kind" doc:"chat or embeddings, assumed from the name."`
+	FirstSeen time.Time `json:"first_seen" doc:"Time of the first list that had the model."`
+	LastSeen  time.Time `json:"last_seen"`
+	Callable  bool      `json:"callable" doc:"Whether requests that name the model are served for keys that allow unpriced models."`
+	Config    string    `json:"config" doc:"Section of the configuration file that sets the price. Replace PRICE."`
+	Command   string    `json:"command" doc:"Command that sets the price. Replace PRICE."`
+}
+
+// NewModelList holds the new models, newest first.
+type NewModelList struct {
+	Models []NewModelView `json:"models"`
+}
+
+func (a *handlers) listNewModels(context.Context, *adminapi.Call, *struct{}) (*adminapi.Output[NewModelList], error) {
+	list := NewModelList{Models: []NewModelView{}}
+	for _, m := range a.Fleet.NewModels() {
+		list.Models = append(list.Models, NewModelView{
+			Provider: m.Provider, Model: m.Model, Kind: string(m.Op), FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(), Callable: m.Callable,
+			Config: m.Config, Command: m.Command,
+		})
 	}
 	return adminapi.Respond(list), nil
 }
@@ -154,6 +189,7 @@ func targetViews(targets []TargetState) []TargetView {
 		list = append(list, TargetView{
 			Target: t.Target.ID(), Model: t.Target.Model.Name, Provider: t.Target.Provider, Upstream: t.Target.Upstream,
 			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), PriceSet: t.PriceSet, Health: healthView(t.Health),
+			ListedUntil: adminapi.Time(t.ListedUntil),
 		})
 	}
 	return list

@@ -70,38 +70,35 @@ func (a *handlers) changePrice(ctx context.Context, c *adminapi.Call, at PricePa
 	if a.Prices == nil {
 		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
 	}
-	before, err := a.target(at)
-	if err != nil {
-		return nil, err
-	}
+	before := a.target(at)
 	if err := a.Prices.SetPrice(ctx, at.Provider, at.Name, price); err != nil {
 		return nil, err
 	}
-	after, err := a.target(at)
-	if err != nil {
-		return nil, err
+	after := a.target(at)
+	if after == nil && price != nil {
+		return nil, account.ErrNotFound
 	}
 	return after, a.Record(ctx, c.Actor, action, at.Provider+"/"+at.Name, noted(before), noted(after))
 }
 
 // noted returns the price for the audit log, or nil if it is unknown.
 func noted(t *TargetState) any {
-	if t.Target.Price == nil {
+	if t == nil || t.Target.Price == nil {
 		return nil
 	}
 	return priceView(t.Target.Price)
 }
 
-// target looks up a target.
-func (a *handlers) target(at PricePath) (*TargetState, error) {
+// target looks up a target. It returns nil for a new model before its price is set and after its price is removed.
+func (a *handlers) target(at PricePath) *TargetState {
 	for _, m := range a.Fleet.Models() {
 		for _, t := range m.Targets {
 			if t.Target.Model.Name == at.Name && t.Target.Provider == at.Provider {
-				return &t, nil
+				return &t
 			}
 		}
 	}
-	return nil, account.ErrNotFound
+	return nil
 }
 
 // price validates the input.

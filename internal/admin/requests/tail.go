@@ -134,7 +134,7 @@ func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after strin
 			return nil, err
 		}
 		for i := range entries {
-			updates = append(updates, requestlog.Update{Entry: entries[i]})
+			updates = append(updates, requestlog.Update{Entry: &entries[i]})
 		}
 		if len(entries) < requestlog.MaxLimit {
 			break
@@ -225,7 +225,7 @@ func (t *tail) batch(updates []requestlog.Update, lost int) error {
 		if t.sent[u.Entry.ID] {
 			continue
 		}
-		row := requestRow(&u.Entry, t.call.Actor)
+		row := requestRow(u.Entry, t.call.Actor)
 		if u.Running {
 			row.State = "running"
 		} else {

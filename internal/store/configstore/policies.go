@@ -1,4 +1,4 @@
-// Package configstore stores policies, provider credentials, and the archived versions that decisions were made with.
+// Package configstore stores policies, provider credentials, model lists, and the archived versions that decisions were made with.
 package configstore
 
 import (

@@ -39,6 +39,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ResetRatingsCountNoLonger", resetRatings},
 		{"RatingsGoWithTheirRequests", ratingsGoWithRequests},
 		{"VersionsAreKeptOnce", versionsAreKept},
+		{"ModelListsKeepTheFirstSighting", modelListsReadBack},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +174,52 @@ func policiesNeedWorkspace(t *testing.T, db *store.DB) {
 	if _, err := db.Config.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
 		t.Error("policies of a workspace that is not there were saved")
 	}
+}
+
+func modelListsReadBack(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	save := func(day int, complete bool, models ...string) {
+		t.Helper()
+		must(t, db.Config.SaveModelList(ctx, "house", models, complete, now.AddDate(0, 0, day)))
+	}
+	rows := func() (list []string) {
+		t.Helper()
+		all, err := db.Config.ListedModels(ctx)
+		must(t, err)
+		for _, m := range all {
+			if m.Provider == "house" {
+				days := func(at time.Time) int { return int(at.Sub(now).Hours() / 24) }
+				list = append(list, fmt.Sprintf("%s days %d to %d, missed %d", m.Model, days(m.FirstSeen), days(m.LastSeen), m.Missed))
+			}
+		}
+		return list
+	}
+	must(t, db.Config.SaveModelList(ctx, "other", []string{"b"}, true, now))
+	save(0, true, "a", "b")
+	save(1, true, "b", "c")
+	save(2, false, "c") // part of a list says nothing about the models it lacks
+	save(3, true, "c", "it's ä/€")
+	want := []string{"a days 0 to 0, missed 2", "b days 0 to 1, missed 1", "c days 1 to 3, missed 0", "it's ä/€ days 3 to 3, missed 0"}
+	if diff := cmp.Diff(want, rows()); diff != "" {
+		t.Error(diff)
+	}
+	save(4, true, "a", "c")
+	if got := rows(); got[0] != "a days 0 to 4, missed 0" {
+		t.Errorf("a model that is listed again: %s", got[0])
+	}
+	save(100, true, "c")
+	if diff := cmp.Diff([]string{"c days 1 to 100, missed 0"}, rows()); diff != "" {
+		t.Errorf("models that were listed three months ago are not deleted: %s", diff)
+	}
+	var all sync.WaitGroup
+	for _, models := range [][]string{{"x", "y", "z"}, {"z", "y", "x"}, {"y", "x", "z"}} {
+		all.Go(func() {
+			if err := db.Config.SaveModelList(ctx, "shared", models, true, now.AddDate(0, 0, 100)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func versionsAreKept(t *testing.T, db *store.DB) {

@@ -44,6 +44,13 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** The models that only the lists of the providers have. */
+export const newModelsQuery = queryOptions({
+  queryKey: ["new-models"],
+  queryFn: () => must(api.GET("/new-models")),
+  staleTime: 60_000,
+});
+
 /** The providers with their credentials and health. */
 export const providersQuery = queryOptions({
   queryKey: ["providers"],

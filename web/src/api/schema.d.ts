@@ -317,6 +317,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/new-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models that a provider lists and neither the catalog nor the configuration has
+         * @description The price of such a model is unknown, so auto never selects it. Requests that name it need allow_unpriced. Set its price with set-price, the configuration or the command line.
+         */
+        get: operations["list-new-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/overview": {
         parameters: {
             query?: never;
@@ -1116,6 +1136,10 @@ export interface components {
             /** @description API key of the provider. */
             secret: string;
         };
+        Adjustment: {
+            code: string;
+            reason: string;
+        };
         AttemptView: {
             /** Format: int64 */
             bytes: number;
@@ -1557,6 +1581,7 @@ export interface components {
             cached_prefix?: components["schemas"]["CacheHit"];
             /** Format: double */
             cost: number;
+            effort?: string;
             excluded?: components["schemas"]["Exclusion"];
             /** @example 12.5 */
             expected_cost_usd?: string;
@@ -1651,6 +1676,7 @@ export interface components {
             zone: string;
         };
         Decision: {
+            adjustments?: components["schemas"]["Adjustment"][];
             alone?: string;
             aside?: components["schemas"]["Sighting"][];
             baseline?: components["schemas"]["Baseline"];
@@ -2073,6 +2099,14 @@ export interface components {
             /** Format: int64 */
             ttft_p50_ms: number | null;
         };
+        Findings: {
+            client?: string;
+            /** Format: int64 */
+            inherited?: number;
+            mode?: string;
+            purpose?: string;
+            trouble?: components["schemas"]["Trouble"];
+        };
         HeadroomView: {
             /** Format: date-time */
             at: string;
@@ -2132,10 +2166,12 @@ export interface components {
             /** Format: int64 */
             choices: number;
             controls?: components["schemas"]["Controls"];
+            conversation?: components["schemas"]["Findings"];
             /** Format: int64 */
             dimensions?: number;
             /** Format: double */
             draw?: number;
+            effort?: string;
             end_user?: string;
             /** Format: double */
             explore?: number;
@@ -2443,6 +2479,29 @@ export interface components {
                 [key: string]: string;
             };
         };
+        NewModelList: {
+            models: components["schemas"]["NewModelView"][];
+        };
+        NewModelView: {
+            /** @description Whether requests that name the model are served for keys that allow unpriced models. */
+            callable: boolean;
+            /** @description Command that sets the price. Replace PRICE. */
+            command: string;
+            /** @description Section of the configuration file that sets the price. Replace PRICE. */
+            config: string;
+            /**
+             * Format: date-time
+             * @description Time of the first list that had the model.
+             */
+            first_seen: string;
+            /** @description chat or embeddings, assumed from the name. */
+            kind: string;
+            /** Format: date-time */
+            last_seen: string;
+            /** @description Model name used by the provider. */
+            model: string;
+            provider: string;
+        };
         Objective: {
             name: string;
             /** Format: double */
@@ -2481,6 +2540,8 @@ export interface components {
             log_bodies?: boolean;
             /** @example 12.5 */
             max_cost_usd?: string;
+            /** Format: int64 */
+            max_escalation?: number;
             /** Format: int64 */
             max_output_tokens?: number;
             name: string;
@@ -3457,6 +3518,11 @@ export interface components {
             /** @description Whether the provider may store prompts or train on them. */
             collects: boolean;
             health: components["schemas"]["TargetHealthView"];
+            /**
+             * Format: date-time
+             * @description Time of the last model list of the provider that has the model, if the two latest lists lack it. null if the model is listed or the list is unknown.
+             */
+            listed_until: string | null;
             model: string;
             /** @description Absent if unknown. auto never selects a target without a price. */
             price?: components["schemas"]["PriceView"];
@@ -3547,6 +3613,19 @@ export interface components {
             live: components["schemas"]["Explanation"];
             /** @description ID of the logged request. null for the given request. */
             request_id: string | null;
+        };
+        Trouble: {
+            /** Format: int64 */
+            failing?: number;
+            /** Format: int64 */
+            invalid_arguments?: number;
+            /** Format: int64 */
+            level?: number;
+            recovered?: boolean;
+            /** Format: int64 */
+            repeated_asks?: number;
+            /** Format: int64 */
+            same_errors?: number;
         };
         TryPoliciesInputBody: {
             /**
@@ -4566,6 +4645,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-new-models": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewModelList"];
+                };
             };
             /** @description Error */
             default: {

@@ -1,9 +1,9 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Anchor, Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { modelsQuery } from "../../api/queries";
+import { modelsQuery, newModelsQuery } from "../../api/queries";
 import { StateBadge } from "../../components/badges";
 import { CircuitBadge } from "../../components/CircuitBadge";
 import { DataTable } from "../../components/DataTable";
@@ -19,6 +19,7 @@ import { Marks, modelColumns } from "./columns";
 import { ModelFilters } from "./ModelFilters";
 import { type Choice, choiceOf, chosenModels, isUnpriced, type Model, worstCircuit } from "./models";
 import classes from "./models.module.css";
+import { NewModels } from "./NewModels";
 import { PriceCell } from "./PriceCells";
 import { PriceDialog, type Pricing } from "./PriceDialog";
 
@@ -32,7 +33,9 @@ export function ModelsPage() {
     staleTime: refreshMs,
     refetchInterval: refreshMs,
   });
+  const { data: found } = useQuery({ ...newModelsQuery, refetchInterval: 60_000 });
   const { may } = useSession();
+  const onPrice = may("manage_models") ? (chosen: Pricing) => setPricing(chosen) : undefined;
   const [pricing, setPricing] = useState<Pricing>();
   const choice = choiceOf(search);
   return (
@@ -40,16 +43,21 @@ export function ModelsPage() {
       <PageHeader
         title="Models"
         description="Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
+        actions={
+          data &&
+          found &&
+          found.models.length > 0 && (
+            <Anchor href="#new-models" size="sm">
+              {plural(found.models.length, "new model")} seen
+            </Anchor>
+          )
+        }
       />
       {data ? (
         <>
           <ModelFilters models={data.models} choice={choice} onChange={change} />
-          <List
-            models={data.models}
-            choice={choice}
-            onChange={change}
-            onPrice={may("manage_models") ? setPricing : undefined}
-          />
+          <List models={data.models} choice={choice} onChange={change} onPrice={onPrice} />
+          {found && <NewModels models={found.models} onPrice={onPrice} />}
           <PriceDialog pricing={pricing} onClose={() => setPricing(undefined)} />
         </>
       ) : error ? (

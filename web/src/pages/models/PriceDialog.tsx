@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { api, must } from "../../api/client";
 import { asApiError } from "../../api/errors";
-import { modelsQuery } from "../../api/queries";
+import { modelsQuery, newModelsQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
 import { priceOrigin } from "../../lib/prices";
@@ -13,7 +13,7 @@ import { type PriceDraft, priceBody, priceDraft, invalidPrices } from "./priceDr
 
 /** The model and provider whose price is edited. */
 export interface Pricing {
-  model: Model;
+  model: Pick<Model, "name" | "kind" | "targets">;
   provider: string;
 }
 
@@ -72,7 +72,7 @@ function PriceForm({
             onChange={(name) => name && choose(name)}
           />
         )}
-        <CurrentPrice target={target} />
+        <CurrentPrice target={target} provider={provider} />
         <Group grow align="flex-start">
           {fields
             .filter(({ name }) => model.kind === "chat" || name === "input")
@@ -114,11 +114,11 @@ function PriceForm({
   );
 }
 
-function CurrentPrice({ target }: { target: Target | undefined }) {
+function CurrentPrice({ target, provider }: { target: Target | undefined; provider: string }) {
   if (!target?.price) {
     return (
       <Text size="sm">
-        No price at {target?.provider}: <em>auto</em> never chooses this target, and its cost is unknown.
+        No price at {provider}: <em>auto</em> never chooses this target, and its cost is unknown.
       </Text>
     );
   }
@@ -135,7 +135,9 @@ function usePriceMutations(name: string, provider: string, onDone: () => void) {
   const queryClient = useQueryClient();
   const path = { name, provider };
   const onSuccess = async (message: string) => {
-    await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
+    await Promise.all(
+      [modelsQuery, newModelsQuery].map(({ queryKey }) => queryClient.invalidateQueries({ queryKey })),
+    );
     notifyDone(message);
     onDone();
   };

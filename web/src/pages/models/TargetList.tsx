@@ -4,6 +4,7 @@ import { CircuitBadge } from "../../components/CircuitBadge";
 import { Icon } from "../../components/Icon";
 import { Money } from "../../components/Money";
 import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import { formatAge } from "../../lib/time";
 import type { Model, Target } from "./models";
 import type { Pricing } from "./PriceDialog";
 
@@ -91,6 +92,16 @@ function TargetRow({ target, onPrice }: { target: Target; onPrice?: () => void }
               title="The provider may store prompts or train on them."
             >
               data collection
+            </Badge>
+          )}
+          {target.listed_until && (
+            <Badge
+              size="xs"
+              color="orange"
+              radius="sm"
+              title={`The provider no longer lists this model. Last listed ${formatAge(target.listed_until)}.`}
+            >
+              not listed
             </Badge>
           )}
         </Group>

@@ -7,6 +7,8 @@ import { formatPrice, parseNano } from "../../lib/money";
 export type Model = Schema["ModelView"];
 /** A model at a provider. */
 export type Target = Schema["TargetView"];
+/** A model that only a provider's own list has. */
+export type NewModel = Schema["NewModelView"];
 /** A price card. */
 export type Price = Schema["PriceView"];
 

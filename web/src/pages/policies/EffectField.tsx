@@ -142,6 +142,18 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           onChange={(value) => set({ max_output_tokens: typeof value === "number" ? value : 1 })}
         />
       );
+    case "max_escalation":
+      return (
+        <NumberInput
+          {...common}
+          description="Steps by which a stuck task may raise the quality target. 0 disables escalation."
+          min={0}
+          max={3}
+          allowDecimal={false}
+          value={policy.max_escalation ?? ""}
+          onChange={(value) => set({ max_escalation: typeof value === "number" ? value : 0 })}
+        />
+      );
     case "log_bodies":
       return (
         <div>

@@ -37,6 +37,7 @@ const order = [
   "objective",
   "max_cost_usd",
   "max_output_tokens",
+  "max_escalation",
   "baseline",
   "log_bodies",
 ];

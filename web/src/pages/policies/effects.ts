@@ -13,6 +13,7 @@ export const effects = [
   { name: "objective", label: "Set the objective" },
   { name: "max_cost_usd", label: "Limit cost per request" },
   { name: "max_output_tokens", label: "Limit output tokens" },
+  { name: "max_escalation", label: "Limit escalation" },
   { name: "baseline", label: "Set the baseline" },
   { name: "log_bodies", label: "Don’t store prompts and answers" },
 ] as const;
@@ -36,6 +37,7 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     objective: "cost",
     max_cost_usd: "0.05",
     max_output_tokens: 1000,
+    max_escalation: 0,
     baseline: "",
     log_bodies: false,
   };
@@ -73,6 +75,11 @@ export function effectWords(policy: Policy): string[] {
   }
   if (policy.max_output_tokens !== undefined) {
     words.push(`Max ${formatCount(policy.max_output_tokens)} output tokens`);
+  }
+  if (policy.max_escalation !== undefined) {
+    words.push(
+      policy.max_escalation === 0 ? "No escalation" : `Max ${policy.max_escalation} escalation steps`,
+    );
   }
   if (policy.baseline !== undefined) {
     words.push(`Baseline: ${policy.baseline || "…"}`);

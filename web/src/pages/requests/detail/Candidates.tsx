@@ -90,6 +90,11 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
       <Table.Td>{c.rank}</Table.Td>
       <Table.Td className={classes.model}>
         {c.model}
+        {c.effort && (
+          <Text size="xs" c="dimmed" span>
+            {` · effort ${c.effort}`}
+          </Text>
+        )}
         {differs && <Differs />}
       </Table.Td>
       <Table.Td>{c.provider}</Table.Td>

@@ -8,7 +8,7 @@ import { formatCount, formatMicros } from "../../../lib/numbers";
 import { Candidates } from "./Candidates";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
-import { baselineLabels, featuresOf, hitDiffers, targetText } from "./trace";
+import { adjustmentLabels, baselineLabels, featuresOf, hitDiffers, targetText } from "./trace";
 
 type Decision = Schema["Decision"];
 
@@ -160,6 +160,13 @@ function Remarks({ trace }: { trace: Decision }) {
           </>
         )}
         .
+      </>,
+    );
+  }
+  for (const { code, reason } of trace.adjustments ?? []) {
+    remarks.push(
+      <>
+        {adjustmentLabels[code] ?? code}: {reason}.
       </>,
     );
   }

@@ -4,6 +4,14 @@ import { formatQuality, formatCount, formatPercent } from "../../../lib/numbers"
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
 
+/** Effects of the conversation on a decision. */
+export const adjustmentLabels: Record<string, string> = {
+  escalated: "Escalated to a stronger model",
+  housekeeping: "Housekeeping call of an agent, sent to the cheapest model",
+  recovered: "No longer escalated",
+  task_inherited: "Routed like the task before it",
+};
+
 /** Describes the source of the baseline. */
 export const baselineLabels: Record<string, string> = {
   caller: "requested model",

@@ -1,0 +1,130 @@
+package providerset
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	adminproviders "fairlead/internal/admin/providers"
+	"fairlead/internal/provider"
+)
+
+// matches returns a function that reports whether a target serves the model that a provider lists under a name.
+func (f *Set) matches(listed string) func(*provider.Target) bool {
+	canonical := listed
+	if m, ok := f.Catalog.Model(listed); ok { // also a dated name, which has the price of its model
+		canonical = m.Name
+	}
+	return func(t *provider.Target) bool {
+		return t.Upstream == listed || t.Model.Name == canonical || slices.Contains(t.Model.Aliases, listed)
+	}
+}
+
+// NewModels returns the listed models that neither the catalog nor the configuration has at their provider, newest first. Models
+// that the provider no longer lists and those of providers that are disabled or not configured are omitted, and so are catalog
+// models that the configuration does not offer.
+func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
+	byName := map[string]*provider.Provider{}
+	for _, p := range f.Providers {
+		byName[p.Name] = p
+	}
+	var list []adminproviders.NewModel
+	for i := range seen {
+		m := &seen[i]
+		p := byName[m.Provider]
+		if p == nil || p.Simulated || m.Gone() {
+			continue
+		}
+		at := slices.IndexFunc(p.Targets, f.matches(m.Model))
+		if at >= 0 && !p.Targets[at].NamedOnly() || f.inCatalog(p.Name, m.Model) {
+			continue
+		}
+		list = append(list, adminproviders.NewModel{
+			Provider: m.Provider, Model: m.Model, Op: localModel(f.Catalog, m.Model).Op, FirstSeen: m.FirstSeen, LastSeen: m.LastSeen, Callable: at >= 0,
+			Config: f.priceSection(p, m.Model), Command: priceCommand(m.Provider, m.Model),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b adminproviders.NewModel) int {
+		return cmp.Or(b.FirstSeen.Compare(a.FirstSeen), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
+	})
+	return list
+}
+
+// inCatalog reports whether the catalog has the price of a model at a provider or its vendor.
+func (f *Set) inCatalog(providerName, listed string) bool {
+	m, known := f.Catalog.Model(listed)
+	if !known {
+		return false
+	}
+	vendorName := providerName
+	if section, ok := f.sections[providerName]; ok {
+		vendorName = vendor(section).Name
+	}
+	offer, offered := f.Catalog.Offer(vendorName, m.Name)
+	return offered && offer.Price != nil
+}
+
+// pricePlaceholder stands for a price that the operator has to enter. It is not a number, so that a section without prices is
+// rejected.
+const pricePlaceholder = "PRICE"
+
+// priceSection returns the section of the configuration file that sets the price of a model.
+func (f *Set) priceSection(p *provider.Provider, model string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "providers:\n  - name: %s\n", p.Name)
+	section, inFile := f.sections[p.Name]
+	if (!inFile || withCatalog(section)) && slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed }) {
+		b.WriteString("    catalog: true\n") // a section with models would otherwise offer only these
+	}
+	name := model
+	if !plainName.MatchString(model) {
+		quoted, _ := json.Marshal(model) // a string always encodes
+		name = string(quoted)
+	}
+	fmt.Fprintf(&b, "    models:\n      - {name: %s, input_per_mtok: %s, output_per_mtok: %s}\n", name, pricePlaceholder, pricePlaceholder)
+	return b.String()
+}
+
+// plainName matches names that need no quotes in YAML and in a shell.
+var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
+
+// priceCommand returns the command that sets the price of a model.
+func priceCommand(providerName, model string) string {
+	target := providerName + "/" + model
+	if !plainName.MatchString(target) {
+		target = "'" + strings.ReplaceAll(target, "'", `'\''`) + "'"
+	}
+	return fmt.Sprintf("fairlead models price %s --input %s --output %s", target, pricePlaceholder, pricePlaceholder)
+}
+
+// Unlisted returns, by target, the time of the last list that had its model, for models that the provider no longer lists. A
+// model that never was in a list is not included: some providers omit models that they serve.
+func (f *Set) Unlisted(seen []provider.ListedModel) map[string]time.Time {
+	last := map[string]time.Time{}
+	for _, p := range f.Providers {
+		rows := slices.DeleteFunc(slices.Clone(seen), func(m provider.ListedModel) bool { return m.Provider != p.Name })
+		if !slices.ContainsFunc(rows, func(m provider.ListedModel) bool { return m.Gone() }) {
+			continue
+		}
+		listed := map[string]bool{}
+		for i := range rows {
+			matches := f.matches(rows[i].Model)
+			for _, t := range p.Targets {
+				switch {
+				case !matches(t):
+				case !rows[i].Gone():
+					listed[t.ID()] = true // the provider may list a model under several names
+				case rows[i].LastSeen.After(last[t.ID()]):
+					last[t.ID()] = rows[i].LastSeen
+				}
+			}
+		}
+		maps.DeleteFunc(last, func(target string, _ time.Time) bool { return listed[target] })
+	}
+	return last
+}

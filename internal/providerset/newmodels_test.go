@@ -1,0 +1,141 @@
+package providerset
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/simulator"
+)
+
+// newSet returns OpenAI from the environment and a provider that has only its own list.
+func newSet(t *testing.T, listed map[string][]string, book *catalog.PriceHistory) *Set {
+	t.Helper()
+	c := config.Default()
+	c.Simulator = "off"
+	c.Providers = []config.Provider{
+		{Name: "house", BaseURL: "http://house.example/v1"},
+		{Name: "few", Vendor: "openai", APIKeys: []string{"sk-0123456789"}, Models: []config.Model{{Name: "gpt-4.1"}}},
+	}
+	environment := map[string]string{"OPENAI_API_KEY": "sk-0123456789"}
+	f, err := Builder{
+		Config: c, Env: func(name string) string { return environment[name] }, Listed: listed,
+		Simulator: simulator.NewSimulator(simulator.Options{}), Book: book,
+	}.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+var monday = time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
+
+func sighting(providerName, model string, days int) provider.ListedModel {
+	return provider.ListedModel{Provider: providerName, Model: model, FirstSeen: monday.AddDate(0, 0, days), LastSeen: monday.AddDate(0, 0, 9)}
+}
+
+func TestNewModelsAreThoseOnlyTheProviderLists(t *testing.T) {
+	t.Parallel()
+	gone := sighting("openai", "gpt-98", 0)
+	gone.Missed = 2
+	seen := []provider.ListedModel{
+		sighting("few", "gpt-4.1", 0), sighting("few", "gpt-4.1-mini", 0), sighting("few", "gpt-99", 1),
+		sighting("house", "house-7b:free", 2), sighting("house", "house-embed", 2), sighting("openai", "gpt-4.1", 0), sighting("openai", "gpt-4.1-2025-04-14", 3),
+		gone, sighting("openai", "gpt-99", 4), sighting("removed", "other", 5),
+	}
+	f := newSet(t, map[string][]string{"house": {"house-7b:free", "house-embed"}}, &catalog.PriceHistory{})
+
+	list := f.NewModels(seen)
+
+	var got []string
+	for _, m := range list {
+		callable := map[bool]string{true: ", callable"}[m.Callable]
+		got = append(got, m.FirstSeen.Format(time.DateOnly)+" "+m.Provider+"/"+m.Model+" "+string(m.Op)+callable)
+	}
+	want := []string{
+		"2026-11-20 openai/gpt-99 " + string(llm.Chat), "2026-11-18 house/house-7b:free " + string(llm.Chat) + ", callable",
+		"2026-11-18 house/house-embed " + string(llm.Embed) + ", callable", "2026-11-17 few/gpt-99 " + string(llm.Chat),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	if want := "fairlead models price openai/gpt-99 --input PRICE --output PRICE"; list[0].Command != want {
+		t.Errorf("command %q", list[0].Command)
+	}
+	if want := "fairlead models price 'house/house-7b:free' --input PRICE --output PRICE"; list[1].Command != want {
+		t.Errorf("command %q", list[1].Command)
+	}
+}
+
+// The section that is shown for a new model sets its price and keeps the models of the catalog. It is rejected until the price is
+// entered.
+func TestConfigurationOfANewModelIsUsable(t *testing.T) {
+	t.Parallel()
+	f := newSet(t, nil, &catalog.PriceHistory{})
+	list := f.NewModels([]provider.ListedModel{sighting("openai", "gpt-99", 0), sighting("house", "7b:free", 0), sighting("few", "gpt-99", 0)})
+	if len(list) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	for _, m := range list {
+		path := filepath.Join(t.TempDir(), "fairlead.yaml")
+		load := func(text string) (*config.Loaded, error) {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return config.Load(config.Options{Path: path, Env: []string{"HOME=" + t.TempDir()}})
+		}
+		base := strings.ReplaceAll(m.Config, "  - name: house\n", "  - name: house\n    base_url: http://house.example/v1\n")
+		base = strings.ReplaceAll(base, "  - name: few\n", "  - name: few\n    vendor: openai\n")
+		if _, err := load(base); err == nil || !strings.Contains(err.Error(), "input_per_mtok") {
+			t.Errorf("accepted without a price: %v\n%s", err, base)
+		}
+		loaded, err := load(strings.ReplaceAll(base, "PRICE", "1.5"))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, base)
+		}
+		one := loaded.Config.Providers[0]
+		if one.Name != m.Provider || one.Models[0].Name != m.Model || withCatalog(one) != (m.Provider == "openai") {
+			t.Errorf("%+v", one)
+		}
+	}
+	book := &catalog.PriceHistory{}
+	book.Set(f.Catalog, catalog.Listing{Provider: "openai", Model: "gpt-99", Price: &catalog.Price{Input: 1, Output: 2, Source: catalog.OverrideSource}}, monday)
+	priced := newSet(t, nil, book)
+	if left := priced.NewModels([]provider.ListedModel{sighting("openai", "gpt-99", 0)}); len(left) != 0 {
+		t.Errorf("a model with a price is still new: %+v", left)
+	}
+	for _, name := range []string{"openai", "few"} { // few has its own list of models
+		book.Set(f.Catalog, catalog.Listing{Provider: name, Model: "gpt-100", Price: &catalog.Price{Input: 1, Output: 2, Source: catalog.OverrideSource}}, monday)
+	}
+	if targets := newSet(t, nil, book).Routes.Named("gpt-100"); len(targets) != 2 {
+		t.Errorf("targets: %+v", targets)
+	}
+	if targets := priced.Routes.Named("gpt-99"); len(targets) != 1 || targets[0].Price == nil || targets[0].NamedOnly() {
+		t.Errorf("targets: %+v", targets)
+	}
+}
+
+func TestUnlistedTargetsWereListedBefore(t *testing.T) {
+	t.Parallel()
+	f := newSet(t, nil, &catalog.PriceHistory{})
+	gone := func(model string, missed int64) provider.ListedModel {
+		m := sighting("openai", model, 0)
+		m.Missed = missed
+		return m
+	}
+	got := f.Unlisted([]provider.ListedModel{
+		gone("gpt-4.1", 2), gone("gpt-4.1-mini", 1), gone("gpt-4.1-nano", 3), sighting("openai", "gpt-4.1-nano-2025-04-14", 0), gone("gpt-98", 5),
+	})
+	want := map[string]time.Time{"openai/gpt-4.1": monday.AddDate(0, 0, 9)} // a model that never was listed is not included
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
