@@ -87,7 +87,7 @@ unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|
 unit-rest: unit
 
 costs: ## run the tests of CPU time, memory and timing, without the race detector
-	$(GO) test -count=1 -run '$(COST_TESTS)' ./internal/gateway ./internal/account/keyring
+	$(GO) test -count=1 -run '$(COST_TESTS)' ./internal/gateway ./internal/account/keyring ./internal/wire/chatstream
 
 integration: services blackbox ## run the store, limit and black-box tests with a real PostgreSQL and Redis
 
@@ -100,11 +100,11 @@ blackbox: build
 deploy-check: $(HELM) ## check the image, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
 	$(GO) test -count=1 ./test/deploy
 
-sdk: build ## run the tests with the official client libraries
+sdk: build ## run the tests with the official client libraries and coding agents
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
 
-agents: build ## install coding agents (1 GB) and run each of them against the gateway
-	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/agents.sh
+agents: build ## run only the tests with coding agents (part of sdk)
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh -v -run '^TestCodingAgents'
 
 browser: build ## run the dashboard tests in a real browser
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh

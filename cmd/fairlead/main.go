@@ -14,6 +14,7 @@ import (
 
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/accounts"
+	"fairlead/internal/cli/catalogs"
 	"fairlead/internal/cli/configfile"
 	"fairlead/internal/cli/decisions"
 	"fairlead/internal/cli/doctor"
@@ -48,6 +49,7 @@ func main() {
 func commands() []cli.Command {
 	return []cli.Command{
 		accounts.New,
+		catalogs.New,
 		configfile.NewConfig,
 		configfile.NewInit,
 		decisions.NewBacktest,

@@ -79,6 +79,9 @@ func (p *decisionPage) seen(d *route.Decision) {
 	if in.Turns > 0 {
 		p.Field("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", cli.Plural(in.Turns, "turn"), in.Last), ", the latest from "))
 	}
+	for _, a := range d.Adjustments {
+		p.Field("adjusted", strings.ReplaceAll(string(a.Code), "_", " ")+": "+a.Reason)
+	}
 	if d.MaxOutput > 0 {
 		p.Field("limit", "policies allow "+cli.Count(d.MaxOutput)+" output tokens")
 	}
@@ -127,7 +130,11 @@ func rankedTable(d *route.Decision) *cli.Table {
 		if c.Rank == 1 {
 			look = cli.Green
 		}
-		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: c.Target, Paint: look}, cli.Cell{Text: chanceSpread(c)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
+		target := c.Target
+		if c.Effort != "" {
+			target += " (effort " + c.Effort + ")"
+		}
+		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: chanceSpread(c)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
 			cli.Cell{Text: warmText(c.Cache)}, cli.Cell{Text: Expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
 	}
 	return t
@@ -189,6 +196,7 @@ func Features(in *route.Input) string {
 		}
 	}
 	add(in.MaxOutput > 0, "at most %s output tokens", cli.Count(in.MaxOutput))
+	add(in.Effort != "", "reasoning effort %s", in.Effort)
 	add(in.Messages > 0, "%s", cli.Plural(in.Messages, "message"))
 	add(in.Images > 0, "%s", cli.Plural(in.Images, "image"))
 	add(in.Choices > 1, "%d choices", in.Choices)

@@ -21,7 +21,7 @@ func explained0() *route.Decision {
 	d.QualityTarget = route.QualityTarget{Best: 0.92, Target: 0.874}
 	d.MaxOutput, d.OmitBodies = 500, true
 	d.Candidates = append([]route.Candidate{}, d.Candidates...)
-	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, 350, route.CacheHit{Read: 1800}
+	d.Candidates[0].Spread, d.Candidates[0].Effort, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, "low", 350, route.CacheHit{Read: 1800}
 	d.Policies = []route.PolicyHit{
 		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
 		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),

@@ -15,11 +15,12 @@ var ErrNoPrice = errors.New("no price of this target was imported or set by hand
 
 // Prices returns the catalog with imported prices and prices set by hand, without those of the configuration file.
 func (i *Instance) Prices() (*catalog.Catalog, error) {
-	book, err := pricebook.Of(i.Config).Read()
+	prices := pricebook.Of(i.Config)
+	book, err := prices.Read()
 	if err != nil {
 		return nil, err
 	}
-	return pricebook.Catalog(book)
+	return prices.Catalog(book)
 }
 
 // ImportPrices compares a price list with the current prices and stores the accepted changes unless it is a dry run. A running

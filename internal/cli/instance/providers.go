@@ -26,6 +26,7 @@ import (
 type ProviderSet struct {
 	set    *providerset.Set
 	egress *egress.Client
+	lists  providerset.ListStore // nil without a store
 }
 
 // Providers builds the providers as a server does at startup. Credentials that cannot be decrypted are logged and excluded.
@@ -40,13 +41,13 @@ func (i *Instance) Providers(ctx context.Context, env func(string) string, versi
 		return nil, err
 	}
 	client = egress.New(set.EgressOptions(i.Config))
-	return &ProviderSet{set: set, egress: client}, nil
+	return &ProviderSet{set: set, egress: client, lists: i.Store.Config}, nil
 }
 
 func (i *Instance) loadProviders(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor, client func() *egress.Client) (*providerset.Set, error) {
 	loader := providerset.Loader{
 		Settings: i.Store, Vault: i.vault, Env: env, Version: version,
-		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Client: client,
+		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Typical: predictor.Typical(), Client: client,
 		Report: func(task string, err error) {
 			log.WarnContext(ctx, "credential unusable", "task", task, "error", err.Error())
 		},
@@ -81,6 +82,18 @@ func (s *ProviderSet) Catalog() *catalog.Catalog { return s.set.Catalog }
 
 // Targets lists every target by provider and model.
 func (s *ProviderSet) Targets() []*provider.Target { return s.set.Snapshot().Targets() }
+
+// NewModels lists the models that a provider lists and neither the catalog nor the configuration has, newest first.
+func (s *ProviderSet) NewModels(ctx context.Context) ([]providers.NewModel, error) {
+	if s.lists == nil {
+		return nil, nil
+	}
+	seen, err := s.lists.ListedModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.set.NewModels(seen), nil
+}
 
 // Providers lists the providers in the order of the configuration, disabled ones last.
 func (s *ProviderSet) Providers() []providers.ProviderState {

@@ -28,7 +28,8 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("models", "List models, show prices and update them", `  fairlead models list
   fairlead models list --all --kind embedding
   fairlead models show gpt-4.1
-  fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
+  fairlead models new
+  fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsNew(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
 }
 
 func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,20 +19,25 @@ import (
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
 	"fairlead/internal/predict/protocol"
+	"fairlead/internal/route"
 )
 
 // evalFlags select the models and data to evaluate.
 type evalFlags struct {
 	predictions string
 	abilities   string
+	predictor   string
 	models      []string
 	pairs       []string
+	prices      string
+	names       string
+	tradeoff    float64
 }
 
 func newRouterEval(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
-		Use: "eval DATA.jsonl…|DIR", Short: "Judge predictions by recorded outcomes: recovered quality gap, calls needed, cost frontier",
+		Use: "eval DATA.jsonl…|DIR", Short: "Judge predictions and the choices of auto by recorded outcomes",
 		Long: `Judge predictions by recorded outcomes
 
 Each line of the data is {"id", "source", "prompt", "scores": {model: 0 to 1}, "costs": {model: dollars}}; costs may be missing.
@@ -39,8 +45,12 @@ For pairs of a strong and a weak model: APGR is the share of the quality gap tha
 calls (random routing has 0.5); CPT50 and CPT80 are the shares of strong calls that recover 50 % and 80 % of it. With costs: AIQ
 is the mean quality over all budgets, beside that of the best mixture of single models and of a router that knows the outcomes.
 
+AUTO is what plain "auto" achieves with the decisions of the gateway, at recorded costs or list prices, beside the best fixed mixture
+of models at the same cost, the cheapest and the best model, a random choice, and a router that knows the outcomes. FLIPS is the
+share of choices that a polite frame around the prompt changes. CALIBRATION compares predicted and observed success.
+
 Predictions are made here unless a file has them. Figures on data that the predictor was trained with flatter it: for those
-use predictions made by cross-validation.`,
+use predictions made by cross-validation, or a predictor trained without them ("train/train.py --hold-out").`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "the data is missing: files, or a directory of .jsonl files")
@@ -49,6 +59,7 @@ use predictions made by cross-validation.`,
 		},
 		Example: `  fairlead router eval outcomes/
   fairlead router eval outcomes/mmlu.jsonl --pair mmlu:gpt-4o/llama-3.1-8b-instruct
+  fairlead router eval held/ --predictor held/predictor.bin --prices prices.csv
   fairlead router eval outcomes/ --predictions folds.jsonl --json | jq .pooled.apgr`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := f.run(cmd.Context(), args)
@@ -63,7 +74,11 @@ use predictions made by cross-validation.`,
 	}
 	cmd.Flags().StringVar(&f.predictions, "predictions", "", `file of predictions to judge, one {"id", "scores"} a line, as "router score" writes them`)
 	cmd.Flags().StringVar(&f.abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
+	cmd.Flags().StringVar(&f.predictor, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
 	cmd.Flags().StringSliceVar(&f.models, "models", nil, "predict these models only")
+	cmd.Flags().StringVar(&f.prices, "prices", "", "file with prices of models that the catalog does not list: model,input_usd_per_mtok,output_usd_per_mtok")
+	cmd.Flags().StringVar(&f.names, "names", "", "file with the models that other names in the data stand for: name,model")
+	cmd.Flags().Float64Var(&f.tradeoff, "tradeoff", 0.5, "trade-off of auto from 0 (cheapest) to 1 (best)")
 	cmd.Flags().StringArrayVar(&f.pairs, "pair", nil, "judge this pair, SOURCE:STRONG/WEAK, instead of the usual ones; may be repeated")
 	return cmd
 }
@@ -77,7 +92,18 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 	if err != nil {
 		return protocol.Report{}, err
 	}
-	e := &evaluation{plan: plan, predictions: protocol.Predictions{}}
+	objective, err := route.ParseObjective("auto", strconv.FormatFloat(f.tradeoff, 'g', -1, 64))
+	if err != nil {
+		return protocol.Report{}, cli.Usagef("write it as  --tradeoff 0.5", "--tradeoff %g is not between 0 and 1", f.tradeoff)
+	}
+	prices, err := readPrices(f.prices)
+	if err != nil {
+		return protocol.Report{}, err
+	}
+	e := &evaluation{plan: plan, predictions: protocol.Predictions{}, prompts: map[string]predict.Prompt{}}
+	if e.names, err = readNames(f.names); err != nil {
+		return protocol.Report{}, err
+	}
 	if f.predictions != "" {
 		if err := e.readPredictions(ctx, f.predictions); err != nil {
 			return protocol.Report{}, err
@@ -90,7 +116,11 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 			return protocol.Report{}, err
 		}
 	}
-	return protocol.Evaluate(e.rows, e.predictions, plan), nil
+	report := protocol.Evaluate(e.rows, e.predictions, plan)
+	if e.guess != nil {
+		report.Auto, err = e.auto(ctx, objective, prices)
+	}
+	return report, err
 }
 
 // plan returns the default plan, or one for the requested pairs.
@@ -140,6 +170,8 @@ type evaluation struct {
 	mu          sync.Mutex
 	rows        []protocol.Row
 	predictions protocol.Predictions
+	prompts     map[string]predict.Prompt // of the pools, by row
+	names       map[string]string         // models by other names in the data
 }
 
 // outcomeLine is a line of the data.
@@ -169,7 +201,7 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		row := protocol.Row{ID: string(id), Source: in.Source, Scores: canonical(in.Scores), Costs: canonical(in.Costs), Contaminated: in.Contaminated}
+		row := protocol.Row{ID: string(id), Source: in.Source, Scores: e.canonical(in.Scores), Costs: e.canonical(in.Costs), Contaminated: in.Contaminated}
 		if all {
 			wanted = slices.Collect(maps.Keys(row.Scores))
 		}
@@ -183,6 +215,9 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		if e.guess != nil {
 			e.predictions[row.ID] = guessed
 		}
+		if e.guess != nil && e.inPool(row.Source) {
+			e.prompts[row.ID] = prompt
+		}
 		return nil
 	})
 }
@@ -194,12 +229,28 @@ func (e *evaluation) wanted(source string) (models []string, all bool) {
 			models = append(models, p.Strong, p.Weak)
 		}
 	}
+	for _, p := range e.plan.Pools {
+		if !slices.Contains(p.Sources, source) {
+			continue
+		}
+		if p.Models == nil {
+			return models, true
+		}
+		models = append(models, p.Models...)
+	}
 	return models, slices.ContainsFunc(e.plan.Costed, func(c protocol.Costed) bool { return slices.Contains(c.Sources, source) })
 }
 
-func canonical(byName map[string]float64) map[string]float64 {
+func (e *evaluation) inPool(source string) bool {
+	return slices.ContainsFunc(e.plan.Pools, func(p protocol.Pool) bool { return slices.Contains(p.Sources, source) })
+}
+
+func (e *evaluation) canonical(byName map[string]float64) map[string]float64 {
 	renamed := make(map[string]float64, len(byName))
 	for name, v := range byName {
+		if model, ok := e.names[strings.ToLower(name)]; ok {
+			name = model
+		}
 		renamed[ability.Canonical(name)] = v
 	}
 	return renamed
@@ -217,7 +268,7 @@ func (e *evaluation) readPredictions(ctx context.Context, path string) error {
 		if len(in.ID) == 0 {
 			return errNoID
 		}
-		scores := canonical(in.Scores)
+		scores := e.canonical(in.Scores)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.predictions[string(in.ID)] = scores
@@ -249,7 +300,7 @@ type guesser struct {
 }
 
 func (f *evalFlags) guesser() (*guesser, error) {
-	known, err := newRoster(f.abilities)
+	known, err := newRoster(f.abilities, f.predictor)
 	if err != nil {
 		return nil, err
 	}

@@ -101,3 +101,35 @@ func TestEvalSaysWhatIsWrong(t *testing.T) {
 	_, err = l.Run(cli.ExitUsage, "router", "eval", writeOutcomes(l), "--models", "house-model")
 	clitest.MustContain(t, err, "nothing is known about the model")
 }
+
+// Auto is evaluated with the decisions of the gateway, at recorded costs or list prices.
+func TestEvalOfAuto(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, `{"id": "a/%d", "source": "swebench_verified", "prompt": "Question %d?", "scores": {"The Big One": %d, "small": %d}, "costs": {"The Big One": 0.5, "small": 0.01}}`+"\n", i, i, min(1, i%4), i%2)
+		fmt.Fprintf(&text, `{"id": "b/%d", "source": "mmlu_pro", "prompt": "Question %d?", "scores": {"gpt-4o": %d, "gpt-4-1106-preview": %d}}`+"\n", i, i, min(1, i%4), i%2)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "data.jsonl"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := l.File("names.csv", "name,model\nThe big one,gpt-5\nsmall,gpt-5-nano\n")
+	prices := l.File("prices.csv", "model,input_usd_per_mtok,output_usd_per_mtok\ngpt-4-1106-preview,10,30\n")
+	out, _ := l.Run(cli.ExitOK, "router", "eval", dir, "--names", names, "--prices", prices)
+	clitest.MustContain(t, out, "AUTO", "FIXED MIX", "swebench", "mmlu_pro", "CALIBRATION", "gpt-5-nano")
+	out, _ = l.Run(cli.ExitOK, "router", "eval", dir, "--names", names, "--tradeoff", "0", "--json")
+	results := clitest.Lines(t, out)[0]["auto"].([]any)
+	if len(results) != 1 {
+		t.Fatalf("without a price, gpt-4-1106-preview cannot be chosen: %v", results)
+	}
+	cheapest := results[0].(map[string]any)
+	if quality := cheapest["auto"].(map[string]any)["quality"].(float64); cheapest["recorded_costs"] != true || math.Abs(quality-0.5) > 1e-9 {
+		t.Errorf("%v", cheapest)
+	}
+	_, err := l.Run(cli.ExitUsage, "router", "eval", dir, "--tradeoff", "2")
+	clitest.MustContain(t, err, "--tradeoff 2 is not between 0 and 1")
+	_, err = l.Run(cli.ExitFailed, "router", "eval", dir, "--prices", names)
+	clitest.MustContain(t, err, "line 1: wrong number of fields", "fix: write one line for each model")
+}

@@ -46,7 +46,7 @@ func level(r *roster, name, kind string) float64 {
 
 func TestStrongModelsArePredictedToBeStronger(t *testing.T) {
 	t.Parallel()
-	r, err := newRoster("")
+	r, err := newRoster("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestStrongModelsArePredictedToBeStronger(t *testing.T) {
 
 func TestEveryChatModelOfTheCatalogHasAnAbility(t *testing.T) {
 	t.Parallel()
-	r, err := newRoster("")
+	r, err := newRoster("", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"fairlead/internal/cli"
@@ -46,7 +47,80 @@ func showReport(c *cli.Console, o *cli.Options, r protocol.Report) error {
 	if skipped > 0 {
 		c.Infof(o, "%s excluded: too few prompts with outcomes and predictions of both models", cli.Plural(skipped, "pair"))
 	}
-	return showFrontiers(c, o, r.Costed)
+	if err := showFrontiers(c, o, r.Costed); err != nil {
+		return err
+	}
+	if err := showAuto(c, o, r.Auto); err != nil {
+		return err
+	}
+	return showCalibration(c, o, r.Calibration)
+}
+
+// showAuto prints the choices of auto beside fixed choices, each as a share of good responses and dollars per thousand
+// prompts.
+func showAuto(c *cli.Console, o *cli.Options, results []protocol.AutoResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "AUTO"},
+		{Title: "PROMPTS", Right: true},
+		{Title: "MODELS", Right: true},
+		{Title: "QUALITY", Right: true},
+		{Title: "$/1000", Right: true},
+		{Title: "FIXED MIX", Right: true},
+		{Title: "GAIN", Right: true},
+		{Title: "90 %", Right: true},
+		{Title: "CHEAPEST", Right: true},
+		{Title: "BEST", Right: true},
+		{Title: "RANDOM", Right: true},
+		{Title: "ORACLE", Right: true},
+		{Title: "FLIPS", Right: true},
+	}}
+	for i := range results {
+		r := &results[i]
+		t.Add(cli.Cell{Text: r.Name}, cli.Cell{Text: cli.Count(int64(r.Prompts))}, cli.Cell{Text: strconv.Itoa(len(r.Models))},
+			cli.Cell{Text: thousandths(r.Auto.Quality)}, cli.Cell{Text: perThousand(r.Auto.Cost)}, cli.Cell{Text: thousandths(r.Mix)},
+			cli.Cell{Text: fmt.Sprintf("%+.3f", r.Gain)}, cli.Cell{Text: fmt.Sprintf("%+.3f to %+.3f", r.Low, r.High)},
+			cli.Cell{Text: spent(r.Cheapest)}, cli.Cell{Text: spent(r.Best)}, cli.Cell{Text: spent(r.Random)}, cli.Cell{Text: spent(r.Oracle)}, cli.Cell{Text: share(r.Flips)})
+	}
+	if err := c.Print("\n"); err != nil {
+		return err
+	}
+	return c.PrintTable(o, t)
+}
+
+func spent(s protocol.Spend) string { return thousandths(s.Quality) + " at " + perThousand(s.Cost) }
+
+func perThousand(dollars float64) string { return strconv.FormatFloat(1000*dollars, 'g', 3, 64) }
+
+// showCalibration prints the predicted and the observed success of each model, over its sources.
+func showCalibration(c *cli.Console, o *cli.Options, list []protocol.Calibration) error {
+	if len(list) == 0 {
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "CALIBRATION"},
+		{Title: "SOURCE"},
+		{Title: "PROMPTS", Right: true},
+		{Title: "PREDICTED", Right: true},
+		{Title: "OBSERVED", Right: true},
+		{Title: "DIFFERENCE", Right: true},
+	}}
+	sum := 0.0
+	for _, m := range list {
+		sum += math.Abs(m.Predicted - m.Observed)
+		t.Add(cli.Cell{Text: m.Model}, cli.Cell{Text: m.Source}, cli.Cell{Text: cli.Count(int64(m.Prompts))}, cli.Cell{Text: thousandths(m.Predicted)},
+			cli.Cell{Text: thousandths(m.Observed)}, cli.Cell{Text: fmt.Sprintf("%+.3f", m.Predicted-m.Observed)})
+	}
+	if err := c.Print("\n"); err != nil {
+		return err
+	}
+	if err := c.PrintTable(o, t); err != nil {
+		return err
+	}
+	c.Infof(o, "mean difference of predicted and observed success: %s", thousandths(sum/float64(len(list))))
+	return nil
 }
 
 func showFrontiers(c *cli.Console, o *cli.Options, results []protocol.FrontierResult) error {

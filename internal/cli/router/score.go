@@ -15,7 +15,7 @@ import (
 
 func newRouterScore(c *cli.Console) *cobra.Command {
 	var names []string
-	var abilities string
+	var abilities, artefact string
 	cmd := &cobra.Command{
 		Use: "score", Short: "Predict the success probability of models for prompts on standard input", Args: cli.NoArgs,
 		Long: `Predict the success probability of models for prompts on standard input.
@@ -30,7 +30,7 @@ says even when more is known about it.`,
   echo '{"id": 1, "prompt": "What is 17 * 23?"}' | fairlead router score --models gpt-4o,llama-3.1-8b-instruct
   fairlead router score --abilities mine.csv < prompts.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			known, err := newRoster(abilities)
+			known, err := newRoster(abilities, artefact)
 			if err != nil {
 				return err
 			}
@@ -43,6 +43,7 @@ says even when more is known about it.`,
 	}
 	cmd.Flags().StringSliceVar(&names, "models", nil, "models to score, with commas between them; all of --abilities when not given")
 	cmd.Flags().StringVar(&abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
+	cmd.Flags().StringVar(&artefact, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
 	return cmd
 }
 

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/clitest"
+	"fairlead/internal/predict"
 )
 
 func TestScoresComeInTheOrderOfTheLines(t *testing.T) {
@@ -115,6 +117,38 @@ func TestModelsGivenByTheirScores(t *testing.T) {
 	}
 }
 
+// The gateway routes by the ability that the fitter returns for the model of the catalog.
+func TestScoreIsThatOfTheGatewayUnderEveryName(t *testing.T) {
+	t.Parallel()
+	known, err := newRoster("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := "A farmer has 12 hens and each lays 5 eggs a week. How many eggs are there after 3 weeks?"
+	features := known.predictor.Features(predict.Prompt{Text: prompt, Messages: 1})
+	for model, names := range map[string][]string{
+		"gpt-4o":                {"gpt-4o", "openai/gpt-4o", "GPT-4o", "gpt-4o-2024-05-13", "gpt-4o-2024-08-06"},
+		"gpt-4o-mini":           {"gpt-4o-mini", "gpt-4o-mini-2024-07-18"},
+		"mixtral-8x7b-instruct": {"mixtral-8x7b-instruct", "mixtral-8x7b", "mixtral-8x7b-instruct-v0.1"},
+		"gpt-5-mini":            {"gpt-5-mini", "openai/gpt-5-mini", "gpt-5-mini-2025-08-07"},
+	} {
+		m, ok := known.catalog.Model(model)
+		if !ok {
+			t.Fatalf("the catalog does not have %s", model)
+		}
+		served := known.fitter.Of(m)
+		want := predict.Success(&features, &served).Probability
+		l := newLab(t)
+		l.Console.In = strings.NewReader(fmt.Sprintf(`{"id": 1, "prompt": %q}`, prompt))
+		out, _ := l.Run(cli.ExitOK, "router", "score", "--models", strings.Join(names, ","))
+		for name, got := range clitest.Lines(t, out)[0]["scores"].(map[string]any) {
+			if math.Abs(got.(float64)-want) > 1e-6 {
+				t.Errorf("%s has %v, the gateway uses %.7f", name, got, want)
+			}
+		}
+	}
+}
+
 func TestAFileOfScoresThatIsNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -162,7 +196,7 @@ func FuzzParsePrompt(f *testing.F) {
 }
 
 func BenchmarkRouterScore(b *testing.B) {
-	known, err := newRoster("")
+	known, err := newRoster("", "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,184 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
+	"fairlead/internal/predict/protocol"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+)
+
+// poolProvider is the only provider of a pool of models.
+const poolProvider = "pool"
+
+// decider makes the decisions of `auto` among the models of a pool, with the code of the gateway.
+type decider struct {
+	predictor *predict.Predictor
+	snapshot  *route.Snapshot
+	objective route.Objective
+}
+
+// newDecider returns a decider among models at these prices. The abilities are those of the roster.
+func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price) *decider {
+	p := &provider.Provider{Name: poolProvider}
+	abilities := poolAbilities{}
+	for _, name := range models {
+		m := catalog.Model{Name: name, Op: llm.Chat, Assumed: true}
+		if listed, ok := r.catalog.Model(name); ok {
+			m = *listed
+			m.Name, m.Deprecated = name, false
+		}
+		m.Abilities |= llm.Tools | llm.JSONMode | llm.JSONSchema
+		abilities[name], _ = r.ability(name)
+		p.Targets = append(p.Targets, &provider.Target{Provider: p.Name, Model: &m, Upstream: name, Price: price(name)})
+	}
+	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}
+}
+
+type poolAbilities map[string]predict.Ability
+
+// Ability implements route.Predictor.
+func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a[m.Name] }
+
+// pricedAt is the time of the decisions; list prices hold at all times.
+var pricedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// decide returns the decision for a prompt.
+func (d *decider) decide(p predict.Prompt) (*route.Decision, error) {
+	in := route.Input{
+		Op: llm.Chat, Model: "auto", Objective: d.objective, Features: d.predictor.Features(p), Predictor: d.predictor.Version(),
+		InputTokens: p.Tokens, Choices: 1, Messages: p.Messages, At: pricedAt,
+	}
+	in.Text.Add(p.System)
+	in.Text.Add(p.Text)
+	return route.Decide(&in, d.snapshot, route.Conditions{})
+}
+
+// framedRows is the number of prompts of a pool that are also decided with a polite frame.
+const framedRows = 400
+
+// choose returns the choices for the rows of a pool.
+func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]predict.Prompt) ([]protocol.Chosen, error) {
+	choices := make([]protocol.Chosen, len(rows))
+	g, ctx := errgroup.WithContext(ctx)
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		g.Go(func() error {
+			for i := w; i < len(rows) && ctx.Err() == nil; i += workers {
+				prompt := prompts[rows[i].ID]
+				decision, err := d.decide(prompt)
+				if err != nil {
+					return fmt.Errorf("decide %s: %w", rows[i].ID, err)
+				}
+				chosen := protocol.Chosen{Model: decision.Candidates[0].Model, Costs: map[string]float64{}}
+				for _, c := range decision.Candidates {
+					if c.Price != nil {
+						chosen.Costs[c.Model] = c.Price.Dollars()
+					}
+				}
+				if i%max(1, len(rows)/framedRows) == 0 {
+					prompt.Text = "Hello! Could you please help me with the following?\n\n" + prompt.Text + "\n\nThank you very much in advance!"
+					framed, err := d.decide(prompt)
+					if err != nil {
+						return fmt.Errorf("decide %s: %w", rows[i].ID, err)
+					}
+					chosen.Framed, chosen.Flipped = true, framed.Candidates[0].Model != chosen.Model
+				}
+				choices[i] = chosen
+			}
+			return ctx.Err()
+		})
+	}
+	return choices, g.Wait()
+}
+
+// auto evaluates the choices of `auto` for the pools of the plan.
+func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices map[string]*catalog.Price) ([]protocol.AutoResult, error) {
+	var results []protocol.AutoResult
+	roster := e.guess.roster
+	for _, pool := range e.plan.Pools {
+		known := func(model string) bool { return e.guess.ability(model) != nil }
+		rows, models := protocol.PoolRows(pool, e.rows, known)
+		price := meanCost(rows)
+		if !protocol.HasCosts(rows, models) {
+			price = func(model string) *catalog.Price {
+				if p := prices[model]; p != nil {
+					return p
+				}
+				return roster.catalog.ListPrice(model)
+			}
+		}
+		pool.Models = slices.DeleteFunc(models, func(m string) bool { return price(m) == nil || otherName(roster.catalog, m, models) })
+		rows, models = protocol.PoolRows(pool, e.rows, known)
+		if len(models) < 2 {
+			continue
+		}
+		choices, err := newDecider(roster, objective, models, price).choose(ctx, rows, e.prompts)
+		if err != nil {
+			return nil, err
+		}
+		if result, ok := protocol.EvaluateChoices(pool.Name, rows, models, choices); ok {
+			results = append(results, result)
+		}
+	}
+	return results, nil
+}
+
+// otherName reports whether a name is a dated version of a catalog model whose main name is in the list. Both have the same
+// ability and price, so that choosing among them would be arbitrary.
+func otherName(known *catalog.Catalog, name string, list []string) bool {
+	m, ok := known.Model(name)
+	if !ok || m.Name == name || ability.Canonical(m.Name) == name {
+		return false
+	}
+	return slices.Contains(list, m.Name) || slices.Contains(list, ability.Canonical(m.Name))
+}
+
+// meanCost prices each model by its mean recorded cost.
+func meanCost(rows []*protocol.Row) func(model string) *catalog.Price {
+	return func(model string) *catalog.Price {
+		sum := 0.0
+		for _, r := range rows {
+			sum += r.Costs[model]
+		}
+		return &catalog.Price{PerRequest: money.Amount(sum / float64(len(rows)) * float64(money.Dollar)), Source: "recorded"}
+	}
+}
+
+// readPrices reads a file with the prices of models that the catalog does not list.
+func readPrices(path string) (map[string]*catalog.Price, error) {
+	prices := map[string]*catalog.Price{}
+	err := readTable(path, "model,input_usd_per_mtok,output_usd_per_mtok", func(row []string) error {
+		var rates [2]float64
+		for i, text := range row[1:] {
+			if _, err := fmt.Sscanf(text, "%g", &rates[i]); err != nil || rates[i] < 0 {
+				return fmt.Errorf("%q is not a price", text)
+			}
+		}
+		prices[ability.Canonical(row[0])] = &catalog.Price{Input: money.PerMillion(rates[0]), Output: money.PerMillion(rates[1]), Source: "file"}
+		return nil
+	})
+	return prices, err
+}
+
+// readNames reads a file that maps names in the data to names of models.
+func readNames(path string) (map[string]string, error) {
+	names := map[string]string{}
+	err := readTable(path, "name,model", func(row []string) error {
+		names[strings.ToLower(row[0])] = row[1]
+		return nil
+	})
+	return names, err
+}
