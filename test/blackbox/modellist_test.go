@@ -3,7 +3,9 @@ package blackbox
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"fairlead/test/harness"
 )
@@ -45,5 +47,75 @@ func TestModelsThatOnlyTheProviderKnows(t *testing.T) {
 			}
 			wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("house-1b")}), http.StatusNotFound, "MODEL_NOT_FOUND")
 		})
+	}
+}
+
+// A model that the provider adds later is seen while the gateway runs, is served by name without a price, and is never chosen by
+// auto until it has one.
+func TestModelsThatTheProviderAdds(t *testing.T) {
+	t.Parallel()
+	mock, url := harness.Upstream(t)
+	mock.SetModels(small, large)
+	g := harness.Start(t, harness.Options{Config: config(t, url, "catalog: {discover: 1s}", "allow_unpriced: false")})
+	k := g.Key(t)
+	type newModels struct {
+		Provider, Model, Config string
+		FirstSeen               time.Time `json:"first_seen"`
+	}
+	fresh := func() (list []newModels) {
+		t.Helper()
+		out, stderr, code := g.CLI(t, "models", "new", "--json")
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		for line := range strings.Lines(out) {
+			var m newModels
+			harness.Decode(t, []byte(line), &m)
+			list = append(list, m)
+		}
+		return list
+	}
+	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("next")}), http.StatusNotFound, "MODEL_NOT_FOUND")
+	if list := fresh(); len(list) != 0 {
+		t.Errorf("new before the list changed: %+v", list)
+	}
+
+	mock.SetModels(small, large, "next")
+	harness.Eventually(t, "the model was seen", func() bool { return len(fresh()) == 1 })
+	seen := fresh()[0]
+	if seen.Provider != "alpha" || seen.Model != "next" || time.Since(seen.FirstSeen) > time.Minute || !strings.Contains(seen.Config, "{name: next, input_per_mtok: PRICE") {
+		t.Errorf("%+v", seen)
+	}
+	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("next")}), http.StatusNotFound, "MODEL_NOT_FOUND")
+
+	g.SetConfig(t, config(t, url, "catalog: {discover: 1s}", "allow_unpriced: true"))
+	var a harness.Answer
+	harness.Eventually(t, "the model is served by name", func() bool {
+		a = g.Call(t, harness.Request{Key: k, Body: chat("next")})
+		return a.Status == http.StatusOK
+	})
+	entry := g.Entry(t, a.Header.Get("x-request-id"))
+	if entry.Model != "next" || entry.Cost != nil {
+		t.Errorf("model %s, cost %v: the price is unknown", entry.Model, entry.Cost)
+	}
+	for range 5 {
+		if a := g.Call(t, harness.Request{Key: k, Body: chat("auto:cost")}); a.Header.Get("x-fairlead-model") == "next" {
+			t.Error("auto chose a model without a price")
+		}
+	}
+
+	if _, stderr, code := g.CLI(t, "models", "price", "alpha/next", "--input", "0.001", "--output", "0.001"); code != 0 {
+		t.Fatalf("set a price: %s", stderr)
+	}
+	harness.Eventually(t, "the model has a price", func() bool {
+		a = g.Call(t, harness.Request{Key: k, Body: chat("next")})
+		return a.Status == http.StatusOK && a.Header.Get("x-fairlead-cost") != ""
+	})
+	if entry := g.Entry(t, a.Header.Get("x-request-id")); entry.Cost == nil || len(fresh()) != 0 {
+		t.Errorf("cost %v, new %+v", entry.Cost, fresh())
+	}
+	mock.SetModels()
+	if a := g.Call(t, harness.Request{Key: k, Body: chat("next")}); a.Status != http.StatusOK {
+		t.Errorf("no longer served after the list lost it: %d %s", a.Status, a.Body)
 	}
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fairlead/test/harness"
@@ -115,6 +116,43 @@ func TestScenariosOverEveryFormat(t *testing.T) {
 				if call.Refuse != "" {
 					t.Errorf("the vendor refused %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
 				}
+			}
+		})
+	}
+}
+
+// TestForgetfulClientKeepsReasoning checks that the vendor gets its reasoning back in every turn of a tool loop although the client
+// drops it.
+func TestForgetfulClientKeepsReasoning(t *testing.T) {
+	root := install(t)
+	for name, want := range map[string]struct {
+		result    string // of a tool, in a request to the vendor
+		reasoning string // in every such request
+		never     string
+	}{
+		"anthropic-older": {`"tool_result"`, `"signature":"`, `"thinking":{"type":"disabled"}`},
+		"gemini":          {`"functionResponse"`, `"thoughtSignature":"`, "skip_thought_signature_validator"},
+		"bedrock":         {`"toolResult"`, `"signature":"`, `"type":"disabled"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world := vendorWorlds[name]
+			gateway, mock := world.start(t, name)
+			s := chatClients(root)[0]
+			check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), world)), []string{"reasoning-tools-forgetful"})
+			turns := 0
+			for _, call := range mock.Calls() {
+				body := string(call.Body)
+				if call.Model != world.reasoner || !strings.Contains(body, want.result) {
+					continue
+				}
+				turns++
+				if !strings.Contains(body, want.reasoning) || strings.Contains(body, want.never) {
+					t.Errorf("a turn without the reasoning of the one before: %s", body)
+				}
+			}
+			if turns == 0 {
+				t.Error("the vendor received no turn with tool results")
 			}
 		})
 	}

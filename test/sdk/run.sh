@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Drives the built gateway, and the mocks of the vendors behind it, with the official clients.
+# Drives the built gateway, and the mocks of the vendors behind it, with the official clients and with coding agents. Arguments are
+# passed on to go test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -7,4 +8,4 @@ test/sdk/setup.sh
 if [ -z "${FAIRLEAD_TEST_BINARY:-}" ] && [ -x bin/fairlead ]; then
 	export FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead"
 fi
-go test -count=1 -timeout 10m ./test/sdk
+go test -count=1 -timeout 15m "$@" ./test/sdk

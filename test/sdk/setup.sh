@@ -35,6 +35,13 @@ install_node() {
 	(cd node && npm ci --no-audit --no-fund --ignore-scripts --engine-strict=false)
 }
 
+# The agents need their installation scripts, which put the program for the platform in place.
+install_agents() {
+	rm -rf "$cache/agents"
+	mkdir "$cache/agents" && cp agents/package.json "$cache/agents" &&
+		npm install --prefix "$cache/agents" --no-package-lock --no-audit --no-fund --engine-strict=false
+}
+
 install_go() {
 	(cd go && GOWORK=off go mod download)
 }
@@ -44,4 +51,6 @@ once python python/requirements.txt install_python ||
 [ -d node/node_modules ] || rm -f "$cache/node.stamp"
 once node node/package-lock.json install_node ||
 	{ echo '  fix: install Node 20 or newer with npm' >&2; exit 1; }
+once agents agents/package.json install_agents ||
+	{ echo '  fix: coding agents need 1.2 GB of disk and 450 MB of downloads' >&2; exit 1; }
 once go go/go.sum install_go

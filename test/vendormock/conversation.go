@@ -35,6 +35,7 @@ type Conversation struct {
 type Tool struct {
 	Name   string
 	Schema json.RawMessage
+	Custom bool // takes free text
 }
 
 // Turn is what one side said.
@@ -63,7 +64,8 @@ type Part struct {
 	Size      int             // media
 	ID        string          // called, result
 	Name      string          // called, result
-	Input     json.RawMessage // called
+	Input     json.RawMessage // called; free text where Custom
+	Custom    bool            // called, result
 	Failed    bool            // result
 	Signature string          // thought, hidden, called
 }

@@ -158,6 +158,9 @@ func (c *Conversation) text() string {
 		return `{"answer":"yes"}`
 	}
 	if loop := c.loop(); len(loop) > 0 {
+		if slices.Contains(words(c.Prompt()), "edit loop") {
+			return editReport(loop)
+		}
 		return summary(loop)
 	}
 	var out strings.Builder
@@ -183,6 +186,9 @@ func (c *Conversation) calls(asked []string) []Part {
 	if slices.Contains(asked, "tool loop") {
 		list = c.nextStep()
 	}
+	if slices.Contains(asked, "edit loop") {
+		list = c.nextEdit()
+	}
 	list = slices.DeleteFunc(list, func(p Part) bool { return !c.Offers(p.Name) || c.Only != "" && p.Name != c.Only })
 	if len(list) == 0 && c.Must {
 		list = []Part{c.sampled()}
@@ -205,6 +211,9 @@ func (c *Conversation) sampled() Part {
 		if t.Name == c.Only {
 			chosen = t
 		}
+	}
+	if chosen.Custom {
+		return Part{Name: chosen.Name, Custom: true, Input: json.RawMessage("text of the call")}
 	}
 	return Part{Name: chosen.Name, Input: openai.Instance(chosen.Schema, 1)}
 }

@@ -22,7 +22,7 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 		last := frames[len(frames)/2]
 		frames = append(frames[:len(frames)/2:len(frames)/2], last[:len(last)/2])
 		if f.inStream {
-			frames[len(frames)-1] = v.Server.Dialect.Broken()
+			frames[len(frames)-1] = v.Server.Dialect.Broken(v)
 		}
 	}
 	for _, frame := range frames {

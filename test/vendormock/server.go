@@ -3,7 +3,7 @@
 // vendor's own error. Its responses depend on the request alone, so they are the same each time. The mocks are written
 // from the vendors' documentation and share no code with the gateway's wire formats, so that each side tests the other.
 //
-// Words in brackets in the prompt request special behaviour: [tool loop], [count], [refuse], [block], [redacted],
+// Words in brackets in the prompt request special behaviour: [tool loop], [edit loop], [count], [refuse], [block], [redacted],
 // [slow], [cut], [error in stream], [overloaded], [error 429], [error 503 once]. Everything else follows from the
 // request: schemas, images, required tools, reasoning, stop sequences, limits, caching.
 package vendormock
@@ -48,12 +48,15 @@ type Server struct {
 	Options Options
 	Dialect dialect
 	Mux     *http.ServeMux
+	// Received gets every call after it was answered, instead of the list of Calls. Set it before the first request.
+	Received func(*Call)
 
 	mu    sync.Mutex
 	calls []*Call
 	next  [][]string
 	seen  map[string]bool   // prefixes that are cached, and faults that happened once
 	signs map[string]string // signatures of the reasoning before each call, by the call's id
+	named map[string]string // tools of signed calls, by the signature
 }
 
 // dialect is how one vendor speaks.
@@ -71,7 +74,7 @@ type dialect interface {
 	Whole(v *Request, c *Conversation, r Reply) any
 	// Frames are the events of a stream as they go over the wire; Broken is the event of an error among them.
 	Frames(v *Request, c *Conversation, r Reply) (contentType string, list [][]byte)
-	Broken() []byte
+	Broken(v *Request) []byte
 }
 
 // Rejection is an error answer.
@@ -102,7 +105,7 @@ func NewServer(d dialect, o Options) *Server {
 	o.Secret = cmp.Or(o.Secret, "test-secret")
 	o.Region = cmp.Or(o.Region, "us-east-1")
 	o.Slow = cmp.Or(o.Slow, 300*time.Millisecond)
-	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}}
+	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}, named: map[string]string{}}
 	d.Routes(s)
 	s.Mux.HandleFunc("GET /_calls", s.listCalls)
 	s.Mux.HandleFunc("POST /_next", s.setNext)
@@ -184,6 +187,10 @@ func (s *Server) Handle(serve func(v *Request)) http.HandlerFunc {
 }
 
 func (s *Server) record(call *Call) {
+	if s.Received != nil {
+		s.Received(call)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
@@ -303,6 +310,9 @@ func (s *Server) remember(c *Conversation, r *Reply) {
 		if p.Kind == CallPart && reasoned >= 0 {
 			s.signs[p.ID] = r.Parts[reasoned].Signature
 		}
+		if p.Kind == CallPart && p.Signature != "" {
+			s.named[p.Signature] = p.Name
+		}
 	}
 }
 
@@ -311,6 +321,14 @@ func (s *Server) Signature(callID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.signs[callID]
+}
+
+// Signed reports whether the mock signed a call of this tool. Clients may add default values to the arguments of a call, so the
+// arguments are not compared.
+func (s *Server) Signed(signature, tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.named[signature] == tool
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

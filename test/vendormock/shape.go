@@ -20,12 +20,13 @@ var shapeFiles embed.FS
 //
 //	struct NAME            an object with exactly these members
 //	one NAME               an object with exactly one of these members; + marks those that may stand beside it
-//	union NAME MEMBER      an object whose MEMBER names the struct that describes it
+//	union NAME MEMBER      an object whose MEMBER names the struct that describes it; _ is for objects without MEMBER
 //	  member! TYPE         ! marks a member that must be there
 //
 // A TYPE is string, filled (a string that is not empty), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for a map,
 // =a,b,c for an enumeration or /expression/ for a string that matches; (1..5) bounds it, ? allows null, | separates
-// alternatives that differ in their kind of JSON.
+// alternatives. The tables that generate.py writes hold every member that the vendor's own package has; the others hold the
+// part that the mock reads, with bounds.
 type Shapes map[string]*shape
 
 type shape struct {
@@ -194,26 +195,43 @@ func (s Shapes) checkShape(name, path string, value any) []Problem {
 func (s Shapes) checkUnion(shape *shape, path string, object map[string]any) []Problem {
 	tag, given := object[shape.tag].(string)
 	if !given {
-		return []Problem{{Join(path, shape.tag), Missing, shape.tag}}
+		tag = untagged
 	}
 	field, known := shape.fields[tag]
+	if !given && !known {
+		return []Problem{{Join(path, shape.tag), Missing, shape.tag}}
+	}
 	if !known {
 		return []Problem{{Join(path, shape.tag), NotListed, strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}}
 	}
 	return s.checkTypes(field.types, path, object)
 }
 
-// checkTypes finds the alternative that fits the value's kind of JSON, and holds the value to it.
+// untagged is the row of a union for objects without its member.
+const untagged = "_"
+
+// checkTypes returns the problems of the alternative that fits best: the fewest among those of the value's kind of JSON.
 func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
-	wants := []string{}
+	wants, accepted := []string{}, false
+	var best []Problem
 	for _, t := range types {
 		if value == nil && t.nullable {
 			return nil
 		}
-		if t.accepts(value) {
-			return s.checkType(t, path, value)
+		if !t.accepts(value) {
+			wants = append(wants, t.word())
+			continue
 		}
-		wants = append(wants, t.word())
+		found := s.checkType(t, path, value)
+		if len(found) == 0 {
+			return nil
+		}
+		if !accepted || len(found) < len(best) {
+			best, accepted = found, true
+		}
+	}
+	if accepted {
+		return best
 	}
 	return []Problem{{path, WrongType, strings.Join(wants, " or ")}}
 }
@@ -254,6 +272,9 @@ func (t typ) accepts(value any) bool {
 }
 
 func (s Shapes) checkType(t typ, path string, value any) []Problem {
+	if t.base == "any" {
+		return nil
+	}
 	switch v := value.(type) {
 	case string:
 		return t.checkString(path, v)
@@ -274,7 +295,7 @@ func (s Shapes) checkType(t typ, path string, value any) []Problem {
 			}
 			return found
 		}
-		if t.base != "object" && t.base != "any" {
+		if t.base != "object" {
 			return s.checkShape(t.base, path, value)
 		}
 	}

@@ -6,10 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var vendors = []string{
+	"anthropic", "anthropic-messages", "bedrock", "gemini", "gemini-generate", "openai", "openai-chat", "openai-responses",
+}
+
 // Every name that a shape uses must be there: a typing error would only show with the request that needs it.
 func TestShapesNameOnlyEachOther(t *testing.T) {
 	t.Parallel()
-	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
+	for _, vendor := range vendors {
 		list := LoadShapes(vendor)
 		for name, shape := range list {
 			for member, field := range shape.fields {
@@ -82,7 +86,7 @@ func FuzzShapes(f *testing.F) {
 	f.Add("bedrock", `{"messages":[{"role":"user","content":[{"text":null}]}]}`)
 	f.Add("gemini", `[]`)
 	known := map[string]Shapes{}
-	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
+	for _, vendor := range vendors {
 		known[vendor] = LoadShapes(vendor)
 	}
 	f.Fuzz(func(_ *testing.T, vendor, body string) {

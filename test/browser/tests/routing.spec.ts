@@ -58,12 +58,12 @@ test("an error in a draft is marked at line and column and prevents saving", asy
 test("a dry run shows the changes of a draft without calling a provider", async ({ page }) => {
   const before = await world.client.call<{ requests: unknown[] }>("GET", "/requests?limit=200&from=now-1h");
   await open(page);
-  await write(page, 'name: best\nwhen: request.auto\npin: sim-flagship');
+  await write(page, 'name: best\nwhen: request.auto\npin: sim-large');
   await page.getByText("Dry run", { exact: true }).click();
   await page.getByRole("textbox", { name: "Prompt or body" }).fill("Name three rivers.");
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(page.getByRole("group", { name: "Current policies", exact: true })).not.toContainText("sim-flagship");
-  await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-flagship");
+  await expect(page.getByRole("group", { name: "Current policies", exact: true })).not.toContainText("sim-large");
+  await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-large");
   const rows = page.getByRole("table", { name: "Differences" }).getByRole("row");
   await expect(rows.filter({ hasText: "Matching policies" })).toContainText("none");
   await expect(rows.filter({ hasText: "Matching policies" })).toContainText("best");
@@ -73,7 +73,7 @@ test("a dry run shows the changes of a draft without calling a provider", async 
   const traces = page.getByRole("dialog");
   const draft = traces.getByRole("region", { name: "Draft", exact: true });
   await expect(draft.getByRole("listitem").filter({ hasText: "best matched" })).toContainText("differs");
-  await expect(draft.getByRole("row", { name: /sim-flagship/ }).first()).toContainText("differs");
+  await expect(draft.getByRole("row", { name: /sim-large/ }).first()).toContainText("differs");
   await expectSound(page);
   await page.keyboard.press("Escape");
 
@@ -81,7 +81,7 @@ test("a dry run shows the changes of a draft without calling a provider", async 
   await page.getByRole("combobox", { name: "Request" }).click();
   await page.getByRole("option", { name: /Name three rivers\.$/ }).click();
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-flagship");
+  await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-large");
   await page.getByText("Recent traffic", { exact: true }).click();
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByText("8 (100.0 %)")).toBeVisible();

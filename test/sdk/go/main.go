@@ -30,6 +30,9 @@ func main() {
 	if os.Getenv("CHAT_URL") != "" { // the driver wants the scenarios that every vendor is held to
 		suite = [][]testCase{scenarios()}
 	}
+	if os.Getenv("SENTENCES") != "" { // the driver wants to know what errors show
+		suite = [][]testCase{sentences()}
+	}
 	for _, list := range suite {
 		for _, c := range list {
 			if !perform(c) {

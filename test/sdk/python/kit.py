@@ -32,8 +32,8 @@ def sim(**options):
 
 def mock(key="MOCK_KEY", **options):
     """A client of the gateway in front of the scripted provider."""
-    options.setdefault("max_retries", 0)
-    return OpenAI(base_url=os.environ["MOCK_URL"], api_key=os.environ[key], **options)
+    options = {"max_retries": 0, "api_key": os.environ[key], **options}
+    return OpenAI(base_url=os.environ["MOCK_URL"], **options)
 
 
 def scripted(name):

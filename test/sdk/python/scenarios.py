@@ -40,8 +40,9 @@ def streamed(messages, model=MODEL, **fields):
     return answer.choices[0].message, answer.choices[0].finish_reason, answer.usage
 
 
-def loop(create, **fields):
+def loop(create, back=None, **fields):
     """Runs the tools until there is an answer; returns the names in each step, and the answer."""
+    back = back or everything
     messages, steps = user(LOOP), []
     while True:
         message, finish, _ = create(messages, tools=DECLARED, **fields)
@@ -56,7 +57,13 @@ def loop(create, **fields):
         ]
 
 
-def back(message):
+def defined(message):
+    """The message as most frameworks send it back: only the fields that the format defines."""
+    calls = [{"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}} for call in message.tool_calls]
+    return {"role": "assistant", "content": message.content, "tool_calls": calls}
+
+
+def everything(message):
     """The message as it goes back: with whatever else it held, but without what only the client's helper added."""
     plain = message.model_dump(exclude_none=True, exclude={"parsed"})
     for call in plain.get("tool_calls", []):
@@ -147,6 +154,13 @@ def reasoning_tools():
 @case("reasoning-tools-streamed")
 def reasoning_tools_streamed():
     equal(loop(streamed, model=REASONER, reasoning_effort="low"), (STEPS, SUMMARY))
+
+
+@case("reasoning-tools-forgetful")
+def reasoning_tools_forgetful():
+    """The client drops the vendor's signatures, as LangChain, the OpenAI Agents SDK and the AI SDK do."""
+    for create in (whole, streamed):
+        equal(loop(create, back=defined, model=REASONER, reasoning_effort="low"), (STEPS, SUMMARY))
 
 
 @case("stop-sequence")

@@ -16,10 +16,13 @@ import (
 
 // New returns a mock of the Messages API. Its base URL has no path.
 func New(o vendormock.Options) *vendormock.Server {
-	return vendormock.NewServer(&anthropic{shapes: vendormock.LoadShapes("anthropic")}, o)
+	return vendormock.NewServer(&anthropic{shapes: vendormock.LoadShapes("anthropic"), types: vendormock.LoadShapes("anthropic-messages")}, o)
 }
 
-type anthropic struct{ shapes vendormock.Shapes }
+type anthropic struct {
+	shapes vendormock.Shapes // with bounds, written by hand
+	types  vendormock.Shapes // from the vendor's package
+}
 
 // Versions of the API. The second one takes no sampling at all, and no longer takes some blocks out of their place.
 const (
@@ -36,6 +39,7 @@ type claude struct {
 	sampling string
 	prefill  bool
 	omits    bool // shows its reasoning only when asked to
+	inPlace  bool // takes messages of role system
 }
 
 // Sampling rules: any, not both of temperature and top_p, or none at all.
@@ -52,7 +56,8 @@ var claudes = []claude{
 	{names: regexp.MustCompile(`^claude-(opus|sonnet)-4(-0|-1)?(-\d{8})?$`), budget: true, sampling: sampleAny, prefill: true},
 	{names: regexp.MustCompile(`^claude-(opus|sonnet|haiku)-4-5`), budget: true, schema: true, sampling: sampleOne, prefill: true},
 	{names: regexp.MustCompile(`^claude-(opus|sonnet)-4-6`), budget: true, adaptive: true, schema: true, sampling: sampleOne},
-	{names: regexp.MustCompile(`^claude-[a-z]+-[4-9]`), adaptive: true, schema: true, sampling: sampleNone, omits: true},
+	{names: regexp.MustCompile(`^claude-opus-4-7`), adaptive: true, schema: true, sampling: sampleNone, omits: true},
+	{names: regexp.MustCompile(`^claude-[a-z]+-[4-9]`), inPlace: true, adaptive: true, schema: true, sampling: sampleNone, omits: true},
 }
 
 func findClaude(model string) *claude {
@@ -159,7 +164,12 @@ func (a *anthropic) checkAs(v *vendormock.Request, name string) *vendormock.Reje
 	invalid := func(message string) *vendormock.Rejection {
 		return &vendormock.Rejection{Status: http.StatusBadRequest, Message: message}
 	}
-	if found := a.shapes.Check(name, v.Document); len(found) > 0 {
+	dropBetas(v)
+	found := a.shapes.Check(name, v.Document)
+	if len(found) == 0 && name == "request" {
+		found = a.types.Check(name, v.Document)
+	}
+	if len(found) > 0 {
 		return invalid(ErrorMessage(found[0]))
 	}
 	root := gjson.ParseBytes(v.Call.Body)
@@ -176,6 +186,19 @@ func (a *anthropic) checkAs(v *vendormock.Request, name string) *vendormock.Reje
 		}
 	}
 	return nil
+}
+
+// betas are members that need a feature named in the header.
+var betas = map[string]string{"context_management": "context-management-2025-06-27"}
+
+// dropBetas removes the members whose feature the client requests, because the shapes describe the API without them.
+func dropBetas(v *vendormock.Request) {
+	document, _ := v.Document.(map[string]any)
+	for member, feature := range betas {
+		if strings.Contains(v.HTTP.Header.Get("anthropic-beta"), feature) {
+			delete(document, member)
+		}
+	}
 }
 
 // ErrorMessage returns the message that the API reports for a problem.
@@ -223,6 +246,10 @@ func (a *anthropic) Read(v *vendormock.Request) *vendormock.Conversation {
 		c.Schema = json.RawMessage(schema.Raw)
 	}
 	for _, m := range root.Get("messages").Array() {
+		if m.Get("role").String() == "system" {
+			c.System = strings.TrimSpace(c.System + " " + claudeText(m.Get("content")))
+			continue
+		}
 		c.Turns = append(c.Turns, vendormock.Turn{Assistant: m.Get("role").String() == "assistant", Parts: claudeParts(m.Get("content"))})
 	}
 	c.Prefix = claudePrefix(root)

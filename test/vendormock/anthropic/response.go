@@ -134,6 +134,6 @@ func claudeDeltas(p vendormock.Part) []vendormock.Object {
 	return list
 }
 
-func (a *anthropic) Broken() []byte {
+func (a *anthropic) Broken(*vendormock.Request) []byte {
 	return []byte("event: error\ndata: " + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n")
 }

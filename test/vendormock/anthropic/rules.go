@@ -22,7 +22,7 @@ type claudeRequest struct {
 
 // claudeRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
 var claudeRules = []func(q *claudeRequest) string{
-	claudeVersion, claudeRoles, claudeContent, claudeMedia, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures,
+	claudeVersion, claudeSystem, claudeRoles, claudeContent, claudeMedia, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures,
 	claudeSampling, claudeFormat, claudeCaching, claudeStops,
 }
 
@@ -40,6 +40,21 @@ func claudeVersion(q *claudeRequest) string {
 			if m.Get("role").String() == "user" && len(b.Get("citations").Array()) > 0 && b.Get("type").String() == "text" {
 				return fmt.Sprintf("messages.%d.content.%d.text.citations: not allowed in user messages", i, j)
 			}
+		}
+	}
+	return ""
+}
+
+// claudeSystem checks the place of messages of role system: after a user message, and last or before the assistant.
+func claudeSystem(q *claudeRequest) string {
+	list := q.root.Get("messages").Array()
+	for i, m := range list {
+		switch {
+		case m.Get("role").String() != "system":
+		case !q.traits.inPlace:
+			return fmt.Sprintf("messages.%d.role: role 'system' is not supported on this model", i)
+		case i == 0 || list[i-1].Get("role").String() != "user" || i+1 < len(list) && list[i+1].Get("role").String() != "assistant":
+			return fmt.Sprintf("messages.%d.role: role 'system' must follow a 'user' message and precede an 'assistant' message", i)
 		}
 	}
 	return ""

@@ -90,7 +90,7 @@ func converseDeltas(p vendormock.Part) []vendormock.Object {
 	return list
 }
 
-func (b *bedrock) Broken() []byte {
+func (b *bedrock) Broken(*vendormock.Request) []byte {
 	return eventFrame("exception", "throttlingException", vendormock.Encode(vendormock.Object{"message": b.Fault(http.StatusTooManyRequests).Message}))
 }
 

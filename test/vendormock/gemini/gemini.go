@@ -16,10 +16,13 @@ import (
 
 // New returns a mock of the Gemini API. Its base URL has no path; clients add /v1beta or /v1.
 func New(o vendormock.Options) *vendormock.Server {
-	return vendormock.NewServer(&gemini{shapes: vendormock.LoadShapes("gemini")}, o)
+	return vendormock.NewServer(&gemini{shapes: vendormock.LoadShapes("gemini"), types: vendormock.LoadShapes("gemini-generate")}, o)
 }
 
-type gemini struct{ shapes vendormock.Shapes }
+type gemini struct {
+	shapes vendormock.Shapes // with types and bounds, written by hand
+	types  vendormock.Shapes // member names from the vendor's package
+}
 
 // geminiTraits is what a family of models accepts.
 type geminiTraits struct {
@@ -140,7 +143,7 @@ func (g *gemini) Check(v *vendormock.Request) *vendormock.Rejection {
 	if why := g.checkShape(v, "request"); why != nil {
 		return why
 	}
-	q := &geminiRequest{root: gjson.ParseBytes(v.Raw), traits: findGemini(v.Model), c: g.Read(v)}
+	q := &geminiRequest{server: v.Server, root: gjson.ParseBytes(v.Raw), traits: findGemini(v.Model), c: g.Read(v)}
 	for _, rule := range geminiRules {
 		if message := rule(q); message != "" {
 			return &vendormock.Rejection{Status: http.StatusBadRequest, Message: message}
@@ -152,6 +155,9 @@ func (g *gemini) Check(v *vendormock.Request) *vendormock.Rejection {
 // checkShape reports problems as the vendor's JSON reader does: all unknown members together.
 func (g *gemini) checkShape(v *vendormock.Request, name string) *vendormock.Rejection {
 	found := g.shapes.Check(name, v.Document)
+	if len(found) == 0 && name == "request" {
+		found = g.types.Check(name, v.Document)
+	}
 	if len(found) == 0 {
 		return nil
 	}

@@ -121,7 +121,7 @@ func geminiPieces(p vendormock.Part) []vendormock.Part {
 	return list
 }
 
-func (g *gemini) Broken() []byte {
+func (g *gemini) Broken(*vendormock.Request) []byte {
 	f := g.Fault(http.StatusServiceUnavailable)
 	return []byte("data: " + string(vendormock.Encode(vendormock.Object{"error": vendormock.Object{"code": f.Status, "message": f.Message, "status": f.Kind}})) + "\r\n\r\n")
 }

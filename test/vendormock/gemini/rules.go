@@ -14,6 +14,7 @@ import (
 
 // geminiRequest is a request that has the right shape.
 type geminiRequest struct {
+	server *vendormock.Server
 	root   gjson.Result
 	traits *geminiTraits
 	c      *vendormock.Conversation
@@ -222,7 +223,7 @@ func geminiSignatures(q *geminiRequest) string {
 		for j, p := range t.OfKind(vendormock.CallPart) {
 			switch {
 			case p.Signature == skipSignature:
-			case p.Signature != "" && p.Signature != vendormock.Sign(q.c.Model, p.Name+vendormock.Canonical(p.Input)):
+			case p.Signature != "" && !q.server.Signed(p.Signature, p.Name):
 				return "Corrupted thought signature."
 			case p.Signature == "" && j == 0 && q.traits.signatures && i > q.c.LastPrompt():
 				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+

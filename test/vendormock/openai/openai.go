@@ -1,4 +1,4 @@
-// Package openai imitates the OpenAI API, and the same API at Azure for tests.
+// Package openai imitates the OpenAI API for tests, chat completions and responses, and the same API at Azure.
 package openai
 
 import (
@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -17,25 +17,30 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// New returns a mock of the chat completions API. Its base URL ends in /v1.
-func New(o vendormock.Options) *vendormock.Server {
-	return vendormock.NewServer(&openAI{shapes: vendormock.LoadShapes("openai")}, o)
-}
+// New returns a mock of both APIs. Its base URL ends in /v1.
+func New(o vendormock.Options) *vendormock.Server { return vendormock.NewServer(newDialect(false), o) }
 
 // NewAzure returns a mock of the same API as Azure serves it: below /openai/v1, or by deployment with an api-version.
 func NewAzure(o vendormock.Options) *vendormock.Server {
-	return vendormock.NewServer(&openAI{shapes: vendormock.LoadShapes("openai"), azure: true}, o)
+	return vendormock.NewServer(newDialect(true), o)
 }
 
 type openAI struct {
-	shapes vendormock.Shapes
-	azure  bool
+	shapes    vendormock.Shapes // with bounds, written by hand
+	chat      vendormock.Shapes // from the vendor's package
+	responses vendormock.Shapes // from the vendor's package
+	azure     bool
 }
 
-// reasoners refuse max_tokens and sampling.
-var reasoners = regexp.MustCompile(`^(o\d|gpt-[5-9])`)
+func newDialect(azure bool) *openAI {
+	return &openAI{
+		shapes: vendormock.LoadShapes("openai"), chat: vendormock.LoadShapes("openai-chat"), responses: vendormock.LoadShapes("openai-responses"),
+		azure: azure,
+	}
+}
 
-var openAIModels = regexp.MustCompile(`^(gpt-|o\d|text-embedding-|chatgpt-)`)
+// onResponses reports whether a request is for the Responses API.
+func onResponses(v *vendormock.Request) bool { return strings.HasSuffix(v.HTTP.URL.Path, "/responses") }
 
 func (a *openAI) Routes(s *vendormock.Server) {
 	bases := []string{"/v1"}
@@ -45,6 +50,9 @@ func (a *openAI) Routes(s *vendormock.Server) {
 	for _, base := range bases {
 		s.Mux.HandleFunc("POST "+base+"/chat/completions", s.Handle((*vendormock.Request).Converse))
 		s.Mux.HandleFunc("POST "+base+"/embeddings", s.Handle(a.embed))
+	}
+	for _, base := range bases[:1] {
+		s.Mux.HandleFunc("POST "+base+"/responses", s.Handle((*vendormock.Request).Converse))
 	}
 	s.Mux.HandleFunc("GET "+bases[0]+"/models", s.Handle(func(v *vendormock.Request) {
 		list := []vendormock.Object{}
@@ -116,21 +124,32 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 		document := v.Document.(map[string]any)
 		document["model"] = deployment // the path names it; what the body says is not looked at
 	}
-	if found := a.shapes.Check("request", v.Document); len(found) > 0 {
+	if found := a.checkShape(v); len(found) > 0 {
 		return invalid(a.words(found[0]))
 	}
 	v.Model, _ = v.Document.(map[string]any)["model"].(string)
 	v.Stream = root.Get("stream").Bool()
-	if !openAIModels.MatchString(v.Model) {
+	if v.Model == "" {
+		return invalid("Missing required parameter: 'model'.")
+	}
+	traits := findFamily(v.Model)
+	if traits == nil {
 		code := "model_not_found"
 		if a.azure {
 			code = "DeploymentNotFound"
 		}
 		return &vendormock.Rejection{Status: http.StatusNotFound, Message: "The model `" + v.Model + "` does not exist or you do not have access to it.", Details: code}
 	}
+	if traits.responsesOnly && !onResponses(v) {
+		return &vendormock.Rejection{Status: http.StatusNotFound, Message: "This is not a chat model and thus not supported in the v1/chat/completions endpoint."}
+	}
 	c := a.Read(v)
-	for _, rule := range openAIRules {
-		if message := rule(root, c); message != "" {
+	rules := chatRules
+	if onResponses(v) {
+		rules = responsesRules
+	}
+	for _, rule := range rules {
+		if message := rule(request{server: v.Server, root: root, traits: traits, c: c}); message != "" {
 			return invalid(message)
 		}
 	}
@@ -138,6 +157,33 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 		return &vendormock.Rejection{Status: http.StatusBadRequest, Message: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.", Details: "content_filter"}
 	}
 	return nil
+}
+
+// checkShape checks the types of the vendor's package, and the bounds.
+func (a *openAI) checkShape(v *vendormock.Request) []vendormock.Problem {
+	if onResponses(v) {
+		dropUndocumented(v.Document)
+		return a.responses.Check("request", v.Document)
+	}
+	if found := a.shapes.Check("request", v.Document); len(found) > 0 {
+		return found
+	}
+	return a.chat.Check("request", v.Document)
+}
+
+// dropUndocumented removes what the vendor's own coding agent sends and the vendor's package does not describe: metadata of the
+// client, the ids of input messages, and reasoning items whose content is null.
+func dropUndocumented(document any) {
+	root, _ := document.(map[string]any)
+	delete(root, "client_metadata")
+	items, _ := root["input"].([]any)
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok && m["role"] != nil && m["role"] != "assistant" {
+			delete(m, "id")
+		} else if ok && m["type"] == "reasoning" && m["content"] == nil {
+			delete(m, "content")
+		}
+	}
 }
 
 func (a *openAI) words(p vendormock.Problem) string {
@@ -156,73 +202,122 @@ func (a *openAI) words(p vendormock.Problem) string {
 	}
 }
 
-// openAIRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
-var openAIRules = []func(root gjson.Result, c *vendormock.Conversation) string{
-	func(root gjson.Result, c *vendormock.Conversation) string { // reasoning models
-		for _, name := range []string{"max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "logit_bias", "stop"} {
-			value := root.Get(name)
-			standard := value.Type == gjson.Null || (name == "temperature" || name == "top_p") && value.Float() == 1
-			if reasoners.MatchString(c.Model) && !standard {
-				return fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", name)
-			}
+// request is a request that has the right shape.
+type request struct {
+	server *vendormock.Server
+	root   gjson.Result
+	traits *family
+	c      *vendormock.Conversation
+}
+
+// chatRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+var chatRules = []func(q request) string{
+	chatReasoning, chatVerbosity, chatResults, chatTogether,
+}
+
+func chatReasoning(q request) string {
+	effort := q.root.Get("reasoning_effort")
+	if q.traits.reasons() && q.root.Get("max_tokens").Type != gjson.Null {
+		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+	}
+	if q.traits.reasons() && q.root.Get("stop").Type != gjson.Null {
+		return "Unsupported parameter: 'stop' is not supported with this model."
+	}
+	for _, name := range []string{"temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias"} {
+		value := q.root.Get(name)
+		standard := value.Type == gjson.Null || (name == "temperature" || name == "top_p") && value.Float() == 1
+		if !q.traits.samples(effort.String()) && !standard {
+			return fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", name)
 		}
-		if !reasoners.MatchString(c.Model) && root.Get("reasoning_effort").Type == gjson.String {
-			return "Unrecognized request argument supplied: reasoning_effort"
-		}
-		return ""
-	},
-	func(root gjson.Result, c *vendormock.Conversation) string { // tool messages
-		open := map[string]bool{}
-		for i, m := range root.Get("messages").Array() {
-			if m.Get("role").String() == "tool" {
-				id := m.Get("tool_call_id").String()
-				if !open[id] {
-					return fmt.Sprintf("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
-				}
-				delete(open, id)
-				continue
+	}
+	switch {
+	case effort.Type != gjson.String:
+	case !q.traits.reasons():
+		return "Unrecognized request argument supplied: reasoning_effort"
+	case !slices.Contains(q.traits.efforts, effort.String()):
+		return q.effortMessage("reasoning_effort", effort.String())
+	}
+	if q.traits.toolsNeedResponses && q.root.Get(`tools.#(type=="function")`).Exists() && effort.String() != "none" {
+		return fmt.Sprintf("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. "+
+			"To use function tools, use /v1/responses or set reasoning_effort to 'none'.", q.c.Model)
+	}
+	return ""
+}
+
+func (q request) effortMessage(name, value string) string {
+	return fmt.Sprintf("Unsupported value: '%s' does not support '%s' with this model. Supported values are: '%s'.", name, value,
+		strings.Join(q.traits.efforts, "', '"))
+}
+
+func chatVerbosity(q request) string { return q.verbosity("verbosity") }
+
+// verbosity checks the member at path.
+func (q request) verbosity(path string) string {
+	if v := q.root.Get(path); v.Type == gjson.String && v.String() != "medium" && !q.traits.verbosity {
+		return fmt.Sprintf("Unsupported value: '%s' is not supported with the '%s' model. Supported values are: 'medium'.", v, q.c.Model)
+	}
+	if !q.traits.breakpoints && strings.Contains(q.root.Raw, `"prompt_cache_breakpoint"`) {
+		return "Unsupported parameter: 'prompt_cache_breakpoint' is not supported with this model."
+	}
+	return ""
+}
+
+func chatResults(q request) string {
+	open := map[string]bool{}
+	for i, m := range q.root.Get("messages").Array() {
+		if m.Get("role").String() == "tool" {
+			id := m.Get("tool_call_id").String()
+			if !open[id] {
+				return fmt.Sprintf("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
 			}
-			if len(open) > 0 {
-				break
-			}
-			for _, call := range m.Get("tool_calls").Array() {
-				open[call.Get("id").String()] = true
-			}
+			delete(open, id)
+			continue
 		}
 		if len(open) > 0 {
-			return "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+			break
 		}
-		return ""
-	},
-	func(root gjson.Result, c *vendormock.Conversation) string { // what only goes together
-		switch {
-		case root.Get("stream_options").IsObject() && !root.Get("stream").Bool():
-			return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-		case len(c.Tools) == 0 && (root.Get("tool_choice").Exists() || root.Get("parallel_tool_calls").Exists()):
-			return "'tool_choice' and 'parallel_tool_calls' are only allowed when 'tools' are specified."
-		case c.Only != "" && !c.Offers(c.Only):
-			return "Tool choice '" + c.Only + "' not found in 'tools' parameter."
-		case root.Get("response_format.type").String() == "json_object" && !strings.Contains(strings.ToLower(root.Get("messages").Raw), "json"):
-			return "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-		case root.Get("response_format.json_schema.strict").Bool() && vendormock.OpenObject(gjson.ParseBytes(c.Schema)):
-			return "Invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false."
+		for _, call := range m.Get("tool_calls").Array() {
+			open[call.Get("id").String()] = true
 		}
-		return ""
-	},
+	}
+	if len(open) > 0 {
+		return "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+	}
+	return ""
+}
+
+// chatTogether checks members that only go together.
+func chatTogether(q request) string {
+	switch {
+	case q.root.Get("stream_options").IsObject() && !q.root.Get("stream").Bool():
+		return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+	case len(q.c.Tools) == 0 && (q.root.Get("tool_choice").Exists() || q.root.Get("parallel_tool_calls").Exists()):
+		return "'tool_choice' and 'parallel_tool_calls' are only allowed when 'tools' are specified."
+	case q.c.Only != "" && !q.c.Offers(q.c.Only):
+		return "Tool choice '" + q.c.Only + "' not found in 'tools' parameter."
+	case q.root.Get("response_format.type").String() == "json_object" && !strings.Contains(strings.ToLower(q.root.Get("messages").Raw), "json"):
+		return "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+	case q.root.Get("response_format.json_schema.strict").Bool() && vendormock.OpenObject(gjson.ParseBytes(q.c.Schema)):
+		return "Invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false."
+	}
+	return ""
 }
 
 func (a *openAI) Read(v *vendormock.Request) *vendormock.Conversation {
+	if onResponses(v) {
+		return readResponses(v)
+	}
 	root := gjson.ParseBytes(v.Call.Body)
 	choice := root.Get("tool_choice")
 	limit := cmp.Or(root.Get("max_completion_tokens").Int(), root.Get("max_tokens").Int())
 	c := &vendormock.Conversation{
 		Model: v.Model, Stream: v.Stream, Limit: int(limit), Answers: int(root.Get("n").Int()), CallID: "call_",
-		Must:   choice.String() == "required" || choice.IsObject() && choice.Get("type").String() == "function",
+		Must:   choice.String() == "required" || choice.Get("function").Exists() || choice.Get("custom").Exists() || choice.Get("allowed_tools.mode").String() == "required",
 		Never:  choice.String() == "none",
-		Only:   choice.Get("function.name").String(),
+		Only:   cmp.Or(choice.Get("function.name").String(), choice.Get("custom.name").String()),
 		Single: root.Get("parallel_tool_calls").Raw == "false",
 		JSON:   root.Get("response_format.type").String() == "json_object",
-		Think:  reasoners.MatchString(v.Model),
+		Think:  findFamily(v.Model).reasons() && root.Get("reasoning_effort").String() != "none",
 	}
 	if stop := root.Get("stop"); stop.IsArray() || stop.Type == gjson.String {
 		for _, s := range stop.Array() {
@@ -230,7 +325,11 @@ func (a *openAI) Read(v *vendormock.Request) *vendormock.Conversation {
 		}
 	}
 	for _, t := range root.Get("tools").Array() {
-		c.Tools = append(c.Tools, vendormock.Tool{Name: t.Get("function.name").String(), Schema: json.RawMessage(t.Get("function.parameters").Raw)})
+		tool := vendormock.Tool{Name: t.Get("function.name").String(), Schema: json.RawMessage(t.Get("function.parameters").Raw)}
+		if t.Get("custom").Exists() {
+			tool = vendormock.Tool{Name: t.Get("custom.name").String(), Custom: true}
+		}
+		c.Tools = append(c.Tools, tool)
 	}
 	if schema := root.Get("response_format.json_schema.schema"); schema.Exists() {
 		c.Schema = json.RawMessage(schema.Raw)
@@ -275,6 +374,10 @@ func chatParts(content gjson.Result) []vendormock.Part {
 func chatCalls(message gjson.Result) []vendormock.Part {
 	var list []vendormock.Part
 	for _, call := range message.Get("tool_calls").Array() {
+		if custom := call.Get("custom"); custom.Exists() {
+			list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: custom.Get("name").String(), Custom: true, Input: json.RawMessage(custom.Get("input").String())})
+			continue
+		}
 		input := call.Get("function.arguments").String()
 		list = append(list, vendormock.Part{Kind: vendormock.CallPart, ID: call.Get("id").String(), Name: call.Get("function.name").String(), Input: json.RawMessage(cmp.Or(input, "{}"))})
 	}

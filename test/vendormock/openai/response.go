@@ -14,7 +14,10 @@ var chatReasons = map[vendormock.Finish]string{
 
 const refusalText = "I can't help with that."
 
-func (a *openAI) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) any {
+func (a *openAI) Whole(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) any {
+	if onResponses(v) {
+		return responseObject(v, c, r)
+	}
 	choices := []vendormock.Object{}
 	for i := range cmp.Or(c.Answers, 1) {
 		choice := vendormock.Object{"index": i, "message": chatMessage(r), "logprobs": nil, "finish_reason": chatReasons[r.Finish]}
@@ -43,7 +46,11 @@ func chatMessage(r vendormock.Reply) vendormock.Object {
 		case vendormock.TextPart:
 			m["content"] = p.Text
 		case vendormock.CallPart:
-			calls = append(calls, vendormock.Object{"id": p.ID, "type": "function", "function": vendormock.Object{"name": p.Name, "arguments": string(p.Input)}})
+			call := vendormock.Object{"id": p.ID, "type": "function", "function": vendormock.Object{"name": p.Name, "arguments": string(p.Input)}}
+			if p.Custom {
+				call = vendormock.Object{"id": p.ID, "type": "custom", "custom": vendormock.Object{"name": p.Name, "input": string(p.Input)}}
+			}
+			calls = append(calls, call)
 		default:
 		}
 	}
@@ -63,6 +70,9 @@ func chatUsage(c *vendormock.Conversation, r vendormock.Reply) vendormock.Object
 }
 
 func (a *openAI) Frames(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
+	if onResponses(v) {
+		return responseEvents(v, c, r)
+	}
 	send := func(chunk vendormock.Object) {
 		list = append(list, []byte("data: "+string(vendormock.Encode(chunk))+"\n\n"))
 	}
@@ -108,15 +118,22 @@ func chatDeltas(p vendormock.Part, number int) []vendormock.Object {
 			list = append(list, vendormock.Object{"content": piece})
 		}
 	case vendormock.CallPart:
-		list = append(list, vendormock.Object{"tool_calls": []vendormock.Object{{"index": number, "id": p.ID, "type": "function", "function": vendormock.Object{"name": p.Name, "arguments": ""}}}})
+		kind, input := "function", "arguments"
+		if p.Custom {
+			kind, input = "custom", "input"
+		}
+		list = append(list, vendormock.Object{"tool_calls": []vendormock.Object{{"index": number, "id": p.ID, "type": kind, kind: vendormock.Object{"name": p.Name, input: ""}}}})
 		for _, piece := range vendormock.Pieces(string(p.Input)) {
-			list = append(list, vendormock.Object{"tool_calls": []vendormock.Object{{"index": number, "function": vendormock.Object{"arguments": piece}}}})
+			list = append(list, vendormock.Object{"tool_calls": []vendormock.Object{{"index": number, kind: vendormock.Object{input: piece}}}})
 		}
 	default: // this API does not show reasoning
 	}
 	return list
 }
 
-func (a *openAI) Broken() []byte {
+func (a *openAI) Broken(v *vendormock.Request) []byte {
+	if onResponses(v) {
+		return []byte("event: error\ndata: " + `{"type":"error","sequence_number":9,"code":"server_error","message":"The server had an error while processing your request.","param":null}` + "\n\n")
+	}
 	return []byte(`data: {"error":{"message":"The server had an error while processing your request.","type":"server_error","param":null,"code":null}}` + "\n\n")
 }

@@ -55,6 +55,11 @@ var apis = []api{
 		`{"model":"gpt-4.1","messages":[{"role":"user","content":PROMPT}],"stream":STREAM}`,
 	},
 	{
+		"openai-responses", openai.New, "/v1/responses", "/v1/responses",
+		map[string]string{"Authorization": "Bearer test-key"},
+		`{"model":"gpt-4.1","input":PROMPT,"stream":STREAM}`,
+	},
+	{
 		"azure", openai.NewAzure, "/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21",
 		"/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21",
 		map[string]string{"api-key": "test-key"},
@@ -137,6 +142,11 @@ func texts(t *testing.T, body string) string {
 		var value any
 		if err := json.Unmarshal([]byte(document), &value); err != nil {
 			t.Fatalf("decode %s: %v", document, err)
+		}
+		if event, ok := value.(map[string]any); ok && event["sequence_number"] != nil { // repeats the text when it is complete
+			delta, _ := event["delta"].(string)
+			out.WriteString(delta)
+			continue
 		}
 		collect(value, &out)
 	}

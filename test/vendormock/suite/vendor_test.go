@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
 
 	"fairlead/test/vendormock"
 )
@@ -101,7 +102,7 @@ func TestNextAppliesToOneRequest(t *testing.T) {
 
 func TestStrangersAreSentAway(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]int{"anthropic": 401, "gemini": 400, "bedrock": 403, "openai": 401, "azure": 401} {
+	for name, want := range map[string]int{"anthropic": 401, "gemini": 400, "bedrock": 403, "openai": 401, "openai-responses": 401, "azure": 401} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := apiOf(t, name)
@@ -118,6 +119,8 @@ var refusedRows = []struct{ vendor, body, want string }{
 	{"anthropic", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Field required"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":"9","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Input should be a valid integer"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"system","content":"a"}]}`, "messages.0.role"},
+	{"anthropic", `{"model":"claude-sonnet-5","max_tokens":9,"messages":[{"role":"system","content":"a"}]}`, "must follow a 'user' message"},
+	{"anthropic", `{"model":"claude-sonnet-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"context_management":{"edits":[]}}`, "context_management: Extra inputs are not permitted"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages.0.content.0.text: Field required"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages.0.content.0.type"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"data:image/png;base64,AAAA"}}]}]}`, "base64"},
@@ -149,6 +152,43 @@ var refusedRows = []struct{ vendor, body, want string }{
 	{"openai", `{"model":"gpt-4.1","messages":[{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"a"}]}`, "must be followed by tool messages"},
 	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"stream_options":{"include_usage":true}}`, "only allowed when 'stream' is enabled"},
 	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"stop":["1","2","3","4","5"]}`, "less than or equal to 4"},
+	{"openai", `{"model":"gpt-5.4","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}]}`, "Function tools with reasoning_effort are not supported"},
+	{"openai", `{"model":"gpt-6-sol","messages":[{"role":"user","content":"a"}],"reasoning_effort":"low","tools":[{"type":"function","function":{"name":"f"}}]}`, "Function tools with reasoning_effort are not supported"},
+	{"openai", `{"model":"gpt-5","messages":[{"role":"user","content":"a"}],"reasoning_effort":"none"}`, "does not support 'none' with this model"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"verbosity":"low"}`, "is not supported with the 'gpt-4.1' model"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a","cache_control":{"type":"ephemeral"}}]}`, "Unknown parameter: 'messages[0].cache_control'"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"tools":[{"type":"custom","custom":{"name":"f","format":{"type":"grammar","syntax":"lark","definition":"a"}}}]}`, "Unknown parameter: 'tools[0].custom.format.definition'"},
+	{"openai-responses", `{"input":"a"}`, "Missing required parameter: 'model'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","messages":[]}`, "Unknown parameter: 'messages'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","seed":1}`, "Unknown parameter: 'seed'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","max_output_tokens":5}`, "Invalid 'max_output_tokens'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","reasoning":{"effort":"low"}}`, "'reasoning.effort' is not supported with this model"},
+	{"openai-responses", `{"model":"gpt-5","input":"a","reasoning":{"effort":"xhigh"}}`, "does not support 'xhigh' with this model"},
+	{"openai-responses", `{"model":"gpt-5.4","input":"a","reasoning":{"effort":"minimal"}}`, "does not support 'minimal' with this model"},
+	{"openai-responses", `{"model":"gpt-5.4","input":"a","temperature":0.5}`, "'temperature' is not supported with this model"},
+	{"openai-responses", `{"model":"gpt-5.4","input":"a","include":["message.output_text.logprobs"]}`, "logprobs are not supported"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","include":["reasoning.encrypted_content"]}`, "Encrypted content is not supported"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":[{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]}`, "Invalid value at 'input[0].content[0].type'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":[{"type":"output_text","text":"a"}]}]}`, "input[0].content[0].type"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"message","role":"assistant","content":[{"type":"input_text","text":"a"}]}]}`, "'input_text'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"tool_use","id":"a"}]}`, "Invalid value at 'input[0].type'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`, "No tool output found for function call c"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"function_call_output","call_id":"c","output":"a"}]}`, "No tool call found"},
+	{"openai-responses", `{"model":"gpt-4.1","input":[{"type":"custom_tool_call","call_id":"c","name":"f","input":"x"},{"type":"function_call_output","call_id":"c","output":"a"}]}`, "No tool call found"},
+	{"openai-responses", `{"model":"gpt-5","input":[{"type":"reasoning","summary":[],"encrypted_content":"other"}]}`, "could not be verified"},
+	{"openai-responses", `{"model":"gpt-5","store":false,"input":[{"type":"reasoning","id":"rs_1","summary":[]}]}`, "Item with id 'rs_1' not found"},
+	{"openai-responses", `{"model":"gpt-5","input":[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"user","content":"a"}]}`, "without its required following item"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tools":[{"type":"function","function":{"name":"f"}}]}`, "tools[0]"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tools":[{"type":"function","name":"f","strict":true,"parameters":{"type":"object","properties":{}}}]}`, "additionalProperties"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tools":[{"type":"custom","name":"f","format":{"type":"grammar","grammar":{"syntax":"lark","definition":"a"}}}]}`, "tools[0].format"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tools":[{"type":"web_search","domains":["a"]}]}`, "Unknown parameter: 'tools[0].domains'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tools":[{"type":"file_search"}]}`, "Missing required parameter: 'tools[0].vector_store_ids'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tool_choice":{"type":"function","function":{"name":"f"}},"tools":[{"type":"function","name":"f"}]}`, "tool_choice"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","tool_choice":{"type":"function","name":"g"},"tools":[{"type":"function","name":"f"}]}`, "Tool choice 'g' not found"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","text":{"format":{"type":"json_schema","json_schema":{"name":"a","schema":{}}}}}`, "text.format"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","text":{"format":{"type":"json_object"}}}`, "must contain the word 'json'"},
+	{"openai-responses", `{"model":"gpt-4.1","input":"a","response_format":{"type":"json_object"}}`, "Unknown parameter: 'response_format'"},
+	{"openai-responses", `{"model":"gpt-5","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}}]}]}`, "'prompt_cache_breakpoint' is not supported"},
 	{"azure", `{"messages":[{"role":"user","content":"a [block]"}]}`, "ResponsibleAIPolicyViolation"},
 }
 
@@ -165,5 +205,29 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, row.want) {
 			t.Errorf("%s got %s\nand answered %d %s\nwant %q in it", row.vendor, row.body, resp.StatusCode, body, row.want)
 		}
+	}
+}
+
+// A client that sends the id of a call has to send its reasoning before the call.
+func TestResponsesCallNeedsItsReasoning(t *testing.T) {
+	t.Parallel()
+	a := apiOf(t, "openai-responses")
+	url := serve(t, a.make(vendormock.Options{})) + a.whole
+	const begin = `{"model":"gpt-5","store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}],"input":[{"role":"user","content":"Count in /tmp/a.txt [edit loop]"}`
+	output := gjson.Get(read(t, a.send(t, url, begin+`]}`)), "output")
+	var reasoning, rest string
+	for _, item := range output.Array() {
+		switch item.Get("type").String() {
+		case "reasoning":
+			reasoning = "," + item.Raw
+		case "function_call":
+			rest += "," + item.Raw + `,{"type":"function_call_output","call_id":"` + item.Get("call_id").String() + `","output":"count: 0"}`
+		}
+	}
+	if body := read(t, a.send(t, url, begin+rest+`]}`)); !strings.Contains(body, "was provided without its required 'reasoning' item") {
+		t.Errorf("without the reasoning: %s", body)
+	}
+	if resp := a.send(t, url, begin+reasoning+rest+`]}`); resp.StatusCode != http.StatusOK {
+		t.Errorf("with the reasoning: %s", read(t, resp))
 	}
 }

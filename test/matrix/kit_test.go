@@ -1,0 +1,162 @@
+// Package matrix sends every combination of client format, model and parameters through a gateway to strict mocks of the vendors.
+package matrix
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/providerset"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/simulator/inprocess"
+	"fairlead/internal/upload"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+	"fairlead/test/vendormock"
+	"fairlead/test/vendormock/anthropic"
+	"fairlead/test/vendormock/bedrock"
+	"fairlead/test/vendormock/gemini"
+	"fairlead/test/vendormock/openai"
+)
+
+// vendors are the providers behind the gateway.
+var vendors = []struct {
+	config config.Provider
+	mock   func(vendormock.Options) *vendormock.Server
+}{
+	{config.Provider{Name: "openai", BaseURL: "http://openai.invalid/v1", APIKeys: []string{"test-key"}}, openai.New},
+	{config.Provider{Name: "anthropic", BaseURL: "http://anthropic.invalid/v1", APIKeys: []string{"test-key"}}, anthropic.New},
+	{config.Provider{Name: "gemini", BaseURL: "http://gemini.invalid/v1beta", APIKeys: []string{"test-key"}}, gemini.New},
+	{config.Provider{
+		Name: "bedrock", BaseURL: "http://bedrock.invalid", APIKeys: []string{"AKIDEXAMPLE:test-secret"}, Options: map[string]string{"region": "us-east-1"},
+	}, bedrock.New},
+}
+
+// world is a gateway in front of the mocks of all vendors, everything inside the process. It serves one request at a time.
+type world struct {
+	gateway *gateway.Gateway
+	calls   sync.WaitGroup   // calls that a vendor is answering
+	call    *vendormock.Call // last call that a vendor received
+}
+
+// observed is the transport to a vendor. It counts running calls.
+func (w *world) observed(mock *vendormock.Server) http.RoundTripper {
+	mock.Received = func(c *vendormock.Call) { w.call = c }
+	inside := inprocess.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer w.calls.Done()
+		mock.ServeHTTP(rw, r)
+	}))
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		w.calls.Add(1)
+		return inside.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{}
+	builder := providerset.Builder{Config: config.Default(), Env: func(string) string { return "" }, Book: &catalog.PriceHistory{}}
+	builder.Config.Detect, builder.Config.Simulator = false, "off"
+	for _, v := range vendors {
+		builder.Config.Providers = append(builder.Config.Providers, v.config)
+	}
+	set, err := builder.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vendors {
+		i := slices.IndexFunc(set.Providers, func(p *provider.Provider) bool { return p.Name == v.config.Name })
+		set.Providers[i].Transport = w.observed(v.mock(vendormock.Options{}))
+	}
+	tracker := health.New(health.Options{})
+	w.gateway = gateway.New(gateway.Parts{
+		Routes: []gateway.Route{
+			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
+			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
+		},
+		Keys: keys{}, Limits: limit.NewMemory(time.Now), Health: tracker, Log: discard{},
+		Ledger: ledger.New(ledger.Options{
+			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+		}),
+		Dispatcher: &attempt.Dispatcher{
+			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
+		},
+		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
+		Snapshot: set.Routes,
+		Settings: gateway.Settings{
+			MaxConcurrent: 100, Upload: upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
+			Attempts: attempt.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
+			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,
+		},
+		Routing: gateway.Routing{Draw: func() float64 { return 0.5 }},
+	})
+	return w
+}
+
+// keys accepts every caller.
+type keys struct{}
+
+func (keys) Authenticate(http.Header) (*account.Grant, error) {
+	return &account.Grant{
+		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "test", Scopes: []account.Scope{account.Inference}},
+		Workspace: &account.Workspace{ID: "ws_1", Name: "Home"},
+	}, nil
+}
+
+func (keys) Touch(string, string, time.Time) {}
+
+// discard is a log that keeps nothing.
+type discard struct{}
+
+func (discard) Begin(*requestlog.Entry) error { return nil }
+func (discard) End(*requestlog.Entry) error   { return nil }
+
+// outcome is the result of one request.
+type outcome struct {
+	status   int
+	body     string
+	warnings string
+	sent     *vendormock.Call // nil when no vendor was called
+}
+
+// post sends a body to a path of the model API.
+func (w *world) post(t testing.TB, path, body string) outcome {
+	t.Helper()
+	w.call = nil
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer any")
+	req.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	w.gateway.ServeHTTP(recorder, req)
+	w.calls.Wait()
+	text, err := io.ReadAll(recorder.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome{recorder.Code, string(text), recorder.Header().Get("X-Fairlead-Warnings"), w.call}
+}

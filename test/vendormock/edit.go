@@ -1,0 +1,111 @@
+package vendormock
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// edits is how often [edit loop] edits the file. With the calls that read it, the loop has 2*edits+2 calls.
+const edits = 9
+
+// filePath is the file that a prompt with [edit loop] names.
+var filePath = regexp.MustCompile(`/\S+\.txt`)
+
+// nextEdit returns the next calls of [edit loop], with the tools that the coding agent offers: list the directory and read the
+// file, which contains "count: 0"; then nine times replace the number by the next one and read the file again. It returns
+// nothing at the end, and when the file does not have the content that the edits before should have given it.
+func (c *Conversation) nextEdit() []Part {
+	path, loop := filePath.FindString(c.Prompt()), c.loop()
+	done := len(loop)
+	switch {
+	case done == 0 && c.Single:
+		return []Part{c.runs("ls " + directory(path))}
+	case done == 0:
+		return []Part{c.runs("ls " + directory(path)), c.reads(path)}
+	case done == 1:
+		return []Part{c.reads(path)}
+	case done == 2*edits+2 || done%2 == 0 && editFault(loop) != "":
+		return nil
+	case done%2 == 0:
+		return []Part{c.replaces(path, countLine(done/2-1), countLine(done/2))}
+	}
+	return []Part{c.reads(path)}
+}
+
+// editReport is the text at the end of [edit loop].
+func editReport(loop []exchange) string {
+	if fault := editFault(loop); fault != "" {
+		return fault
+	}
+	return fmt.Sprintf("Edited the file %d times.", len(loop)/2-1)
+}
+
+// editFault compares the last result with what the file must contain after the edits so far.
+func editFault(loop []exchange) string {
+	last, want := loop[len(loop)-1], countLine(len(loop)/2-1)
+	if strings.Contains(last.result.Text, want) {
+		return ""
+	}
+	return fmt.Sprintf("Call %d, %s %s, should return %q; it returned %q.", len(loop), last.call.Name, Compact(last.call.Input), want, last.result.Text)
+}
+
+func countLine(n int) string { return fmt.Sprintf("count: %d", n) }
+
+func directory(path string) string { return path[:strings.LastIndex(path, "/")] }
+
+// reads is a call that returns the content of a file.
+func (c *Conversation) reads(path string) Part {
+	return c.chooses([]option{
+		{"Read", Object{"file_path": path}},
+		{"read", Object{"filePath": path}},
+	}, "cat "+path)
+}
+
+// replaces is a call that replaces a line in a file.
+func (c *Conversation) replaces(path, before, after string) Part {
+	patch := "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + before + "\n+" + after + "\n*** End Patch\n"
+	return c.chooses([]option{
+		{"apply_patch", Object{"input": patch}},
+		{"Edit", Object{"file_path": path, "old_string": before, "new_string": after}},
+		{"edit", Object{"filePath": path, "oldString": before, "newString": after}},
+	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
+}
+
+// runs is a call of the tool that runs commands.
+func (c *Conversation) runs(command string) Part {
+	return c.chooses([]option{
+		{"exec_command", Object{"cmd": command}},
+		{"shell_command", Object{"command": command}},
+		{"shell", Object{"command": []string{"bash", "-c", command}}},
+		{"Bash", Object{"command": command, "description": "Run a command"}},
+		{"bash", Object{"command": command}},
+	}, "")
+}
+
+// option is a tool and its arguments.
+type option struct {
+	name  string
+	input Object
+}
+
+// chooses returns a call of the first tool that the request offers, else a call that runs the command.
+func (c *Conversation) chooses(options []option, command string) Part {
+	for _, o := range options {
+		for _, t := range c.Tools {
+			switch {
+			case t.Name != o.name:
+			case t.Custom:
+				text, _ := o.input["input"].(string)
+				return Part{Name: o.name, Input: json.RawMessage(text), Custom: true}
+			default:
+				return Part{Name: o.name, Input: Encode(o.input)}
+			}
+		}
+	}
+	if command == "" {
+		return Part{}
+	}
+	return c.runs(command)
+}

@@ -1,0 +1,52 @@
+package openai
+
+import (
+	"regexp"
+	"slices"
+)
+
+// family is what a family of models accepts, after the vendor's model pages.
+type family struct {
+	names   *regexp.Regexp
+	efforts []string // reasoning efforts; nil for models that do not reason
+	// toolsNeedResponses means that chat completions takes function tools only with effort none.
+	toolsNeedResponses bool
+	responsesOnly      bool // not served by chat completions
+	verbosity          bool // takes a verbosity other than medium
+	breakpoints        bool // takes explicit prompt cache breakpoints
+}
+
+func efforts(names ...string) []string { return names }
+
+// families are looked up by name, the first row wins.
+var families = []family{
+	{names: regexp.MustCompile(`^gpt-5(\.3)?-chat`), verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5\.\d-chat`), efforts: efforts("medium"), verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5-pro`), efforts: efforts("high"), responsesOnly: true, verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5\.\d-pro`), efforts: efforts("medium", "high", "xhigh"), responsesOnly: true, verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5(\.1)?-codex(-mini)?$`), efforts: efforts("low", "medium", "high"), responsesOnly: true},
+	{names: regexp.MustCompile(`^gpt-5\.1-codex-max`), efforts: efforts("low", "medium", "high", "xhigh"), responsesOnly: true},
+	{names: regexp.MustCompile(`^gpt-5\.[23]-codex`), efforts: efforts("low", "medium", "high", "xhigh"), responsesOnly: true, verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5(-mini|-nano)?(-20.*)?$`), efforts: efforts("minimal", "low", "medium", "high"), verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5\.1`), efforts: efforts("none", "low", "medium", "high"), verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5\.2`), efforts: efforts("none", "low", "medium", "high", "xhigh"), verbosity: true},
+	{names: regexp.MustCompile(`^gpt-5\.[45]`), efforts: efforts("none", "low", "medium", "high", "xhigh"), toolsNeedResponses: true, verbosity: true},
+	{names: regexp.MustCompile(`^gpt-(5\.[6-9]|[6-9])`), efforts: efforts("none", "low", "medium", "high", "xhigh", "max"), toolsNeedResponses: true, verbosity: true, breakpoints: true},
+	{names: regexp.MustCompile(`^o[13]-pro`), efforts: efforts("low", "medium", "high"), responsesOnly: true},
+	{names: regexp.MustCompile(`^o\d`), efforts: efforts("low", "medium", "high")},
+	{names: regexp.MustCompile(`^(gpt-|chatgpt-|text-embedding-)`)},
+}
+
+// findFamily returns nil for names that the vendor does not have.
+func findFamily(model string) *family {
+	i := slices.IndexFunc(families, func(f family) bool { return f.names.MatchString(model) })
+	if i < 0 {
+		return nil
+	}
+	return &families[i]
+}
+
+func (f *family) reasons() bool { return len(f.efforts) > 0 }
+
+// samples reports whether the model takes sampling parameters with an effort: a reasoning model only without reasoning.
+func (f *family) samples(effort string) bool { return !f.reasons() || effort == "none" }
