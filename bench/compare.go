@@ -73,6 +73,7 @@ func (b *bench) compare(ctx context.Context) error {
 		return err
 	}
 	b.report(got, append(figures(got, memory), more...))
+	fmt.Fprintf(b.out, "\nmemory at rest without the pages of the program's file: %.1f MiB\n", mebibytes(memory[fairlead].idle-memory[fairlead].file))
 	return nil
 }
 
@@ -115,12 +116,12 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 	return nil
 }
 
-// memory is what a server holds: at rest, and under load for a while.
-type memory struct{ idle, middle, loaded int64 }
+// memory is what a server holds: at rest, and under load for a while. file is the part of idle that is the program's file.
+type memory struct{ idle, file, middle, loaded int64 }
 
 func memoryOf(s *server) memory {
 	u, _ := load.UsageOf(s.at.PID) // one that has ended is noticed by the load
-	return memory{idle: u.Memory}
+	return memory{idle: u.Memory, file: u.File}
 }
 
 // loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike. Fairlead is started afresh,

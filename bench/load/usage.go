@@ -16,6 +16,7 @@ import (
 type Usage struct {
 	CPU    time.Duration // since they were started
 	Memory int64         // resident bytes
+	File   int64         // part of Memory: pages of the program's file, which the kernel can drop
 }
 
 // UsageOf looks at a process and its children. It fails when one of them is gone.
@@ -23,7 +24,7 @@ func UsageOf(pid int) (Usage, error) {
 	sum, err := process(pid)
 	for _, child := range children(pid) {
 		u, failed := UsageOf(child)
-		sum.CPU, sum.Memory, err = sum.CPU+u.CPU, sum.Memory+u.Memory, errors.Join(err, failed)
+		sum.CPU, sum.Memory, sum.File, err = sum.CPU+u.CPU, sum.Memory+u.Memory, sum.File+u.File, errors.Join(err, failed)
 	}
 	return sum, err
 }
@@ -34,15 +35,16 @@ func process(pid int) (Usage, error) {
 	if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err != nil {
 		return Usage{}, fmt.Errorf("CPU time of process %d: %w", pid, err)
 	}
-	var size, resident int64
+	var size, resident, shared int64
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err == nil {
-		_, err = fmt.Sscan(string(statm), &size, &resident)
+		_, err = fmt.Sscan(string(statm), &size, &resident, &shared)
 	}
 	if err != nil {
 		return Usage{}, fmt.Errorf("memory of process %d: %w", pid, err)
 	}
-	return Usage{CPU: time.Duration(ts.Nano()), Memory: resident * int64(os.Getpagesize())}, nil
+	page := int64(os.Getpagesize())
+	return Usage{CPU: time.Duration(ts.Nano()), Memory: resident * page, File: shared * page}, nil
 }
 
 func children(pid int) (all []int) {

@@ -27,7 +27,7 @@ func TestUsageCountsChildren(t *testing.T) {
 	used, err := UsageOf(cmd.Process.Pid)
 	_ = in.Close()
 	_ = cmd.Wait()
-	if err != nil || used.CPU < 5*time.Millisecond || used.CPU > time.Minute || used.Memory < 1<<20 {
+	if err != nil || used.CPU < 5*time.Millisecond || used.CPU > time.Minute || used.Memory < 1<<20 || used.File <= 0 || used.File > used.Memory {
 		t.Errorf("%+v, %v", used, err)
 	}
 	if _, err := UsageOf(cmd.Process.Pid); err == nil {
