@@ -140,6 +140,7 @@ generate: ## write docs/openapi.json, docs/config.schema.json and the dashboard 
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
 	$(GO) test ./internal/requestlog -count=1 -run TestDashboardFiltersAreCurrent -update
+	$(GO) test ./internal/manual -count=1 -run 'Test(Error|Configuration|Admin)[A-Za-z]+IsCurrent' -update
 	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
 
 setup: # install what the tests need in addition to Go and Node

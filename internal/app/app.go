@@ -21,6 +21,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"fairlead/docs"
 	"fairlead/internal/account"
 	"fairlead/internal/account/keyring"
 	"fairlead/internal/admin"
@@ -35,6 +36,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/maintenance"
+	"fairlead/internal/manual"
 	"fairlead/internal/memory"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
@@ -114,6 +116,7 @@ type App struct {
 	gateway                 *gateway.Gateway
 	admin                   *adminapi.Server
 	dashboard               http.Handler
+	manual                  *manual.Site
 	metrics                 *telemetry.Metrics
 	catalogFailing          atomic.Bool // the last read of the catalog file failed
 	setupCode               string
@@ -409,6 +412,7 @@ func (a *App) openAdmin() error {
 		return fmt.Errorf("build admin API: %w", err)
 	}
 	a.admin = api
+	a.manual = manual.New(docs.Files, http.HandlerFunc(notFound))
 	a.dashboard = web.Handler(a.version, http.HandlerFunc(notFound))
 	return nil
 }

@@ -73,7 +73,7 @@ func quotedPackages(text string) []string {
 	var names []string
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 		name := m[1]
-		if top, _, _ := strings.Cut(name, "/"); top != "cmd" && top != "train" && top != "web" {
+		if top, _, _ := strings.Cut(name, "/"); top != "cmd" && top != "docs" && top != "train" && top != "web" {
 			name = "internal/" + name
 		}
 		names = append(names, name)

@@ -33,6 +33,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/app",
+		"docs",
 		"web",
 	},
 	{
@@ -118,6 +119,7 @@ var layers = [][]string{
 		"internal/vault",
 		"internal/egress",
 		"internal/ingress",
+		"internal/manual",
 		"internal/config",
 		"internal/telemetry",
 		"internal/simulator",
@@ -170,7 +172,7 @@ var layers = [][]string{
 var beside = map[string][]string{
 	"internal/cli/doctor":   {"internal/cli/keys", "internal/cli/providers", "internal/cli/server"},
 	"internal/cli/requests": {"internal/cli/decisions"},
-	"internal/app":          {"web"},
+	"internal/app":          {"docs", "web"},
 	"internal/telemetry":    {"internal/requestlog"},
 	"internal/route":        {"internal/provider", "internal/policy"}, // deciding evaluates the policies
 	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate", "internal/wire/websearch"},
@@ -195,6 +197,7 @@ var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
 	"internal/provider/azure":  {"internal/provider/compatible"}, // it speaks the same format
 	"internal/provider/vertex": {"internal/provider/anthropic"},  // it serves Anthropic's models
+	"docs":                     {},
 	"web":                      {},
 	"internal/llm":             {},
 	"internal/rawjson":         {},
@@ -399,7 +402,7 @@ func packages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	found := map[string]*goPackage{}
 	root := repository(t)
-	for _, top := range []string{"cmd", "internal", "web"} {
+	for _, top := range []string{"cmd", "docs", "internal", "web"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(file string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"fairlead/internal/id"
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
+	"fairlead/internal/manual"
 )
 
 // listener is one listening address. Its handler is replaced when startup is complete.
@@ -96,6 +97,8 @@ func (a *App) public() http.Handler {
 			a.serveMetrics(w, r)
 		case path == "/config.schema.json":
 			a.serveSchema(w, r)
+		case manual.Serves(path):
+			a.manual.ServeHTTP(w, r)
 		case path == "/api", strings.HasPrefix(path, "/api/"):
 			a.admin.ServeHTTP(w, r)
 		case path == "/proxy", strings.HasPrefix(path, "/proxy/"):

@@ -1,0 +1,115 @@
+// Package manual serves the documentation: Markdown files as HTML pages and as Markdown, a search, and an index for language
+// models. Pages need no script. Each one is rendered when it is first requested.
+package manual
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Prefix is the path of the manual.
+const Prefix = "/docs"
+
+//go:embed page.html style.css
+var assets embed.FS
+
+// Site serves a folder of Markdown files. The page index.md is the home page, and its lists of links are the navigation.
+type Site struct {
+	files    fs.FS
+	notFound http.Handler // handles methods other than GET and HEAD
+	load     func() *content
+}
+
+// content is the parsed folder.
+type content struct {
+	pages    map[string]*page // by path without extension, such as guides/agents
+	groups   []group
+	template *template.Template
+	style    []byte
+	search   func() []section // all sections, collected by the first search
+}
+
+// New returns a site. files must contain index.md.
+func New(files fs.FS, notFound http.Handler) *Site {
+	s := &Site{files: files, notFound: notFound}
+	s.load = sync.OnceValue(s.read)
+	return s
+}
+
+// Serves reports whether a path belongs to the site.
+func Serves(urlPath string) bool {
+	return urlPath == Prefix || strings.HasPrefix(urlPath, Prefix+"/") || urlPath == "/llms.txt"
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		s.notFound.ServeHTTP(w, r)
+		return
+	}
+	c := s.load()
+	name := strings.Trim(strings.TrimPrefix(r.URL.Path, Prefix), "/")
+	markdown, isMarkdown := strings.CutSuffix(name, ".md")
+	switch {
+	case r.URL.Path == "/llms.txt":
+		send(w, r, http.StatusOK, "text/plain; charset=utf-8", c.llms())
+	case name == "style.css":
+		send(w, r, http.StatusOK, "text/css; charset=utf-8", c.style)
+	case name == "search":
+		s.sendPage(w, r, http.StatusOK, c.results(r.URL.Query().Get("q")))
+	case name == "":
+		s.sendPage(w, r, http.StatusOK, c.view(c.pages[home]))
+	case isMarkdown && c.pages[markdown] != nil:
+		send(w, r, http.StatusOK, "text/markdown; charset=utf-8", c.markdown(c.pages[markdown]))
+	case c.pages[name] != nil:
+		s.sendPage(w, r, http.StatusOK, c.view(c.pages[name]))
+	case path.Ext(name) == ".svg" && fs.ValidPath(name):
+		image, err := fs.ReadFile(s.files, name)
+		if err != nil {
+			s.sendPage(w, r, http.StatusNotFound, c.missing())
+			return
+		}
+		send(w, r, http.StatusOK, "image/svg+xml", image)
+	default:
+		s.sendPage(w, r, http.StatusNotFound, c.missing())
+	}
+}
+
+func (s *Site) sendPage(w http.ResponseWriter, r *http.Request, status int, v view) {
+	var out bytes.Buffer
+	if err := s.load().template.Execute(&out, v); err != nil {
+		panic(err) // the template is embedded, and a test executes it with every kind of view
+	}
+	send(w, r, status, "text/html; charset=utf-8", out.Bytes())
+}
+
+// send writes a response. Browsers keep a copy and ask whether it is current, because its address has no version.
+func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	if status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		h.Set("Etag", `"`+hex.EncodeToString(sum[:12])+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+		return
+	}
+	w.WriteHeader(status)
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(body) // the browser may have disconnected
+	}
+}

@@ -1,0 +1,251 @@
+package manual_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"fairlead/docs"
+	"fairlead/internal/manual"
+)
+
+func get(t *testing.T, site http.Handler, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+	return w
+}
+
+func ours() *manual.Site { return manual.New(docs.Files, http.NotFoundHandler()) }
+
+// addresses returns the address of every page of the documentation.
+func addresses(t *testing.T) []string {
+	t.Helper()
+	list := []string{"/docs", "/docs/search", "/docs/search?q=budget", "/docs/no-such-page"}
+	err := fs.WalkDir(docs.Files, ".", func(file string, _ fs.DirEntry, err error) error {
+		if name, ok := strings.CutSuffix(file, ".md"); ok && name != "index" {
+			list = append(list, "/docs/"+name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var (
+	linked   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	fragment = regexp.MustCompile(` id="([^"]*)"`)
+)
+
+// TestEveryLinkLeadsSomewhere follows all links and fragments of the rendered pages, as a reader could.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	site := ours()
+	served := map[string]string{} // body by address
+	body := func(address string) (string, bool) {
+		if _, ok := served[address]; !ok {
+			w := get(t, site, address)
+			served[address] = fmt.Sprint(w.Code, "\n", w.Body.String())
+		}
+		text, ok := strings.CutPrefix(served[address], "200\n")
+		return text, ok
+	}
+	checked := 0
+	for _, page := range addresses(t) {
+		text := get(t, site, page).Body.String()
+		for _, m := range linked.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(strings.ReplaceAll(m[1], "&amp;", "&"), "#")
+			if target == "" {
+				target = page
+			}
+			if !manual.Serves(strings.Split(target, "?")[0]) {
+				checkOutside(t, page, target)
+				continue
+			}
+			found, ok := body(target)
+			if page == target {
+				found, ok = text, true
+			}
+			switch {
+			case !ok:
+				t.Errorf("%s links to %s, which does not exist", page, m[1])
+			case anchor != "" && !strings.Contains(found, ` id="`+anchor+`"`):
+				t.Errorf("%s links to %s, which has no such heading", page, m[1])
+			}
+			checked++
+		}
+	}
+	if checked < 1000 {
+		t.Errorf("only %d links were checked", checked)
+	}
+}
+
+// checkOutside checks a link that leaves the manual. Links to files of the repository would not work for readers.
+func checkOutside(t *testing.T, page, target string) {
+	t.Helper()
+	known := map[string]bool{"/": true, "/favicon.svg": true, "/config.schema.json": true, "/api/openapi.json": true}
+	if !strings.HasPrefix(target, "https://") && !known[target] {
+		t.Errorf("%s links to %s, which the gateway does not serve", page, target)
+	}
+}
+
+func TestPagesAreSafeAndComplete(t *testing.T) {
+	t.Parallel()
+	site := ours()
+	inline := regexp.MustCompile(`<script|<style| style="| on[a-z]+="`)
+	for _, page := range addresses(t) {
+		w := get(t, site, page)
+		text := w.Body.String()
+		if w.Code != http.StatusOK && page != "/docs/no-such-page" {
+			t.Errorf("%s: status %d", page, w.Code)
+		}
+		if m := inline.FindString(text); m != "" {
+			t.Errorf("%s contains %q, which the content security policy forbids", page, m)
+		}
+		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") {
+			t.Errorf("%s has the policy %q", page, csp)
+		}
+		if n := strings.Count(text, "<h1"); n != 1 {
+			t.Errorf("%s has %d titles", page, n)
+		}
+		for _, part := range []string{`<html lang="en">`, `<main id="content">`, `<nav id="pages"`, `role="search"`, "Claude Code"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %s", page, part)
+			}
+		}
+		seen := map[string]bool{}
+		for _, m := range fragment.FindAllStringSubmatch(text, -1) {
+			if seen[m[1]] {
+				t.Errorf("%s has the fragment %s twice", page, m[1])
+			}
+			seen[m[1]] = true
+		}
+	}
+}
+
+func TestEveryPageIsAlsoMarkdown(t *testing.T) {
+	t.Parallel()
+	site := ours()
+	list := get(t, site, "/llms.txt").Body.String()
+	if !strings.HasPrefix(list, "# Fairlead documentation\n\n> Fairlead is") || !strings.Contains(list, "\n- [Error codes](/docs/errors.md): meaning") {
+		t.Errorf("llms.txt is\n%s", list)
+	}
+	links := regexp.MustCompile(`\]\((/docs[^)#]*)`)
+	for _, page := range addresses(t) {
+		if strings.Contains(page, "search") || strings.Contains(page, "no-such") {
+			continue
+		}
+		address := page + ".md"
+		if page == "/docs" {
+			address = "/docs/index.md"
+		}
+		w := get(t, site, address)
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "# ") || w.Header().Get("Content-Type") != "text/markdown; charset=utf-8" {
+			t.Errorf("%s: status %d, %s", address, w.Code, w.Header())
+		}
+		list += w.Body.String()
+	}
+	for _, m := range links.FindAllStringSubmatch(list, -1) {
+		if w := get(t, site, m[1]); w.Code != http.StatusOK {
+			t.Errorf("the Markdown links to %s: status %d", m[1], w.Code)
+		}
+	}
+}
+
+func TestUnknownPageHasNavigation(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"/docs/no-such-page", "/docs/guides", "/docs/../go.mod", "/docs/embed.go", "/docs/images/none.svg", "/docs/.svg"} {
+		w := get(t, ours(), address)
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "Page not found") || !strings.Contains(w.Body.String(), `href="/docs/guides/agents"`) {
+			t.Errorf("%s: status %d\n%.300s", address, w.Code, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	ours().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/docs", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("POST: status %d", w.Code)
+	}
+}
+
+func TestUnchangedPageIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	site := ours()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs/errors", nil)
+	r.Header.Set("If-None-Match", get(t, site, "/docs/errors").Header().Get("Etag"))
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, r)
+	if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
+		t.Errorf("status %d with %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	site := ours()
+	for query, want := range map[string]string{
+		"claude+code":             `<li><a href="/docs/guides/agents#claude-code">`,
+		"BUDGET_EXCEEDED":         `<li><a href="/docs/errors#BUDGET_EXCEEDED">`,
+		"budget_exceeded":         `<li><a href="/docs/errors#BUDGET_EXCEEDED">`,
+		"nginx":                   `<li><a href="/docs/guides/reverse-proxy#nginx">`,
+		"first_token":             "<mark>first_token</mark>",
+		"":                        "Enter a word",
+		"zyzzyva":                 "No results for <strong>zyzzyva</strong>",
+		"<script>":                "No results for <strong>&lt;script&gt;</strong>",
+		"%ff%fe":                  "Enter a word",
+		strings.Repeat("a+", 500): "Results for",
+	} {
+		w := get(t, site, "/docs/search?q="+query)
+		text := w.Body.String()
+		first, _, _ := strings.Cut(text, "</li>\n<li><a href=\"/docs/guides/x")
+		if i := strings.Index(text, `<ol class="results">`); i >= 0 && strings.HasPrefix(want, "<li>") {
+			first, _, _ = strings.Cut(text[i:], "</li>")
+		}
+		if w.Code != http.StatusOK || !strings.Contains(first, want) {
+			t.Errorf("%q: status %d, the first result lacks %q:\n%.600s", query, w.Code, want, first)
+		}
+		if n := strings.Count(text, `<li><a href="/docs/`); n > 70 {
+			t.Errorf("%q: %d results", query, n)
+		}
+	}
+}
+
+// The pages of a site are those of its folder; links to other files of the repository become text.
+func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
+	t.Parallel()
+	site := manual.New(fstest.MapFS{
+		"index.md":      {Data: []byte("# Home\n\nText.\n\n## Start\n\n- [Guide](guides/a.md): a guide\n")},
+		"guides/a.md":   {Data: []byte("# A `code` title\n\n[here](#one), [home](../index.md), [out](../../go.mod), [web](https://example.com), <b>raw</b>\n\n## One\n\n## One\n\n![i](../images/i.svg)\n\n## RATE_LIMITED\n")},
+		"guides/b.md":   {Data: []byte("# Unlisted\n\nA page.\n")},
+		"images/i.svg":  {Data: []byte("<svg/>")},
+		"images/i.html": {Data: []byte("x")},
+	}, http.NotFoundHandler())
+	text := get(t, site, "/docs/guides/a").Body.String()
+	for _, want := range []string{
+		`<title>A code title`, `<a href="#one">here</a>`, `<a href="/docs">home</a>`, `, out, <a href="https://example.com">web</a>`,
+		`id="one"`, `id="one-1"`, `id="RATE_LIMITED"`, `src="/docs/images/i.svg"`,
+		`<h2>More</h2>`, `<a href="/docs/guides/b">Unlisted</a>`, `<a href="/docs/guides/a" aria-current="page">Guide</a>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "<b>") {
+		t.Error("raw HTML is not escaped")
+	}
+	if w := get(t, site, "/docs/images/i.svg"); w.Header().Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("the image has the type %q", w.Header().Get("Content-Type"))
+	}
+	if w := get(t, site, "/docs/images/i.html"); w.Code != http.StatusNotFound {
+		t.Errorf("another file is served: %d", w.Code)
+	}
+	if got, want := get(t, site, "/docs/guides/a.md").Body.String(), "[home](/docs.md)"; strings.Contains(got, want) {
+		t.Errorf("the Markdown has a broken link to the home page: %s", got)
+	}
+}

@@ -1,0 +1,353 @@
+package manual
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// home is the name of the home page.
+const home = "index"
+
+// page is one Markdown file.
+type page struct {
+	name   string // path without extension
+	title  string
+	source []byte
+	render func() rendered // once
+}
+
+// rendered is the result of rendering a page.
+type rendered struct {
+	html     template.HTML
+	sections []section
+}
+
+// section is the part of a page below one heading.
+type section struct {
+	page  *page
+	id    string // fragment of the heading; empty before the first one
+	level int
+	title string
+	text  string
+}
+
+// group is a part of the navigation.
+type group struct {
+	Title string
+	Links []navLink
+}
+
+type navLink struct {
+	URL, Title, Note string
+}
+
+// read loads all pages. The files are embedded, so an error is a bug that a test finds.
+func (s *Site) read() *content {
+	style, err := assets.ReadFile("style.css")
+	if err != nil {
+		panic(err)
+	}
+	c := &content{pages: map[string]*page{}, style: style, template: template.Must(template.ParseFS(assets, "page.html"))}
+	err = fs.WalkDir(s.files, ".", func(file string, d fs.DirEntry, err error) error {
+		name, ok := strings.CutSuffix(file, ".md")
+		if err != nil || d.IsDir() || !ok {
+			return err
+		}
+		source, err := fs.ReadFile(s.files, file)
+		if err != nil {
+			return err
+		}
+		p := &page{name: name, title: titleOf(source), source: source}
+		p.render = sync.OnceValue(func() rendered { return c.renderPage(s.files, p) })
+		c.pages[name] = p
+		return nil
+	})
+	if err != nil {
+		panic(fmt.Errorf("read the documentation: %w", err))
+	}
+	c.groups = c.navigation()
+	c.search = sync.OnceValue(c.sections)
+	return c
+}
+
+func titleOf(source []byte) string {
+	line, _, _ := bytes.Cut(source, []byte("\n"))
+	return strings.ReplaceAll(strings.TrimPrefix(string(line), "# "), "`", "")
+}
+
+// url returns the address of a page.
+func (p *page) url() string {
+	if p.name == home {
+		return Prefix
+	}
+	return Prefix + "/" + p.name
+}
+
+// summary returns the first paragraph of a page as plain text.
+func (p *page) summary() string {
+	for block := range bytes.SplitSeq(p.source, []byte("\n\n")) {
+		if len(block) > 0 && block[0] != '#' {
+			return plainText(string(block))
+		}
+	}
+	return ""
+}
+
+var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)\s]*\)`)
+
+// plainText removes links and code marks from a paragraph.
+func plainText(paragraph string) string {
+	paragraph = markdownLink.ReplaceAllString(paragraph, "$1")
+	return strings.Join(strings.Fields(strings.ReplaceAll(paragraph, "`", "")), " ")
+}
+
+func newMarkdown() goldmark.Markdown {
+	// The default method writes style attributes, which the content security policy forbids.
+	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
+	return goldmark.New(goldmark.WithExtensions(table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+}
+
+func parse(md goldmark.Markdown, source []byte) ast.Node {
+	return md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{used: map[string]int{}}))))
+}
+
+// renderPage converts a page to HTML. Links to other pages get their addresses on the site; links to files that the site does
+// not have become text.
+func (c *content) renderPage(files fs.FS, p *page) rendered {
+	md := newMarkdown()
+	doc := parse(md, p.source)
+	for _, n := range nodes(doc) {
+		switch n := n.(type) {
+		case *ast.Link:
+			to, ok := c.resolve(p, string(n.Destination), "")
+			if !ok {
+				unlink(n)
+				continue
+			}
+			n.Destination = []byte(to)
+		case *ast.Image:
+			name := path.Join(path.Dir(p.name), string(n.Destination))
+			if _, err := fs.Stat(files, name); err == nil {
+				n.Destination = []byte(Prefix + "/" + name)
+			}
+		}
+	}
+	sections := p.split(doc)
+	var out bytes.Buffer
+	if err := md.Renderer().Render(&out, p.source, doc); err != nil {
+		panic(fmt.Errorf("render %s: %w", p.name, err)) // a buffer accepts all writes
+	}
+	return rendered{html: template.HTML(scrollable.Replace(out.String())), sections: sections} //nolint:gosec // our own Markdown; goldmark escapes raw HTML
+}
+
+// scrollable lets the keyboard scroll wide tables and code. Code is escaped, so the tags occur only as tags.
+var scrollable = strings.NewReplacer(
+	"<pre>", `<pre tabindex="0">`, "<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
+)
+
+// nodes lists a tree, so that it can be changed meanwhile.
+func nodes(root ast.Node) []ast.Node {
+	var list []ast.Node
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
+		if entering {
+			list = append(list, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	return list
+}
+
+// unlink replaces a link by its text.
+func unlink(link ast.Node) {
+	parent := link.Parent()
+	for child := link.FirstChild(); child != nil; {
+		next := child.NextSibling()
+		parent.InsertBefore(parent, link, child)
+		child = next
+	}
+	parent.RemoveChild(parent, link)
+}
+
+// resolve returns the address of a link on a page. ok is false if the site does not have the file. With an extension,
+// the address is that of the file.
+func (c *content) resolve(p *page, destination, extension string) (address string, ok bool) {
+	target, fragment, hasFragment := strings.Cut(destination, "#")
+	if target == "" || strings.Contains(target, ":") || strings.HasPrefix(target, "/") {
+		return destination, true
+	}
+	name, isPage := strings.CutSuffix(path.Join(path.Dir(p.name), target), ".md")
+	linked := c.pages[name]
+	if !isPage || linked == nil {
+		return "", false
+	}
+	address = linked.url()
+	if extension != "" {
+		address = Prefix + "/" + linked.name + extension
+	}
+	if hasFragment {
+		address += "#" + fragment
+	}
+	return address, true
+}
+
+// split returns the sections of a page.
+func (p *page) split(doc ast.Node) []section {
+	list := []section{{page: p, level: 1, title: p.title}}
+	var words strings.Builder
+	finish := func() {
+		list[len(list)-1].text = strings.Join(strings.Fields(words.String()), " ")
+		words.Reset()
+	}
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			if h.Level == 1 {
+				continue
+			}
+			finish()
+			id, _ := h.AttributeString("id")
+			raw, _ := id.([]byte) // every heading gets an id
+			list = append(list, section{page: p, id: string(raw), level: h.Level, title: nodeText(h, p.source)})
+			continue
+		}
+		words.WriteString(nodeText(n, p.source) + " ")
+	}
+	finish()
+	return list
+}
+
+// nodeText returns the text of a node without markup.
+func nodeText(root ast.Node, source []byte) string {
+	var b strings.Builder
+	for _, n := range nodes(root) {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.Write(n.Segment.Value(source))
+			if n.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.FencedCodeBlock:
+			b.Write(n.Lines().Value(source))
+		default:
+			if n.Type() == ast.TypeBlock && n != root {
+				b.WriteByte(' ')
+			}
+		}
+	}
+	return b.String()
+}
+
+// navigation reads the home page: each heading is a group, and each list item that starts with a link is a page.
+func (c *content) navigation() []group {
+	p := c.pages[home]
+	var groups []group
+	for n := parse(newMarkdown(), p.source).FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			if n.Level == 2 {
+				groups = append(groups, group{Title: nodeText(n, p.source)})
+			}
+		case *ast.List:
+			for item := n.FirstChild(); item != nil && len(groups) > 0; item = item.NextSibling() {
+				link, ok := item.FirstChild().FirstChild().(*ast.Link)
+				if !ok {
+					continue
+				}
+				address, _ := c.resolve(p, string(link.Destination), "")
+				title := nodeText(link, p.source)
+				note := strings.TrimPrefix(strings.TrimSpace(nodeText(item, p.source)), title+": ")
+				g := &groups[len(groups)-1]
+				g.Links = append(g.Links, navLink{URL: address, Title: title, Note: note})
+			}
+		}
+	}
+	return append(groups, c.unlisted(groups)...)
+}
+
+// unlisted returns a group with the pages that the home page does not link, other than decisions.
+func (c *content) unlisted(listed []group) []group {
+	more := group{Title: "More"}
+	for _, name := range slices.Sorted(maps.Keys(c.pages)) {
+		p := c.pages[name]
+		isListed := slices.ContainsFunc(listed, func(g group) bool {
+			return slices.ContainsFunc(g.Links, func(l navLink) bool { return l.URL == p.url() })
+		})
+		if !isListed && name != home && !strings.HasPrefix(name, "decisions/") {
+			more.Links = append(more.Links, navLink{URL: p.url(), Title: p.title, Note: p.summary()})
+		}
+	}
+	if len(more.Links) == 0 {
+		return nil
+	}
+	return []group{more}
+}
+
+// headingIDs generates the fragments of headings as GitHub does. The section of an error code keeps the case of the code, so
+// that the code is its fragment.
+type headingIDs struct{ used map[string]int }
+
+var (
+	errorCode   = regexp.MustCompile(`^[A-Z][A-Z_]{6,}$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// Generate implements parser.IDs.
+func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
+	id := strings.TrimSpace(string(value))
+	if !errorCode.MatchString(id) {
+		id = strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(markdownLink.ReplaceAllString(id, "$1")), ""), " ", "-")
+	}
+	n := h.used[id]
+	h.used[id]++
+	if n > 0 {
+		id = fmt.Sprintf("%s-%d", id, n)
+	}
+	return []byte(id)
+}
+
+// Put implements parser.IDs.
+func (h *headingIDs) Put(value []byte) { h.used[util.BytesToReadOnlyString(value)]++ }
+
+// markdown returns the source of a page with links to the Markdown of other pages.
+func (c *content) markdown(p *page) []byte {
+	return markdownLink.ReplaceAllFunc(p.source, func(link []byte) []byte {
+		open := bytes.LastIndex(link, []byte("]("))
+		to, ok := c.resolve(p, string(link[open+2:len(link)-1]), ".md")
+		if !ok {
+			return link[1:open]
+		}
+		return slices.Concat(link[:open+2], []byte(to), []byte(")"))
+	})
+}
+
+// llms returns the index of the pages in the form of llms.txt.
+func (c *content) llms() []byte {
+	var b bytes.Buffer
+	p := c.pages[home]
+	fmt.Fprintf(&b, "# %s\n\n> %s\n", p.title, p.summary())
+	for _, g := range c.groups {
+		fmt.Fprintf(&b, "\n## %s\n\n", g.Title)
+		for _, l := range g.Links {
+			address, fragment, _ := strings.Cut(l.URL, "#")
+			if fragment != "" {
+				fragment = "#" + fragment
+			}
+			fmt.Fprintf(&b, "- [%s](%s.md%s): %s\n", l.Title, address, fragment, l.Note)
+		}
+	}
+	return b.Bytes()
+}
