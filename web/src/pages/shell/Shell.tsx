@@ -120,6 +120,7 @@ function Navigation({ pages: visiblePages, current }: { pages: Page[]; current: 
           </div>
         );
       })}
+      <NavLink href="/docs" label="Documentation" leftSection={<Icon name="book" />} mt="sm" />
     </ScrollArea>
   );
 }
