@@ -202,7 +202,7 @@ func (a response) fault() adminapi.ErrorBody {
 	a.t.Helper()
 	var e adminapi.ErrorBody
 	a.into(&e)
-	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || e.Details.RequestID != a.Header().Get("X-Request-Id") {
+	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || !strings.HasSuffix(e.Details.DocURL, "/docs/errors#"+e.Code) || e.Details.RequestID != a.Header().Get("X-Request-Id") {
 		a.t.Errorf("error has not our shape: %s", a.Body)
 	}
 	if a.Header().Get("X-Fairlead-Error-Code") != e.Code || a.Header().Get("Content-Type") != "application/json" {

@@ -233,11 +233,11 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	if pair != nil {
 		cert = &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, starting())
+	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, a.starting(), a.rejectMalformed)
 	if err != nil || c.AdminListen == "" {
 		return err
 	}
-	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, starting())
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, a.starting(), a.rejectMalformed)
 	return err
 }
 
@@ -412,8 +412,8 @@ func (a *App) openAdmin() error {
 		return fmt.Errorf("build admin API: %w", err)
 	}
 	a.admin = api
-	a.manual = manual.New(docs.Files, http.HandlerFunc(notFound))
-	a.dashboard = web.Handler(a.version, http.HandlerFunc(notFound))
+	a.manual = manual.New(docs.Files, http.HandlerFunc(a.notFound))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.notFound))
 	return nil
 }
 

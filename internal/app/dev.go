@@ -49,7 +49,7 @@ func (a *App) devOnly(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !direct(r) {
-			reject(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
+			a.reject(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -20,6 +20,7 @@ import (
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/manual"
+	"fairlead/internal/settings"
 )
 
 // listener is one listening address. Its handler is replaced when startup is complete.
@@ -31,8 +32,11 @@ type listener struct {
 	hangUp  context.CancelFunc // cancels running requests, such as live tails
 }
 
+// rejectFunc responds to a malformed HTTP request.
+type rejectFunc func(w http.ResponseWriter, status int, reason string)
+
 // listen opens the address and serves h until another handler is set.
-func listen(ctx context.Context, address string, cert *tls.Config, c *config.Config, log *slog.Logger, h http.Handler) (*listener, error) {
+func listen(ctx context.Context, address string, cert *tls.Config, c *config.Config, log *slog.Logger, h http.Handler, reject rejectFunc) (*listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -46,7 +50,7 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	l.handler.Store(&h)
 	l.server = ingress.New(ingress.Options{
 		Handler:    http.HandlerFunc(l.dispatch),
-		Reject:     rejectMalformed,
+		Reject:     reject,
 		Context:    func() context.Context { return base },
 		HeaderSize: int(c.Headers.Size),
 		HeaderTime: c.Headers.Time,
@@ -79,8 +83,8 @@ func (l *listener) stop(ctx context.Context) error {
 }
 
 // notFound handles unknown paths. It names the model API because many clients look for it below /v1.
-func notFound(w http.ResponseWriter, r *http.Request) {
-	reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
+func (a *App) notFound(w http.ResponseWriter, r *http.Request) {
+	a.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }
 
 // public routes the paths of the public listener. Unknown paths below /proxy and /api get a JSON error; all others are routes of
@@ -102,7 +106,7 @@ func (a *App) public() http.Handler {
 		case path == "/api", strings.HasPrefix(path, "/api/"):
 			a.admin.ServeHTTP(w, r)
 		case path == "/proxy", strings.HasPrefix(path, "/proxy/"):
-			notFound(w, r)
+			a.notFound(w, r)
 		default:
 			a.signIn(w, r)
 			a.dashboard.ServeHTTP(w, r)
@@ -113,7 +117,7 @@ func (a *App) public() http.Handler {
 func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		reject(w, r, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use GET or HEAD.", r.Method))
+		a.reject(w, r, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use GET or HEAD.", r.Method))
 		return
 	}
 	if r.URL.Path == "/readyz" {
@@ -126,7 +130,7 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 // serveMetrics returns the metrics to a key with permission. The admin listener requires no key.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if err := a.admitToMetrics(r); err != nil {
-		reject(w, r, llm.AsError(err))
+		a.reject(w, r, llm.AsError(err))
 		return
 	}
 	a.metrics.Handler().ServeHTTP(w, r)
@@ -156,13 +160,13 @@ func (a *App) private() http.Handler {
 	mux.HandleFunc("GET /livez", serveHealth)
 	mux.HandleFunc("GET /readyz", a.serveReady)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		reject(w, r, llm.Errorf(llm.NotFound, "Not found. This listener serves /metrics, /health and /readyz."))
+		a.reject(w, r, llm.Errorf(llm.NotFound, "Not found. This listener serves /metrics, /health and /readyz."))
 	})
 	return mux
 }
 
 // starting returns the handler for the time before the store is open.
-func starting() http.Handler {
+func (a *App) starting() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/health", "/livez":
@@ -172,21 +176,21 @@ func starting() http.Handler {
 		default:
 			e := llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second.")
 			w.Header().Set("Retry-After", "1")
-			reject(w, r, e)
+			a.reject(w, r, e)
 		}
 	})
 }
 
 // rejectMalformed rejects a malformed HTTP request with the usual error body.
-func rejectMalformed(w http.ResponseWriter, status int, why string) {
+func (a *App) rejectMalformed(w http.ResponseWriter, status int, why string) {
 	e, requestID := llm.Errorf(llm.InvalidRequest, "%s", why), id.New("req", time.Now())
-	writeError(w, status, e, requestID, e.Body(requestID))
+	writeError(w, status, e, requestID, e.Linked(strings.TrimSuffix(a.loaded().Config.PublicURL, "/"), "").Body(requestID))
 }
 
 // reject writes an error outside of the model and admin APIs, in the error format of the client.
-func reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
+func (a *App) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
-	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e, requestID))
+	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(settings.PublicURL(a.loaded().Config).For(r), ""), requestID))
 }
 
 func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {
@@ -204,7 +208,7 @@ func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID strin
 func (a *App) serveSchema(w http.ResponseWriter, r *http.Request) {
 	schema, err := config.Schema()
 	if err != nil {
-		reject(w, r, llm.AsError(err))
+		a.reject(w, r, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/schema+json")

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/attempt"
 	"fairlead/internal/catalog"
 	"fairlead/internal/feedback"
+	"fairlead/internal/ingress"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
@@ -135,6 +136,7 @@ type Settings struct {
 	Hold          time.Duration // maximum wait for the first token before headers are sent
 	Ping          time.Duration // longest silence towards the client
 	ReadPause     time.Duration // maximum pause of a client while it reads
+	PublicURL     ingress.PublicURL
 }
 
 // Gateway serves the model API.

@@ -135,7 +135,8 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
 		format = g.Routes[i].Format
 	}
-	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), e, requestID))
+	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
+	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), linked, requestID))
 }
 
 // ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
@@ -204,7 +205,12 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	if e.Kind == llm.ClientCancelled && started {
 		return // before the start, the client may have closed only its sending side, and still reads
 	}
-	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), e, in.id)
+	entryID := ""
+	if rec.logged() {
+		entryID = in.id
+	}
+	linked := e.Linked(in.settings.PublicURL.For(in.http), entryID)
+	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), linked, in.id)
 	if out.Traces() && rec.entry.Decision != nil {
 		body = rawjson.AppendMember(body, "fairlead", rec.Trace())
 	}

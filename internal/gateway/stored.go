@@ -138,7 +138,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
 	out.StopKeepAlive()
-	out.Fail(e, wire.ErrorBody(format, errorClient(r, who.grant), e, requestID))
+	out.Fail(e, wire.ErrorBody(format, errorClient(r, who.grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
 }
 
 // callStored sends an operation to the provider account that holds the response and delivers the answer.

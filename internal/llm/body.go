@@ -58,6 +58,20 @@ func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	return b.Bytes()
 }
 
+// Linked returns a copy of the error with links in its details: doc_url to the documentation of the code and, unless entryID is
+// empty, log_url to the log entry with this id. base is the address of the gateway; without it the links are paths.
+func (e *Error) Linked(base, entryID string) *Error {
+	linked := *e
+	linked.Details = map[string]any{"doc_url": base + "/docs/errors#" + e.Kind.Code()}
+	if entryID != "" {
+		linked.Details["log_url"] = base + "/requests/" + entryID
+	}
+	for name, value := range e.Details {
+		linked.Details[name] = value
+	}
+	return &linked
+}
+
 // Retryable reports whether the same request may succeed later, by its kind unless the error is final.
 func (e *Error) Retryable() bool {
 	if e.Final {

@@ -46,6 +46,23 @@ func TestBody(t *testing.T) {
 	}
 }
 
+func TestLinkedAddsLinks(t *testing.T) {
+	t.Parallel()
+	e := Errorf(NoRoute, "No model.").With("excluded", 1)
+	for name, tc := range map[string]struct{ base, entry, want string }{
+		"logged":     {"https://h", "req_1", `"doc_url":"https://h/docs/errors#NO_ROUTE","excluded":1,"log_url":"https://h/requests/req_1",`},
+		"not logged": {"https://h", "", `"doc_url":"https://h/docs/errors#NO_ROUTE","excluded":1,"origin"`},
+		"no address": {"", "req_1", `"doc_url":"/docs/errors#NO_ROUTE","excluded":1,"log_url":"/requests/req_1",`},
+	} {
+		if got := string(e.Linked(tc.base, tc.entry).Body("req_1")); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s lacks %s", name, got, tc.want)
+		}
+	}
+	if len(e.Details) != 1 {
+		t.Errorf("the error itself has changed: %v", e.Details)
+	}
+}
+
 func TestOpenAIBody(t *testing.T) {
 	t.Parallel()
 	e := &Error{Kind: InvalidRequest, Message: "n must be < 5", Param: "n"}

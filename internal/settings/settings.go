@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/gateway"
+	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/store/logstore"
@@ -33,6 +34,11 @@ func Retention(c config.Log) logstore.Retention {
 	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
 }
 
+// PublicURL returns how the address for links is determined.
+func PublicURL(c config.Config) ingress.PublicURL {
+	return ingress.PublicURL{Configured: c.PublicURL, TrustProxy: c.TrustProxy}
+}
+
 // Gateway returns the settings of the model API.
 func Gateway(c config.Config) gateway.Settings {
 	return gateway.Settings{
@@ -44,6 +50,7 @@ func Gateway(c config.Config) gateway.Settings {
 			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
 		},
 		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
+		PublicURL: PublicURL(c),
 	}
 }
 

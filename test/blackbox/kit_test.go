@@ -104,6 +104,9 @@ func checkErrorHeaders(t *testing.T, h http.Header, f failure) {
 	if !ok || h.Get("X-Should-Retry") != strconv.FormatBool(retryable) {
 		t.Errorf("x-should-retry is %q, details.retryable %v (%s)", h.Get("X-Should-Retry"), f.Details["retryable"], f.Code)
 	}
+	if url, _ := f.Details["doc_url"].(string); !strings.HasSuffix(url, "/docs/errors#"+f.Code) {
+		t.Errorf("details.doc_url is %v (%s)", f.Details["doc_url"], f.Code)
+	}
 	if !slices.Contains([]any{"client", "gateway", "policy", "provider"}, f.Details["origin"]) {
 		t.Errorf("details.origin is %v", f.Details["origin"])
 	}

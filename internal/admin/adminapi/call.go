@@ -32,6 +32,7 @@ type humaContext huma.Context // embedding huma.Context itself would hide its me
 type Call struct {
 	humaContext
 	request   *http.Request
+	baseURL   string // address of the gateway, for links
 	RequestID string
 	Params    url.Values
 	Secure    bool // the client uses HTTPS, directly or through a trusted proxy
@@ -58,6 +59,9 @@ func callOf(ctx context.Context) *Call {
 	return c
 }
 
+// ErrorBody encodes an error for the caller. Requests to this API have no log entry, so there is no link to one.
+func (c *Call) ErrorBody(e *llm.Error) []byte { return e.Linked(c.baseURL, "").Body(c.RequestID) }
+
 // SetStatus sets the status of the error, which differs from the one huma uses for some errors.
 func (c *Call) SetStatus(status int) {
 	if c.fault != nil {
@@ -75,7 +79,7 @@ func (s *Server) guard(perm account.Permission) func(huma.Context, func(huma.Con
 			c.fault = s.ClientError(r.Context(), c, err)
 			headers(w.Header(), c.fault)
 			c.SetStatus(c.fault.Status())
-			_, _ = w.Write(c.fault.Body(c.RequestID))
+			_, _ = w.Write(c.ErrorBody(c.fault))
 			return
 		}
 		next(c)
@@ -85,6 +89,7 @@ func (s *Server) guard(perm account.Permission) func(huma.Context, func(huma.Con
 func (s *Server) newCall(ctx huma.Context, r *http.Request, w http.ResponseWriter) *Call {
 	c := &Call{humaContext: ctx, request: r, Params: r.URL.Query(), Visitor: s.visitor(r)}
 	c.RequestID = w.Header().Get("X-Request-Id")
+	c.baseURL = s.baseURL(r)
 	c.Secure = r.TLS != nil || (s.TrustProxy && r.Header.Get("X-Forwarded-Proto") == "https")
 	return c
 }

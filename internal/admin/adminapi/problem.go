@@ -118,7 +118,7 @@ func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
 	for name := range setHeaders {
 		ctx.SetHeader(name, setHeaders.Get(name))
 	}
-	return errorBody(e.Body(call.RequestID)), nil
+	return errorBody(call.ErrorBody(e)), nil
 }
 
 // errorBody is an encoded error.

@@ -77,6 +77,7 @@ type ErrorDetails struct {
 	RequestID string    `json:"request_id"`
 	Origin    string    `json:"origin" enum:"client,gateway,policy,provider"`
 	Retryable bool      `json:"retryable" doc:"Whether the same request can succeed later."`
+	DocURL    string    `json:"doc_url" doc:"Documentation of the code."`
 	Param     string    `json:"param,omitempty" doc:"Invalid field."`
 	Problems  []Problem `json:"problems,omitempty" doc:"All problems found in the request."`
 }

@@ -21,6 +21,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/id"
+	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 )
 
@@ -129,20 +130,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serve(w *writer, r *http.Request) {
 	if r.URL.Path == "/api/openapi.json" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		s.serveDocument(w)
+		s.serveDocument(w, r)
 		return
 	}
 	if fault := s.misdirected(r); fault != nil {
-		s.reject(w, fault)
+		s.reject(w, r, fault)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
 
-func (s *Server) serveDocument(w *writer) {
+func (s *Server) serveDocument(w *writer, r *http.Request) {
 	document, err := s.document()
 	if err != nil {
-		s.reject(w, llm.AsError(err))
+		s.reject(w, r, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/openapi+json")
@@ -179,10 +180,15 @@ func (s *Server) allowed(at string) []string {
 }
 
 // reject writes an error that no operation returned.
-func (s *Server) reject(w *writer, e *llm.Error) {
+func (s *Server) reject(w *writer, r *http.Request, e *llm.Error) {
 	headers(w.Header(), e)
 	w.WriteHeader(e.Status())
-	_, _ = w.Write(e.Body(w.requestID))
+	_, _ = w.Write(e.Linked(s.baseURL(r), "").Body(w.requestID))
+}
+
+// baseURL returns the address of the gateway for links.
+func (s *Server) baseURL(r *http.Request) string {
+	return ingress.PublicURL{Configured: s.PublicURL, TrustProxy: s.TrustProxy}.For(r)
 }
 
 // catch converts a panic to INTERNAL_ERROR, so that a bug in one operation does not end the process.
@@ -199,7 +205,7 @@ func (s *Server) catch(w *writer, r *http.Request) {
 	if w.started {
 		panic(http.ErrAbortHandler) // abort the connection, so that the partial response is not mistaken for a complete one
 	}
-	s.reject(w, llm.AsError(errPanic))
+	s.reject(w, r, llm.AsError(errPanic))
 }
 
 var errPanic = errors.New("panic")

@@ -95,7 +95,7 @@ func (a *handlers) sendSamples(ctx context.Context, c *adminapi.Call, out huma.C
 	}
 	if err != nil {
 		e := a.ClientError(ctx, c, err)
-		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", e.Body(c.RequestID)) // an error means that the client has disconnected
+		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", c.ErrorBody(e)) // an error means that the client has disconnected
 		return
 	}
 	_ = writeEvent(out, "done", at)

@@ -214,7 +214,7 @@ func (t *tail) recheck() error {
 // end sends the error that ends the stream.
 func (t *tail) end(ctx context.Context, cause error) error {
 	e := t.api.ClientError(ctx, t.call, cause)
-	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", e.Body(t.call.RequestID)))
+	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", t.call.ErrorBody(e)))
 }
 
 // batch writes updates as one event, without requests that were sent in the backlog.

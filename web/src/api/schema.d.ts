@@ -1745,6 +1745,8 @@ export interface components {
             error: string;
         };
         ErrorDetails: {
+            /** @description Documentation of the code. */
+            doc_url: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
             /** @description Invalid field. */
