@@ -33,6 +33,7 @@ import (
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
+	"fairlead/internal/ingress"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/maintenance"
@@ -117,6 +118,7 @@ type App struct {
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	manual                  *manual.Site
+	publicURL               ingress.PublicURL // for links in errors
 	metrics                 *telemetry.Metrics
 	catalogFailing          atomic.Bool // the last read of the catalog file failed
 	setupCode               string
@@ -225,6 +227,7 @@ func (a *App) openData(c config.Config) error {
 }
 
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
+	a.publicURL = settings.PublicURL(c)
 	var cert *tls.Config
 	pair, err := a.loaded().Certificate()
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/manual"
-	"fairlead/internal/settings"
 )
 
 // listener is one listening address. Its handler is replaced when startup is complete.
@@ -184,13 +183,13 @@ func (a *App) starting() http.Handler {
 // rejectMalformed rejects a malformed HTTP request with the usual error body.
 func (a *App) rejectMalformed(w http.ResponseWriter, status int, why string) {
 	e, requestID := llm.Errorf(llm.InvalidRequest, "%s", why), id.New("req", time.Now())
-	writeError(w, status, e, requestID, e.Linked(strings.TrimSuffix(a.loaded().Config.PublicURL, "/"), "").Body(requestID))
+	writeError(w, status, e, requestID, e.Linked(a.publicURL.For(&http.Request{}), "").Body(requestID))
 }
 
 // reject writes an error outside of the model and admin APIs, in the error format of the client.
 func (a *App) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
-	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(settings.PublicURL(a.loaded().Config).For(r), ""), requestID))
+	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(a.publicURL.For(r), ""), requestID))
 }
 
 func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {

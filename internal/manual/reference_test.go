@@ -286,7 +286,7 @@ func bounds(s *node) string {
 	switch {
 	case s.Minimum != nil && s.Maximum != nil:
 		parts = append(parts, fmt.Sprintf("From %s to %s.", number(*s.Minimum), number(*s.Maximum)))
-	case s.Minimum != nil:
+	case s.Minimum != nil && *s.Minimum > 1:
 		parts = append(parts, fmt.Sprintf("At least %s.", number(*s.Minimum)))
 	}
 	if len(parts) == 0 {
