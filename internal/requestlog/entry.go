@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/outline"
 	"fairlead/internal/route"
 )
 
@@ -204,12 +205,31 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 }
 
 // Body holds the bodies of request and response. Response is the body of a response that was not streamed, or the events of a
-// stream until they are assembled: joined by newlines, or encoded by a Folder.
+// stream until they are assembled: joined by newlines, or encoded by a Folder. A request on its way to the database may be split: see
+// package outline.
 type Body struct {
 	Request  []byte
 	Response []byte
 	Streamed bool // Response is still a list of events
 	Folded   bool // the events are encoded by a Folder
+
+	Split   bool              // Request is an outline
+	Parts   []byte            // the parts of the outline that may not be stored yet
+	Whole   int               // length of the request before it was split
+	Missing []outline.Address // set by a Writer: parts of the outline that are neither in Parts nor stored
+	Gone    int               // set by a Reader: parts of the request that are no longer stored, replaced by outline.Gone
+}
+
+// JoinedRequest returns the request body. Parts of a split request that the body does not have are replaced by outline.Gone.
+func (b *Body) JoinedRequest() []byte {
+	if !b.Split {
+		return b.Request
+	}
+	joined, _, err := outline.JoinCarried(b.Request, b.Parts)
+	if err != nil {
+		return nil
+	}
+	return joined
 }
 
 // UsageFlag is the reason why a request was not charged by the usage that its provider reported.

@@ -69,7 +69,7 @@ type FigureReader interface {
 // Writer stores entries. Writing the same entry again changes nothing.
 type Writer interface {
 	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. It must not keep references to the
-	// entries: the caller reuses their bodies.
+	// entries: the caller reuses their bodies. It sets Body.Missing of entries whose parts are not all stored.
 	WriteEntries(ctx context.Context, entries []Entry) error
 }
 

@@ -108,7 +108,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer giveBack(b)
-	rec, err := encodeWhole(b, e, s.salt)
+	rec, err := encodeWhole(b, s.o.Split(e), s.salt)
 	if err != nil {
 		return unavailable(err)
 	}

@@ -24,11 +24,12 @@ func (d *delivery) isolate(ctx context.Context, entries []requestlog.Entry) []re
 	begin := d.rounds * blindTries % len(entries) // start at another entry each time, so that a few bad ones do not block the others
 	var left []requestlog.Entry
 	for i := range entries {
-		e := entries[(begin+i)%len(entries)]
-		err := d.write(ctx, []requestlog.Entry{e})
+		one := []requestlog.Entry{entries[(begin+i)%len(entries)]}
+		e := one[0]
+		err := d.write(ctx, one)
 		if err == nil {
 			delete(d.strikes, e.ID)
-			d.took([]requestlog.Entry{e})
+			d.took(one)
 			continue
 		}
 		if d.good == nil {
@@ -65,7 +66,7 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	if e.Decision, err = e.WholeDecision(); err != nil {
 		d.spool.o.Log.Error("spool: an entry is put aside without its decision", "request_id", e.ID, "error", err)
 	}
-	err = d.spool.reject(rejection{ID: e.ID, Entry: &e, Request: e.Body.Request, Response: e.Body.Response, Reason: cause.Error()})
+	err = d.spool.reject(rejection{ID: e.ID, Entry: &e, Request: e.Body.JoinedRequest(), Response: e.Body.Response, Reason: cause.Error()})
 	if err != nil {
 		d.spool.o.Log.Error("spool: an entry cannot be put aside", "request_id", e.ID, "error", err)
 		return false

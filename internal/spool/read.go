@@ -170,7 +170,8 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 			p.sizes = map[string]int64{}
 		}
 		p.sizes[e.WorkspaceID] += int64(headerSize + 1 + len(r.id) + len(r.rest))
-		e.Body.Request, e.Body.Response, e.Recorded.JSON = p.keep(e.Body.Request), p.keep(e.Body.Response), p.keep(e.Recorded.JSON)
+		e.Body.Request, e.Body.Parts, e.Body.Response = p.keep(e.Body.Request), p.keep(e.Body.Parts), p.keep(e.Body.Response)
+		e.Recorded.JSON = p.keep(e.Recorded.JSON)
 		return p.count() < limit
 	})
 }

@@ -16,8 +16,8 @@ import (
 
 // A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the
 // length of the request's id (1) and the id. The rest of a begin is the JSON of an entry; the rest of an end is the
-// length of that JSON (4), the JSON, flags (1), the length of the request body (4), both bodies. Numbers are little
-// endian. The checksum is a CRC-32C of kind, length and payload, begun with the salt of the segment's name.
+// length of that JSON (4), the JSON, flags (1), the length of the request body (4), both bodies. A split request has the length
+// of its parts (4), the parts and the length of the whole request (4) between the two bodies. Numbers are little endian. The checksum is a CRC-32C of kind, length and payload, begun with the salt of the segment's name.
 const (
 	headerSize = 13
 	maxPayload = 256 << 20
@@ -64,6 +64,7 @@ const (
 const (
 	streamedFlag = 1 << iota
 	foldedFlag
+	splitFlag
 )
 
 var (
@@ -179,12 +180,26 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span,
 	if e.Body.Folded {
 		flags |= foldedFlag
 	}
+	if e.Body.Split {
+		flags |= splitFlag
+	}
 	b.WriteByte(flags)
-	binary.LittleEndian.PutUint32(number[:], uint32(len(e.Body.Request)))
-	b.Write(number[:])
-	b.Write(e.Body.Request)
+	writeSized(b, e.Body.Request)
+	if e.Body.Split {
+		writeSized(b, e.Body.Parts)
+		binary.LittleEndian.PutUint32(number[:], uint32(e.Body.Whole))
+		b.Write(number[:])
+	}
 	b.Write(e.Body.Response)
 	return seal(b.Bytes(), endKind, salt), decision, nil
+}
+
+// writeSized appends a part of a record, prefixed with its length.
+func writeSized(b *bytes.Buffer, part []byte) {
+	var number [4]byte
+	binary.LittleEndian.PutUint32(number[:], uint32(len(part)))
+	b.Write(number[:])
+	b.Write(part)
 }
 
 // encodeEntry appends the JSON of an entry and returns where in it the decision is. The decision is encoded on its own,
@@ -239,6 +254,14 @@ func decodeBody(rest []byte, e *requestlog.Entry) error {
 	}
 	if len(request) > 0 {
 		e.Body.Request = request
+	}
+	if rest[0]&splitFlag != 0 {
+		parts, after, ok := cutSized(response)
+		if !ok || len(after) < 4 {
+			return errCorrupt
+		}
+		e.Body.Split, e.Body.Parts, e.Body.Whole = true, parts, int(binary.LittleEndian.Uint32(after))
+		response = after[4:]
 	}
 	if len(response) > 0 {
 		e.Body.Response = response

@@ -28,6 +28,8 @@ type Options struct {
 	Now         func() time.Time
 	Log         *slog.Logger
 	FS          FS // the directory; nil for the real one
+	// Split returns the entry with a split request body, or the entry itself. nil splits none.
+	Split func(e *requestlog.Entry) *requestlog.Entry
 }
 
 func (o Options) withDefaults(dir string) Options {
@@ -52,6 +54,9 @@ func (o Options) withDefaults(dir string) Options {
 	}
 	if o.FS == nil {
 		o.FS = directory(dir)
+	}
+	if o.Split == nil {
+		o.Split = func(e *requestlog.Entry) *requestlog.Entry { return e }
 	}
 	return o
 }

@@ -1,0 +1,101 @@
+package outline
+
+import "fmt"
+
+const (
+	maxDepth  = 16        // nested lists; 4^16 parts
+	maxJoined = 256 << 20 // bytes of a joined body
+)
+
+// Gone is the text, a JSON string, that a joined body has in place of a part that is not stored any more.
+const Gone = `"[deleted: this part of the request is no longer stored]"`
+
+// Join restores a body. find returns the content of a part. The text Gone replaces every part that find does not have; gone is their
+// number.
+func Join(outline []byte, find func(Address) ([]byte, bool)) (body []byte, gone int, err error) {
+	j := joiner{find: find}
+	err = j.join(outline, 0)
+	return j.body, j.gone, err
+}
+
+type joiner struct {
+	find func(Address) ([]byte, bool)
+	body []byte
+	gone int
+}
+
+func (j *joiner) join(steps []byte, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%w: too many nested lists", ErrCorrupt)
+	}
+	return Each(steps, func(text []byte, kind Kind, a Address) error {
+		j.body = append(j.body, text...)
+		if kind == Text {
+			return nil
+		}
+		content, ok := j.find(a)
+		switch {
+		case !ok:
+			j.mark()
+			return nil
+		case len(j.body)+len(content) > maxJoined:
+			return fmt.Errorf("%w: more than %d bytes", ErrCorrupt, maxJoined)
+		case kind == List:
+			return j.join(content, depth+1)
+		}
+		j.body = append(j.body, content...)
+		return nil
+	})
+}
+
+// mark adds the text for a missing part, as an element of its own when it replaces elements of a list.
+func (j *joiner) mark() {
+	j.gone++
+	if n := len(j.body); n > 0 && (j.body[n-1] == '}' || j.body[n-1] == ']' || j.body[n-1] == '"') {
+		j.body = append(j.body, ',')
+	}
+	j.body = append(j.body, Gone...)
+}
+
+// JoinCarried joins an outline with the parts of a block, for a body of which no part was omitted.
+func JoinCarried(outline, block []byte) (body []byte, gone int, err error) {
+	parts := map[Address][]byte{}
+	if err := EachPart(block, func(p Part) error {
+		parts[p.Address] = p.Content
+		return nil
+	}); err != nil {
+		return nil, 0, err
+	}
+	return Join(outline, func(a Address) ([]byte, bool) {
+		content, ok := parts[a]
+		return content, ok
+	})
+}
+
+// Missing returns the addresses that an outline and the lists in its block refer to and that the block does not have.
+func Missing(outline, block []byte) ([]Address, error) {
+	has := map[Address]bool{}
+	var lists [][]byte
+	if err := EachPart(block, func(p Part) error {
+		has[p.Address] = true
+		if p.Kind == List {
+			lists = append(lists, p.Content)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var missing []Address
+	for _, steps := range append(lists, outline) {
+		if err := Each(steps, func(_ []byte, kind Kind, a Address) error {
+			if kind != Text && !has[a] {
+				has[a] = true
+				missing = append(missing, a)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return missing, nil
+}

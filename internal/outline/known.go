@@ -1,0 +1,93 @@
+package outline
+
+import "sync"
+
+// knownLimit is the number of addresses in each half of a Known: about 20 MB in total.
+const knownLimit = 256 << 10
+
+// Known is the set of parts that the database has, as far as this process has written them. It is bounded: addresses that were not
+// used for long are forgotten, and their parts are written again. It is safe for concurrent use.
+type Known struct {
+	limit int
+
+	mu     sync.Mutex
+	recent map[stored]struct{}
+	older  map[stored]struct{}
+	paused int
+}
+
+// stored identifies a stored part. Addresses differ between workspaces.
+type stored struct {
+	day     int64
+	address Address
+}
+
+// NewKnown returns an empty set.
+func NewKnown() *Known {
+	return &Known{limit: knownLimit, recent: map[stored]struct{}{}, older: map[stored]struct{}{}}
+}
+
+// Of returns a function that reports whether a part of a day is known.
+func (k *Known) Of(day int64) func(Address) bool {
+	return func(a Address) bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.has(stored{day, a})
+	}
+}
+
+func (k *Known) has(s stored) bool {
+	if k.paused > 0 {
+		return false
+	}
+	if _, ok := k.recent[s]; ok {
+		return true
+	}
+	if _, ok := k.older[s]; ok {
+		k.add(s)
+		return true
+	}
+	return false
+}
+
+func (k *Known) add(s stored) {
+	if len(k.recent) >= k.limit {
+		k.recent, k.older = map[stored]struct{}{}, k.recent
+	}
+	k.recent[s] = struct{}{}
+}
+
+// Add adds the parts of a block that were written on a day.
+func (k *Known) Add(day int64, block []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.paused > 0 {
+		return
+	}
+	_ = EachPart(block, func(p Part) error { // a corrupt block was not written
+		k.add(stored{day, p.Address})
+		return nil
+	})
+}
+
+// Clear empties the set: the database does not have what the set says.
+func (k *Known) Clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.recent)
+	clear(k.older)
+}
+
+// Pause makes no part known until resume is called. Entries may be deleted meanwhile, and parts with them.
+func (k *Known) Pause() (resume func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.paused++
+	clear(k.recent)
+	clear(k.older)
+	return sync.OnceFunc(func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.paused--
+	})
+}
