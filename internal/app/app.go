@@ -39,6 +39,7 @@ import (
 	"fairlead/internal/maintenance"
 	"fairlead/internal/manual"
 	"fairlead/internal/memory"
+	"fairlead/internal/outline"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
@@ -93,6 +94,8 @@ type App struct {
 	storeName               string
 	storeNew                bool
 	spool                   *spool.Spool
+	addresses               *outline.Key   // of the parts of request bodies
+	known                   *outline.Known // parts that the database has
 	feed                    *requestlog.Feed
 	redaction               *redaction.Filter
 	accounts                *account.Service
@@ -332,7 +335,11 @@ func (a *App) report(doing string, err error) {
 }
 
 func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
-	if a.spool, err = spool.Open(settings.SpoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
+	if a.addresses, err = outline.NewKey(a.master); err != nil {
+		return err
+	}
+	a.known = outline.NewKnown()
+	if a.spool, err = spool.Open(settings.SpoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log, Split: a.splitRequest}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return settings.Retention(a.loaded().Config.Log) }, a.report)

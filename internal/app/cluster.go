@@ -142,8 +142,9 @@ func (a *App) now() time.Time {
 	return a.cluster.client.Now()
 }
 
-// onDelivered passes the costs of entries that were written to the database to the shared ledger.
+// onDelivered records the parts of requests that were written to the database, and passes their costs to the shared ledger.
 func (a *App) onDelivered(entries []requestlog.Entry) {
+	a.rememberParts(entries)
 	if a.cluster == nil {
 		return
 	}

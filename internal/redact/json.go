@@ -24,7 +24,15 @@ func (p *Pass) JSON(body []byte) []byte {
 		}
 		return nil
 	}
-	e := edit{from: string(body)}
+	return p.JSONPart(body)
+}
+
+// JSONPart is JSON for a part of a valid document that begins and ends between two tokens.
+func (p *Pass) JSONPart(part []byte) []byte {
+	if len(p.rules) == 0 || len(part) == 0 {
+		return part
+	}
+	e := edit{from: string(part)}
 	for i := 0; i < len(e.from); i++ {
 		if e.from[i] != '"' {
 			continue
@@ -41,7 +49,7 @@ func (p *Pass) JSON(body []byte) []byte {
 		}
 	}
 	if e.at == 0 {
-		return body
+		return part
 	}
 	return append(e.into, e.from[e.at:]...)
 }

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/outline"
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/transcript"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/show"
 )
 
 // redactTexts redacts every text that callers or providers wrote, except the bodies and the preview. It copies the values that
@@ -73,9 +75,13 @@ func redactValues(p *redact.Pass, values map[string]string) map[string]string {
 // redactBodies redacts the request and response bodies and rebuilds the preview: the old preview may end in the middle of a
 // secret, where no rule matches.
 func redactBodies(p *redact.Pass, e *requestlog.Entry) {
-	original := e.Body.Request
-	e.Body.Request = p.JSON(original)
-	e.Preview = redactPreview(p, e, e.Body.Request, original)
+	if e.Body.Split {
+		redactSplit(p, e)
+	} else {
+		original := e.Body.Request
+		e.Body.Request = p.JSON(original)
+		e.Preview = redactPreview(p, e, e.Body.Request, original)
+	}
 	if e.Body.Streamed {
 		// Stored events without a joined response: a secret may be split between events, where no rule matches.
 		e.Body.Response, e.Body.Streamed = nil, false
@@ -84,16 +90,66 @@ func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 	e.Body.Response = p.JSON(e.Body.Response)
 }
 
+// redactSplit redacts the outline of a request and the parts that are not stored yet. Stored parts were redacted by the same rules,
+// because the rules are part of their address. The preview is the text that PreviewSource returned.
+func redactSplit(p *redact.Pass, e *requestlog.Entry) {
+	var parts []byte
+	steps, err := outline.Edit(e.Body.Request, p.JSONPart)
+	if err == nil {
+		err = outline.EachPart(e.Body.Parts, func(part outline.Part) (err error) {
+			if part.Kind != outline.List {
+				part.Content = p.JSONPart(part.Content)
+			} else if part.Content, err = outline.Edit(part.Content, p.JSONPart); err != nil {
+				return err
+			}
+			parts = outline.AppendPart(parts, part)
+			return nil
+		})
+	}
+	if err != nil { // an undecodable body cannot be redacted
+		withhold(e)
+		return
+	}
+	e.Body.Request, e.Body.Parts = steps, parts
+	e.Preview = shorten(p.Text(e.Preview))
+}
+
+// shorten makes a preview of a text.
+func shorten(text string) string { return show.Cut(show.OneLine(text), llm.PreviewBytes) }
+
+// PreviewSource returns the text that the preview of an entry is made from, long enough for redaction rules to match what begins in
+// the preview. Redaction of a split request makes the preview from it.
+func PreviewSource(e *requestlog.Entry) string {
+	if len(e.Preview) <= llm.PreviewBytes-4 {
+		return e.Preview // it is complete
+	}
+	op, body := operation(e), e.Body.Request
+	if op == "" {
+		op, body = llm.Chat, transcript.RequestToChat(e.Format, body)
+	}
+	source := ""
+	_, _ = chat.Preview(op, body, func(text string) string { // without a source there is no preview
+		source = text
+		return text
+	})
+	return source
+}
+
+// operation returns the operation of a request in the chat format; empty for other formats.
+func operation(e *requestlog.Entry) llm.Op {
+	return map[string]llm.Op{
+		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
+	}[e.Endpoint]
+}
+
 // redactPreview builds the preview from the redacted request, or from the original one if redaction made the request
 // invalid. Without either, a preview that may be truncated is removed.
 func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byte) string {
 	if e.Preview == "" {
 		return ""
 	}
-	op, known := map[string]llm.Op{
-		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
-	}[e.Endpoint]
-	if !known {
+	op := operation(e)
+	if op == "" {
 		redacted, original, op = transcript.RequestToChat(e.Format, redacted), transcript.RequestToChat(e.Format, original), llm.Chat
 	}
 	if text, ok := chat.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {

@@ -3,6 +3,9 @@ package redaction
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/llm"
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 )
@@ -44,6 +48,7 @@ type tenantRules struct {
 	standard []string
 	redactor *redact.Redactor // nil when no rule applies
 	broken   bool             // the rules cannot be compiled
+	version  string           // identifies the rules; empty when there are none
 	usage    *tenantUsage
 }
 
@@ -100,6 +105,7 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 		rules = *own
 	}
 	if !rules.Empty() {
+		t.version = versionOf(rules)
 		redactor, err := redact.New(rules)
 		t.redactor, t.broken = redactor, err != nil
 		if err != nil {
@@ -108,6 +114,18 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 	}
 	r.tenants[workspaceID] = t
 	return t
+}
+
+// Version identifies the rules of a workspace; it is empty when there are none.
+func (r *Filter) Version(workspaceID string) string { return r.of(workspaceID).version }
+
+func versionOf(rules redact.Rules) string {
+	text, err := json.Marshal(rules)
+	if err != nil {
+		panic(err) // rules are strings
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // RedactBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
@@ -122,8 +140,10 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 			withhold(&entries[i])
 		case t.redactor != nil:
 			groups[t] = append(groups[t], i)
-			size += len(entries[i].Body.Request) + len(entries[i].Body.Response)
+			size += textLen(&entries[i])
 			waiting++
+		case entries[i].Body.Split && len(entries[i].Preview) > llm.PreviewBytes:
+			entries[i].Preview = shorten(entries[i].Preview) // the rules were removed after it was queued
 		}
 	}
 	if waiting == 0 {
@@ -160,6 +180,11 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	}
 }
 
+// textLen returns the length of the texts in the bodies of an entry.
+func textLen(e *requestlog.Entry) int {
+	return len(e.Body.Request) + len(e.Body.Parts) + len(e.Body.Response)
+}
+
 // redactedEntry is an entry of a batch after redaction.
 type redactedEntry struct {
 	at    int
@@ -173,6 +198,7 @@ func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group [
 	for i, at := range group {
 		e := entries[at]
 		e.Body.Request, e.Body.Response, e.Recorded.JSON = bytes.Clone(e.Body.Request), bytes.Clone(e.Body.Response), bytes.Clone(e.Recorded.JSON)
+		e.Body.Parts = bytes.Clone(e.Body.Parts)
 		copies[i] = redactedEntry{at, e}
 	}
 	if !t.usage.busy.CompareAndSwap(false, true) {
@@ -203,7 +229,7 @@ func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 	began := r.now()
 	end := began.Add(min(redactEntryTime, t.usage.grant(began)))
 	pass := t.redactor.Begin(func() bool { return over() || !r.now().Before(end) })
-	size := time.Duration(len(e.Body.Request) + len(e.Body.Response))
+	size := time.Duration(textLen(e))
 	redactTexts(pass, e)
 	redactBodies(pass, e)
 	t.usage.spend(r.now().Sub(began) - size*redactFree)

@@ -86,9 +86,11 @@ func violates(e *requestlog.Entry) bool {
 	if e.Outcome != requestlog.OK || e.Finish != "stop" || e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) == 0 || e.Body.Streamed {
 		return false
 	}
-	request, response := e.Body.Request, e.Body.Response
+	body := e.Body
+	body.Request, body.Split = body.JoinedRequest(), false
+	request, response := body.Request, body.Response
 	if e.Format != "chat" {
-		request, response = transcript.ToChat(e.Format, e.Body)
+		request, response = transcript.ToChat(e.Format, body)
 	}
 	content := rawjson.Get(response, "choices.0.message.content")
 	if len(request) == 0 || content.Kind != rawjson.Text {

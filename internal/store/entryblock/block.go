@@ -181,9 +181,18 @@ func (c *Codec) DecodeSlotBody(slot []byte) (requestlog.Body, error) {
 	return c.DecodeBody(request, response, streamed)
 }
 
+// IsOutline reports whether a stored request is an outline.
+func IsOutline(request []byte) bool { return len(request) > 0 && request[0] == packedOutline }
+
+// PlainOutline is the beginning of an outline in a slot, which is compressed with its block.
+func PlainOutline() []byte { return []byte{packedOutline, Plain} }
+
 // DecodeBody decompresses the two texts of a body.
 func (c *Codec) DecodeBody(request, response []byte, streamed bool) (requestlog.Body, error) {
 	body := requestlog.Body{Streamed: streamed}
+	if IsOutline(request) {
+		body.Split, request = true, request[1:]
+	}
 	var errRequest, errResponse error
 	body.Request, errRequest = c.Unpack(request)
 	body.Response, errResponse = c.Unpack(response)

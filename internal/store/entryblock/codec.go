@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
 )
 
 // minCompressed is the length from which compression is worth its fixed cost.
@@ -19,17 +20,53 @@ const (
 	Plain         = 0
 	packedDeflate = 1 // written by earlier versions
 	packedS2      = 2
+	packedZstd    = 3 // parts of requests, and outlines in their own rows
+	packedOutline = 4 // an outline: see package outline; a packed text follows
+)
+
+// minZstd and maxZstd bound the length of parts that zstd compresses. Longer ones are compressed with S2, which is faster.
+const (
+	minZstd = 160
+	maxZstd = 16 << 10
 )
 
 // Codec compresses text for storage. It reuses flate readers, which are large.
 type Codec struct {
 	readers sync.Pool
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
 }
 
 // NewCodec returns a codec.
 func NewCodec() *Codec {
-	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}}
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(2*maxZstd), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(64*maxZstd))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}, encoder: encoder, decoder: decoder}
 }
+
+// AppendPart appends a part of a request in packed form. Parts are short, and each is compressed only once, so that the better
+// compression is worth its time.
+func (c *Codec) AppendPart(to, b []byte) []byte {
+	if len(b) < minZstd || len(b) > maxZstd {
+		return c.AppendPacked(to, b)
+	}
+	begin := len(to)
+	to = c.encoder.EncodeAll(b, append(slices.Grow(to, MaxPacked(len(b))), packedZstd))
+	if len(to)-begin > len(b) {
+		return append(append(to[:begin], Plain), b...)
+	}
+	return to
+}
+
+// AppendOutline appends the outline of a request in packed form.
+func (c *Codec) AppendOutline(to, b []byte) []byte { return c.AppendPart(append(to, packedOutline), b) }
 
 // Pack compresses b; nil stays nil.
 func (c *Codec) Pack(b []byte) []byte {
@@ -71,6 +108,8 @@ func (c *Codec) AppendUnpacked(to, b []byte) ([]byte, error) {
 		return append(to, b...), nil
 	case packedS2:
 		return appendS2(to, b)
+	case packedZstd:
+		return c.decoder.DecodeAll(b, to)
 	}
 	return c.appendInflated(to, b)
 }

@@ -76,24 +76,29 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 		return false
 	}
 	var request, response []byte
+	head := []byte{entryblock.Plain}
 	if stored {
 		request, response = e.Body.Request, e.Body.Response
+		if e.Body.Split {
+			head = entryblock.PlainOutline()
+		}
 	}
 	r.slot = append(entryblock.AppendSized(r.slot[:0], []byte(e.ID)), byte(sqldb.Flag(stored && e.Body.Streamed)))
-	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(request)+plainLen(response)))
-	r.bodies = appendPlain(appendPlain(append(r.bodies, r.slot...), request), response)
+	r.slot = appendPlain(r.slot, head, request)
+	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(response)))
+	r.bodies = appendPlain(append(r.bodies, r.slot...), head[len(head)-1:], response)
 	return true
 }
 
-// appendPlain appends a text of a slot without compression; nil stays nil.
-func appendPlain(to, text []byte) []byte {
+// appendPlain appends a text of a slot without compression, after bytes that name its encoding; nil stays nil.
+func appendPlain(to, head, text []byte) []byte {
 	if text == nil {
 		return entryblock.AppendSized(to, nil)
 	}
-	return append(append(binary.AppendUvarint(to, uint64(1+len(text))), entryblock.Plain), text...)
+	return append(append(binary.AppendUvarint(to, uint64(len(head)+len(text))), head...), text...)
 }
 
-// plainLen returns the number of bytes that appendPlain appends.
+// plainLen returns the number of bytes that appendPlain appends for a text that is no outline.
 func plainLen(text []byte) int {
 	if text == nil {
 		return entryblock.SizedLen(0)

@@ -40,7 +40,7 @@ func (s *Store) dropPartitions(ctx context.Context, r *retentionBounds, total *E
 
 // dropBodies marks the entries whose bodies have expired, removes their previews, and drops the bodies.
 func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired) error {
-	bodies := partition.Table{Name: "bodies", Key: "request_id"}
+	bodies, messages := partition.Table{Name: "bodies", Key: "request_id"}, partition.Table{Name: "messages", Key: "day", Numbered: true}
 	expired, err := s.partitions.Expired(ctx, bodies, bound)
 	if err != nil {
 		return err
@@ -60,6 +60,10 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 	}
 	n, err := s.partitions.DeleteDefault(ctx, bodies, bound)
 	total.Bodies += n
+	if err != nil {
+		return err
+	}
+	_, err = s.partitions.DropTable(ctx, messages, bound)
 	return err
 }
 

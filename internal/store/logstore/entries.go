@@ -147,6 +147,15 @@ func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestl
 	if id < max(s.query().EntriesFrom, s.query().BodiesFrom) {
 		return requestlog.Body{}, requestlog.ErrNotFound
 	}
+	body, err := s.body(ctx, workspaceID, id)
+	if err != nil || !body.Split {
+		return body, err
+	}
+	return s.joined(ctx, workspaceID, id, body)
+}
+
+// body reads bodies as they are stored.
+func (s *Store) body(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	if s.db.Dialect() == sqldb.SQLite {
 		return s.blockBody(ctx, workspaceID, id)
 	}

@@ -52,6 +52,9 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 			return err
 		}
 	}
+	if err := s.expireParts(ctx, r); err != nil {
+		return err
+	}
 	if err := s.feedback.Expire(ctx, r.now, func(workspace string) time.Duration { return r.of(workspace).Entries }); err != nil {
 		return err
 	}
@@ -156,8 +159,14 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 		if err != nil {
 			return 0, err
 		}
+		if err := markForSweep(ctx, tx, f.WorkspaceID, ids); err != nil {
+			return 0, err
+		}
 		return len(ids), s.deleteEntries(ctx, tx, f.WorkspaceID, ids)
 	})
+	if err == nil {
+		err = s.sweepAll(ctx, f.WorkspaceID)
+	}
 	if err == nil && f.Simulated != nil && *f.Simulated && f.Conditions() == 1 {
 		err = s.figures.DeleteSimulated(ctx, f.WorkspaceID)
 	}

@@ -41,7 +41,7 @@ func New(db *sqldb.DB, figures *figurestore.Store, feedback *feedbackstore.Store
 		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 	}
 	s.statements = figures.Statements()
-	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
+	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.messages, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)
 	}
 	return s
@@ -68,6 +68,7 @@ type inserters struct {
 	bodies     *sqldb.Inserter
 	blocks     *sqldb.Inserter
 	bodyBlocks *sqldb.Inserter
+	messages   *sqldb.Inserter
 	tags       *sqldb.Inserter
 	ledger     *sqldb.Inserter
 }
@@ -81,6 +82,7 @@ func newInserters() inserters {
 		bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
 		blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
 		bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
+		messages:   sqldb.NewInserter("messages", slices.Concat(number("day"), text("workspace_id"), bytes("address", "content")), sqldb.KeepExisting),
 		tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
 		ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
 	}

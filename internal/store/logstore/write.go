@@ -36,6 +36,7 @@ type record struct {
 type batch struct {
 	records []record
 	blocks  []entryblock.Block // SQLite: runs of the records, in their order
+	parts   partBatch
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An existing entry is left unchanged and
@@ -73,7 +74,11 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		}
 		b.blocks = blocks
 	}
-	b.records = make([]record, len(chosen))
+	parts, err := s.partBatch(chosen)
+	if err != nil {
+		return b, err
+	}
+	b.parts, b.records = parts, make([]record, len(chosen))
 	for i, e := range chosen {
 		r, err := s.record(e, buffers)
 		if err != nil {
@@ -134,7 +139,11 @@ func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
 	r.detail[3] = buffers.compress(s.codec, buffers.text)
 	switch {
 	case e.BodyState == requestlog.BodyStored:
-		request, response := buffers.compress(s.codec, e.Body.Request), buffers.compress(s.codec, e.Body.Response)
+		response := buffers.compress(s.codec, e.Body.Response)
+		request := s.codec.AppendOutline(nil, e.Body.Request)
+		if !e.Body.Split {
+			request = buffers.compress(s.codec, e.Body.Request)
+		}
 		r.body = []any{e.WorkspaceID, e.ID, request, response, sqldb.Flag(e.Body.Streamed)}
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
@@ -163,8 +172,15 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	if s.db.Dialect() == sqldb.Postgres {
 		insert = s.insertOwn
 	}
+	stored, err := s.insertParts(ctx, tx, b.parts)
+	if err != nil {
+		return err
+	}
 	fresh, err := insert(ctx, tx, b)
-	if err != nil || len(fresh) == 0 {
+	if err != nil {
+		return err
+	}
+	if err := s.addTurns(ctx, tx, fresh, stored); err != nil || len(fresh) == 0 {
 		return err
 	}
 	var tags, ledger [][]any

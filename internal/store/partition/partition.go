@@ -13,18 +13,41 @@ import (
 	"time"
 
 	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
+	"fairlead/internal/outline"
 	"fairlead/internal/store/sqldb"
 )
 
 // Table is a table with one partition per day (UTC). Key is the column with the request id, which begins with the time, so
-// a day is a range of ids.
-type Table struct{ Name, Key string }
+// a day is a range of ids; or the column with the number of the day.
+type Table struct {
+	Name, Key string
+	Numbered  bool // Key is the number of the day
+}
 
 // Tables returns the partitioned tables in the order in which a day is created. A day is dropped in reverse order, so that
 // a row in requests always has its rows in the other tables.
 func Tables() []Table {
-	return []Table{{"requests", "id"}, {"details", "request_id"}, {"bodies", "request_id"}, {"tags", "request_id"}}
+	return []Table{
+		{Name: "requests", Key: "id"}, {Name: "details", Key: "request_id"}, {Name: "bodies", Key: "request_id"},
+		{Name: "messages", Key: "day", Numbered: true}, {Name: "tags", Key: "request_id"},
+	}
+}
+
+// floor returns the smallest key of a day.
+func (t Table) floor(day time.Time) string {
+	if t.Numbered {
+		return strconv.FormatInt(outline.DayOf(day), 10)
+	}
+	return id.Floor("req", day)
+}
+
+// timeOf returns the time of a key; false for an id without a time, and for an empty key.
+func (t Table) timeOf(key string) (time.Time, bool) {
+	if !t.Numbered {
+		return id.Time(key)
+	}
+	number, err := strconv.ParseInt(key, 10, 64)
+	return time.Unix(number*24*60*60, 0), err == nil
 }
 
 // CreateLock is the key of the advisory lock held while a partition is created.
@@ -108,15 +131,15 @@ func (s *Set) Maintain(ctx context.Context) error {
 
 // emptyDefaults creates the partitions of the days whose entries are in the default partitions.
 func (s *Set) emptyDefaults(ctx context.Context) error {
-	low, high := id.Floor("req", s.db.Now().Add(-maxAge)), id.Floor("req", s.db.Now().AddDate(0, 0, daysAhead))
 	for _, t := range Tables() {
+		low, high := t.floor(s.db.Now().Add(-maxAge)), t.floor(s.db.Now().AddDate(0, 0, daysAhead))
 		for after := low; ; {
 			var next sql.NullString
-			q := fmt.Sprintf(`select min(%[1]s) from %[2]s where %[1]s >= $1 and %[1]s < $2`, t.Key, t.Default())
-			if err := s.db.QueryRow(ctx, q, after, high).Scan(&next); err != nil {
+			q := fmt.Sprintf(`select min(%[1]s) from %[2]s where %[1]s >= '%[3]s' and %[1]s < '%[4]s'`, t.Key, t.Default(), after, high)
+			if err := s.db.QueryRow(ctx, q).Scan(&next); err != nil {
 				return fmt.Errorf("search %s: %w", t.Default(), err)
 			}
-			at, ok := id.Time(next.String)
+			at, ok := t.timeOf(next.String)
 			if !ok {
 				break // no row, or an id without a time
 			}
@@ -124,7 +147,7 @@ func (s *Set) emptyDefaults(ctx context.Context) error {
 			if err := s.create(ctx, Day(at)); err != nil {
 				return err
 			}
-			after = id.Floor("req", Day(at).AddDate(0, 0, 1))
+			after = t.floor(Day(at).AddDate(0, 0, 1))
 		}
 	}
 	return nil
@@ -162,7 +185,7 @@ func (t Table) create(ctx context.Context, tx *sql.Tx, day time.Time) error {
 	if err := tx.QueryRowContext(ctx, `select to_regclass($1) is not null`, name).Scan(&exists); err != nil || exists {
 		return err
 	}
-	low, high := id.Floor("req", day), id.Floor("req", day.AddDate(0, 0, 1))
+	low, high := t.floor(day), t.floor(day.AddDate(0, 0, 1))
 	for _, q := range []string{
 		`create table ` + name + ` (like ` + t.Name + ` including defaults including indexes)`,
 		`lock table ` + t.Default() + ` in access exclusive mode`,
@@ -257,7 +280,7 @@ func (s *Set) DropTable(ctx context.Context, t Table, bound time.Time) (int64, e
 
 // DeleteDefault deletes the rows before the bound from a table's default partition.
 func (s *Set) DeleteDefault(ctx context.Context, t Table, bound time.Time) (int64, error) {
-	res, err := s.db.Exec(ctx, fmt.Sprintf(`delete from %s where %s < $1`, t.Default(), t.Key), requestlog.FloorID(bound))
+	res, err := s.db.Exec(ctx, fmt.Sprintf(`delete from %s where %s < '%s'`, t.Default(), t.Key, t.floor(bound)))
 	if err != nil {
 		return 0, err
 	}
