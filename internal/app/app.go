@@ -94,7 +94,7 @@ type App struct {
 	storeName               string
 	storeNew                bool
 	spool                   *spool.Spool
-	addresses               *outline.Key   // of the parts of request bodies
+	partKey                 *outline.Key   // of the parts of request bodies
 	known                   *outline.Known // parts that the database has
 	feed                    *requestlog.Feed
 	redaction               *redaction.Filter
@@ -335,7 +335,7 @@ func (a *App) report(doing string, err error) {
 }
 
 func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
-	if a.addresses, err = outline.NewKey(a.master); err != nil {
+	if a.partKey, err = outline.NewKey(a.master); err != nil {
 		return err
 	}
 	a.known = outline.NewKnown()

@@ -25,7 +25,7 @@ func (a *App) splitRequest(e *requestlog.Entry) *requestlog.Entry {
 		known = func(outline.Address) bool { return false } // the response is compared with the schema in the request
 	}
 	rules := a.redaction.Version(e.WorkspaceID)
-	request, parts, ok := a.addresses.Scope(e.WorkspaceID+"\x00"+rules).Split(body, known)
+	request, parts, ok := a.partKey.Scope(e.WorkspaceID+"\x00"+rules).Split(body, known)
 	if !ok {
 		return e
 	}

@@ -42,6 +42,9 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"LongestRetentionIsOfAnyWorkspace", longestRetentionIsOfAnyWorkspace},
 		{"SettingsAreKept", settingsAreKept},
 		{"UsageCounts", usageCounts},
+		{"ConversationsReadBackExactly", conversationsReadBackExactly},
+		{"SharedMessagesGoWithTheirLastRequest", sharedMessagesGoWithTheirLastRequest},
+		{"ReplicasShareConversations", replicasShareConversations},
 		{"ManyWritersAndReaders", manyWritersAndReaders},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,5 +55,9 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Run("OldRollupsExpire", func(t *testing.T) {
 		t.Parallel()
 		oldRollupsExpire(t, open)
+	})
+	t.Run("ConversationsExpireByDay", func(t *testing.T) {
+		t.Parallel()
+		conversationsExpireByDay(t, open(t)) // entries of every workspace expire
 	})
 }

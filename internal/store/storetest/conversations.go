@@ -1,0 +1,185 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/outline"
+	"fairlead/internal/outline/outlinetest"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
+)
+
+// Writer writes the turns of sessions as one replica does.
+type Writer struct {
+	scope outline.Scope
+	known *outline.Known
+}
+
+// NewWriter returns the writer of a replica. All replicas compute the same addresses.
+func NewWriter(t testing.TB, workspace string) *Writer {
+	t.Helper()
+	key, err := outline.NewKey(bytes.Repeat([]byte("k"), 32))
+	must(t, err)
+	return &Writer{key.Scope(workspace), outline.NewKnown()}
+}
+
+// Entry returns the entry of a turn, split like the spool splits it.
+func (w *Writer) Entry(t testing.TB, workspace string, at time.Time, turn outlinetest.Turn) requestlog.Entry {
+	t.Helper()
+	e := sample(workspace, at)
+	e.Body = requestlog.Body{Response: turn.Answer, Split: true, Whole: len(turn.Body)}
+	var ok bool
+	if e.Body.Request, e.Body.Parts, ok = w.scope.Split(turn.Body, w.known.Of(outline.DayOf(at))); !ok {
+		t.Fatal("the request is not split")
+	}
+	return e
+}
+
+// Write writes entries and remembers their parts.
+func (w *Writer) Write(t testing.TB, db *store.DB, entries ...requestlog.Entry) {
+	t.Helper()
+	must(t, db.Log.WriteEntries(t.Context(), entries))
+	for i := range entries {
+		if e := &entries[i]; len(e.Body.Missing) > 0 {
+			w.known.Clear()
+		} else {
+			w.known.Add(outline.DayOf(e.Time), e.Body.Parts)
+		}
+	}
+}
+
+func messagesOf(t testing.TB, db *store.DB, workspace string) (n int) {
+	t.Helper()
+	must(t, db.QueryRow(t.Context(), `select count(*) from messages where workspace_id = $1`, workspace).Scan(&n))
+	return n
+}
+
+func checkTurn(t testing.TB, db *store.DB, workspace, id string, turn outlinetest.Turn) {
+	t.Helper()
+	body, err := db.Log.EntryBody(t.Context(), workspace, id)
+	must(t, err)
+	if body.Gone != 0 || body.Split || !bytes.Equal(body.Request, turn.Body) || !bytes.Equal(body.Response, turn.Answer) {
+		t.Errorf("a turn of %d bytes reads back with %d bytes, %d parts are gone", len(turn.Body), len(body.Request), body.Gone)
+	}
+}
+
+func conversationsReadBackExactly(t *testing.T, db *store.DB) {
+	for i, format := range outlinetest.Formats() {
+		ws := newWorkspace()
+		w := NewWriter(t, ws)
+		turns := outlinetest.Session{Format: format, Turns: 12, Growth: 3000, Seed: uint64(i), Marks: true}.Make()
+		ids := make([]string, len(turns))
+		for i, turn := range turns {
+			e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
+			if i > 0 && len(e.Body.Parts) > 2*turn.New+2000 {
+				t.Errorf("turn %d carries %d bytes, new are %d", i, len(e.Body.Parts), turn.New)
+			}
+			ids[i] = e.ID
+			w.Write(t, db, e)
+			w.Write(t, db, e) // a repeated batch changes nothing
+		}
+		for i, turn := range turns {
+			checkTurn(t, db, ws, ids[i], turn)
+		}
+	}
+}
+
+func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	w := NewWriter(t, ws)
+	turns := outlinetest.Session{Format: "messages", Turns: 10, Growth: 3000, Seed: 5}.Make()
+	ids := make([]string, len(turns))
+	for i, turn := range turns {
+		e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
+		ids[i] = e.ID
+		w.Write(t, db, e)
+	}
+	whole := messagesOf(t, db, ws)
+	remove := func(ids ...string) {
+		t.Helper()
+		n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids}, false)
+		if err != nil || n != int64(len(ids)) {
+			t.Fatalf("deleted %d of %d: %v", n, len(ids), err)
+		}
+	}
+
+	remove(ids[9])
+	if left := messagesOf(t, db, ws); left >= whole {
+		t.Errorf("%d of %d messages are left after deleting the last turn", left, whole)
+	}
+	checkTurn(t, db, ws, ids[8], turns[8])
+	remove(ids[:8]...)
+	checkTurn(t, db, ws, ids[8], turns[8])
+	// The next turn of this writer refers to messages that were deleted with the last turn.
+	late := w.Entry(t, ws, now.Add(time.Minute), turns[9])
+	w.Write(t, db, late)
+	body, err := db.Log.EntryBody(ctx, ws, late.ID)
+	must(t, err)
+	if body.Gone == 0 || bytes.Count(body.Request, []byte(outline.Gone)) != body.Gone {
+		t.Errorf("%d parts are gone and marked %d times", body.Gone, bytes.Count(body.Request, []byte(outline.Gone)))
+	}
+	healed := w.Entry(t, ws, now.Add(2*time.Minute), turns[9])
+	w.Write(t, db, healed)
+	checkTurn(t, db, ws, healed.ID, turns[9])
+	checkTurn(t, db, ws, late.ID, turns[9]) // its parts are stored again
+
+	remove(ids[8], late.ID, healed.ID)
+	if left := messagesOf(t, db, ws); left != 0 {
+		t.Errorf("%d messages are left without a request", left)
+	}
+}
+
+func conversationsExpireByDay(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	w := NewWriter(t, ws)
+	turns := outlinetest.Session{Format: "chat", Turns: 4, Growth: 3000, Seed: 6}.Make()
+	noon := ancient(0).Truncate(24 * time.Hour).Add(12 * time.Hour)
+	first, second := w.Entry(t, ws, noon.AddDate(0, 0, -1), turns[0]), w.Entry(t, ws, noon.AddDate(0, 0, -1), turns[1])
+	w.Write(t, db, first, second)
+	third := w.Entry(t, ws, noon, turns[2])
+	w.Write(t, db, third)
+	fourth := w.Entry(t, ws, noon.Add(time.Second), turns[3])
+	w.Write(t, db, fourth)
+	all := messagesOf(t, db, ws)
+
+	_, err := db.Log.Expire(ctx, noon.Add(13*time.Hour), logstore.Retention{Bodies: 20 * time.Hour})
+	must(t, err)
+
+	if left := messagesOf(t, db, ws); left == 0 || left > all*2/3 {
+		t.Errorf("%d of %d messages are left after the first day", left, all)
+	}
+	if _, err := db.Log.EntryBody(ctx, ws, second.ID); err == nil {
+		t.Error("an expired body is readable")
+	}
+	checkTurn(t, db, ws, third.ID, turns[2])
+	checkTurn(t, db, ws, fourth.ID, turns[3])
+}
+
+func replicasShareConversations(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	turns := outlinetest.Session{Format: "responses", Turns: 24, Growth: 2500, Seed: 9}.Make()
+	ids := make([]string, len(turns))
+	var replicas sync.WaitGroup
+	for replica := range 2 {
+		replicas.Go(func() {
+			w := NewWriter(t, ws)
+			for i := replica; i < len(turns); i += 2 {
+				e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turns[i])
+				ids[i] = e.ID
+				w.Write(t, db, e)
+			}
+		})
+	}
+	replicas.Wait()
+	for i, turn := range turns {
+		checkTurn(t, db, ws, ids[i], turn)
+	}
+	if n, one := messagesOf(t, db, ws), slices.Max([]int{len(turns) * 6, 300}); n > one {
+		t.Errorf("%d messages for %d turns", n, len(turns))
+	}
+}
