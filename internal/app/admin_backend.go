@@ -222,6 +222,9 @@ func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) 
 	return overview.StorageUse{
 		DatabaseBytes: used.Bytes, SpoolBytes: disk.SpoolBytes, SpoolLimit: disk.SpoolLimit, FreeBytes: disk.FreeBytes,
 		OldestEntry: used.Oldest, Samples: b.app.maintenance.Samples(), Retention: keep.Entries, DiskElsewhere: c.Store != "sqlite",
+		Messages: overview.MessageUse{
+			Since: used.Turns.Since, Requests: used.Turns.Requests, RequestBytes: used.Turns.RequestBytes, StoredBytes: used.Turns.StoredBytes,
+		},
 	}, nil
 }
 

@@ -156,6 +156,7 @@ var layers = [][]string{
 		"internal/redact",
 		"internal/predict",
 		"internal/conversation",
+		"internal/outline",
 		"internal/cluster",
 	},
 	{
@@ -231,6 +232,7 @@ var pure = []string{
 	"internal/redact",
 	"internal/predict",
 	"internal/conversation",
+	"internal/outline",
 	"internal/predict/ability",
 	"internal/wire",
 	"internal/wire/*",
@@ -252,6 +254,7 @@ var testOnly = []string{
 	"internal/wire/messagestest",
 	"internal/limit/limittest",
 	"internal/promptcache/cachetest",
+	"internal/outline/outlinetest",
 	"internal/cluster/redistest",
 	"internal/cli/clitest",
 }

@@ -54,6 +54,15 @@ type StorageUse struct {
 	Samples       []StorageSample // of the last days
 	Retention     time.Duration   // longest of all workspaces; 0 if kept forever
 	DiskElsewhere bool            // the database is on another disk than FreeBytes
+	Messages      MessageUse
+}
+
+// MessageUse is how requests that share messages with others were stored in the last days.
+type MessageUse struct {
+	Since        time.Time
+	Requests     int64
+	RequestBytes int64
+	StoredBytes  int64
 }
 
 // SettingsView describes the instance.
@@ -95,6 +104,29 @@ type StorageView struct {
 	FreeBytes     *int64           `json:"free_bytes" doc:"Free disk space."`
 	OldestEntry   *time.Time       `json:"oldest_request"`
 	Forecast      *StorageForecast `json:"forecast,omitempty" doc:"Absent for callers who are not operators."`
+	Messages      *MessageView     `json:"messages,omitempty" doc:"How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators."`
+}
+
+// MessageView is how requests are stored whose messages are stored once per workspace and day.
+type MessageView struct {
+	Since           time.Time `json:"since"`
+	Requests        int64     `json:"requests" doc:"Requests longer than 2 KB whose bodies are stored."`
+	RequestBytes    int64     `json:"request_bytes" doc:"Length of their bodies."`
+	StoredBytes     int64     `json:"stored_bytes" doc:"What is stored of their bodies: new messages, compressed, and references."`
+	BytesPerRequest int64     `json:"stored_bytes_per_request"`
+	SavedPercent    float64   `json:"saved_percent" doc:"Part of request_bytes that sharing and compression save."`
+}
+
+// messageView returns nil when there are no such requests.
+func messageView(u MessageUse) *MessageView {
+	if u.Requests <= 0 || u.RequestBytes <= 0 {
+		return nil
+	}
+	stored := max(u.StoredBytes, 0)
+	return &MessageView{
+		Since: u.Since, Requests: u.Requests, RequestBytes: u.RequestBytes, StoredBytes: stored, BytesPerRequest: stored / u.Requests,
+		SavedPercent: max(0, 100*(1-float64(stored)/float64(u.RequestBytes))),
+	}
 }
 
 func (a *handlers) registerSettings() {
@@ -128,6 +160,7 @@ func (a *handlers) getSettings(ctx context.Context, c *adminapi.Call, _ *struct{
 	v.Storage = StorageView{
 		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
 		FreeBytes: known(use.FreeBytes), OldestEntry: adminapi.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
+		Messages: messageView(use.Messages),
 	}
 	return adminapi.Respond(v), nil
 }

@@ -22,9 +22,7 @@ func BodyOf(state requestlog.BodyState, body requestlog.Body) RequestBody {
 	if state != requestlog.BodyStored {
 		return absentBody(state).Body
 	}
-	return RequestBody{
-		State: string(state), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
-	}
+	return storedBody(body)
 }
 
 // Sheet exports entries.

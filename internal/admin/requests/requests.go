@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -63,7 +64,8 @@ type RequestCount struct {
 // RequestBody holds the bodies of a request, or why they are not available.
 type RequestBody struct {
 	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
-	Reason   *string `json:"reason" doc:"Why the bodies are not available. null if they are."`
+	Reason   *string `json:"reason" doc:"Why the bodies are not available or not complete. null if they are."`
+	Missing  int     `json:"missing_parts" doc:"Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each."`
 	Request  *string `json:"request" doc:"Request body as sent by the client."`
 	Response *string `json:"response" doc:"Response body as sent to the client. For a stream, its events separated by newlines."`
 	Streamed bool    `json:"streamed" doc:"Whether response is a list of events."`
@@ -190,10 +192,20 @@ func (a *handlers) getRequestBody(ctx context.Context, c *adminapi.Call, in *req
 		return nil, err
 	}
 	request, response := a.Transcript(entry.Format, body)
-	return adminapi.Respond(RequestBody{
-		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
-		ChatRequest: bodyText(request), ChatResponse: bodyText(response),
-	}), nil
+	v := storedBody(body)
+	v.ChatRequest, v.ChatResponse = bodyText(request), bodyText(response)
+	return adminapi.Respond(v), nil
+}
+
+// storedBody returns bodies that are stored, perhaps without some parts of the request.
+func storedBody(body requestlog.Body) RequestBody {
+	v := RequestBody{
+		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed, Missing: body.Gone,
+	}
+	if body.Gone > 0 {
+		v.Reason = new(fmt.Sprintf("%d parts of this request were deleted together with other requests that shared them.", body.Gone))
+	}
+	return v
 }
 
 func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {

@@ -3465,6 +3465,8 @@ export interface components {
              * @description Free disk space.
              */
             free_bytes: number | null;
+            /** @description How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators. */
+            messages?: components["schemas"]["MessageView"];
             /** Format: date-time */
             oldest_request: string | null;
             /**

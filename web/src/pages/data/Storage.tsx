@@ -14,7 +14,7 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
   const limit = storage.spool_limit_bytes;
   const percent = spool != null && limit ? (100 * spool) / limit : null;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="md">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 6 }} spacing="md">
       <Fact label="Database" value={formatBytes(storage.database_bytes)}>
         {store === "sqlite" ? "SQLite, all workspaces." : "PostgreSQL, all workspaces."}
       </Fact>
@@ -38,6 +38,11 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
       <Fact label="Oldest request" value={<Time at={storage.oldest_request} as="day" none="none yet" />}>
         Across all workspaces.
       </Fact>
+      {storage.messages && (
+        <Fact label="Stored per request" value={formatBytes(storage.messages.stored_bytes_per_request)}>
+          {`Prompts of the last 7 days. Messages are stored once per day, which saves ${storage.messages.saved_percent.toFixed(0)} % of ${formatBytes(storage.messages.request_bytes)}.`}
+        </Fact>
+      )}
       {storage.forecast && <Forecast forecast={storage.forecast} store={store} />}
     </SimpleGrid>
   );

@@ -60,6 +60,7 @@ function Body({ id }: { id: string }) {
   const readable = prompts !== undefined;
   return (
     <Stack gap="sm">
+      {data.missing_parts > 0 && <Text size="sm">{data.reason}</Text>}
       <Group gap="xs">
         <SegmentedControl
           size="xs"
