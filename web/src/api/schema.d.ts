@@ -2375,6 +2375,32 @@ export interface components {
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
         };
+        MessageView: {
+            /**
+             * Format: int64
+             * @description Length of their bodies.
+             */
+            request_bytes: number;
+            /**
+             * Format: int64
+             * @description Requests longer than 2 KB whose bodies are stored.
+             */
+            requests: number;
+            /**
+             * Format: double
+             * @description Part of request_bytes that sharing and compression save.
+             */
+            saved_percent: number;
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: int64
+             * @description What is stored of their bodies: new messages, compressed, and references.
+             */
+            stored_bytes: number;
+            /** Format: int64 */
+            stored_bytes_per_request: number;
+        };
         ModelFeedback: {
             /** @description Whether ratings affect the routing of this model. false without valid ratings and for removed models. */
             corrected: boolean;
@@ -3021,7 +3047,12 @@ export interface components {
             chat_request: string | null;
             /** @description Response translated to the chat format. null if it already was in the chat format. */
             chat_response: string | null;
-            /** @description Why the bodies are not available. null if they are. */
+            /**
+             * Format: int64
+             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
+             */
+            missing_parts: number;
+            /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
             request: string | null;
