@@ -47,6 +47,7 @@ import (
 	"fairlead/internal/providerset"
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/session"
 	"fairlead/internal/settings"
 	"fairlead/internal/signals"
 	"fairlead/internal/simulator"
@@ -380,12 +381,16 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	sessions, err := session.NewNamer(a.master)
+	if err != nil {
+		return err
+	}
 	a.gateway = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
 		StoredIDs:  ids,
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept,
+		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions,
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},

@@ -103,7 +103,7 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
 		call: &provider.Call{
 			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.client(t), MaxOutput: s.Terms.OutputLimit(t),
-			Workspace: s.Workspace, SealID: s.Dispatcher.SealID,
+			Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID,
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential,

@@ -80,6 +80,7 @@ type Series struct {
 	Client     func(*provider.Target) provider.Client // the client's format for calls to a target; nil for Format
 	KeyID      string
 	Workspace  string // id of the caller's workspace
+	Session    string // id of the session; empty for none
 	Plan       []*provider.Target
 	Terms      bill.Terms
 	StoresText bool // whether to store error messages of providers, which may quote the prompt

@@ -42,7 +42,7 @@ func (s *storedStream) open(d *Dispatcher, p *provider.Provider, op *provider.St
 		secret = p.Credentials[i].Secret
 	}
 	s.call = &provider.Call{
-		Secret: secret, Credential: op.Response.Credential, Secrets: p.Secrets(secret), Operation: op, Workspace: op.Response.Workspace, SealID: d.SealID,
+		Secret: secret, Credential: op.Response.Credential, Secrets: p.Secrets(secret), Operation: op, Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID,
 	}
 	if p.Login != nil {
 		token, err := p.Login(s.ctx, secret)

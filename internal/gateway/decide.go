@@ -49,6 +49,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
 	}
+	g.nameSession(who, p)
 	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}

@@ -1,14 +1,15 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
-	"net/http"
 	"strings"
 
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/route"
+	"fairlead/internal/session"
 	"fairlead/internal/token"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire"
@@ -20,6 +21,7 @@ type prompt struct {
 	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
+	session     session.Source // empty before the session is known, and for requests without one
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.
@@ -33,7 +35,7 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 		body.Release()
 		return nil, nil, err
 	}
-	req.Controls.SessionID = session(req, in.http.Header)
+	req.Controls.SessionID, req.EndUser = session.Named(req, in.http.Header), session.EndUser(req.EndUser)
 	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
 		req.Beta = strings.Join(in.http.Header.Values(f.FeatureHeader()), ",")
 	}
@@ -69,15 +71,18 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*ll
 	return req, llm.Cancelled(ctx)
 }
 
-// session returns the session ID that the caller gave the conversation, from the body or from one of the headers that agents use.
-func session(req *llm.Request, h http.Header) string {
-	if req.Controls.SessionID != "" {
-		return shorten(req.Controls.SessionID)
-	}
-	for _, name := range wire.SessionHeaders() {
-		if s := h.Get(name); s != "" {
-			return shorten(s)
+// nameSession sets the session of a request that names none: that of the response it continues, or one derived from the beginning of
+// the conversation. The fingerprint keeps the client's name only.
+func (g *Gateway) nameSession(who caller, p *prompt) {
+	switch req := p.req; {
+	case req.Controls.SessionID != "":
+		p.session = session.Given
+	case req.Stored != nil && req.Stored.Session != "":
+		req.Controls.SessionID, p.session = req.Stored.Session, session.Given
+	default:
+		by := session.Caller{Workspace: who.grant.Workspace.ID, Key: cmp.Or(who.accountID, who.grant.Key.ID), EndUser: req.EndUser}
+		if req.Controls.SessionID = g.Sessions.Derive(by, p.fingerprint.Opening); req.Controls.SessionID != "" {
+			p.session = session.Derived
 		}
 	}
-	return ""
 }

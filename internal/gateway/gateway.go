@@ -23,6 +23,7 @@ import (
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/session"
 	"fairlead/internal/token"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire"
@@ -119,6 +120,7 @@ type Parts struct {
 	Snapshot   *route.Snapshot
 	Routing    Routing
 	Reasoning  *reasoning.Store // nil for none
+	Sessions   *session.Namer   // nil to derive no sessions
 }
 
 // Settings can change while the gateway runs.

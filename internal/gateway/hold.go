@@ -111,7 +111,7 @@ func (s *Settings) allowsUnpriced(grant *account.Grant) bool {
 // newSeries returns a series without attempts for a request.
 func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
 	s := &attempt.Series{
-		Dispatcher: g.Dispatcher, Settings: &in.settings.Attempts, Snapshot: in.snap, Format: in.route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID,
+		Dispatcher: g.Dispatcher, Settings: &in.settings.Attempts, Snapshot: in.snap, Format: in.route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID,
 		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
 	}
 	if in.settings.Attempts.Hedge {

@@ -32,6 +32,7 @@ import (
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/session"
 	"fairlead/internal/simulator/inprocess"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/chat"
@@ -55,6 +56,7 @@ type kit struct {
 	prefixes    promptcache.Store
 	admission   *limit.AdmissionQueue
 	reasoning   *reasoning.Store
+	sessions    *session.Namer
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
@@ -92,7 +94,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		},
 		StoredIDs: storedIDs,
 		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning,
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions,
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
 		},

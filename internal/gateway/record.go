@@ -108,6 +108,11 @@ func (r *recorder) recordRequest(req *llm.Request, body []byte) {
 	}
 }
 
+// recordSession records the session, which is known once the prompt has been read.
+func (r *recorder) recordSession(p *prompt) {
+	r.entry.Session, r.entry.SessionSource = p.req.Controls.SessionID, string(p.session)
+}
+
 // recordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.
 func (r *recorder) recordDecision(d *route.Decision) {
 	if d == nil {

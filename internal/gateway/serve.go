@@ -51,6 +51,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return g.countTokens(in, prompt.req, rec)
 	}
 	plan, err := g.decide(ctx, in, who, prompt, flags.dryRun)
+	rec.recordSession(prompt)
 	rec.recordDecision(plan.decision)
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ type StoredResponse struct {
 	Provider   string
 	Credential string // id of the credential of the account that holds it
 	ID         string // the provider's id
+	Session    string // session of the request that created it; empty if unknown
 }
 
 // PreviewBytes bounds Request.Preview.

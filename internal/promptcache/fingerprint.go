@@ -34,6 +34,8 @@ type Link struct {
 type Fingerprint struct {
 	Session string // session ID given by the caller; may be empty
 	Links   []Link
+	// Opening is the hash of the prompt up to its first user message: the same in every turn of a conversation. It is 0 without one.
+	Opening uint64
 	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in a first turn.
 	Previous int
 	// Retention is how long the caller asks providers to keep the prompt; 0 for their default.
@@ -178,6 +180,9 @@ func (b *builder) addMessages(raw []byte) {
 		b.pending = true
 		if by != bySystem || len(b.fingerprint.Links) > 0 {
 			b.endLink()
+		}
+		if by == byOther && b.fingerprint.Opening == 0 {
+			b.fingerprint.Opening = b.hash.Sum64()
 		}
 		return end
 	})

@@ -159,8 +159,8 @@ type Call struct {
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
-	// Workspace is the id of the caller's workspace.
-	Workspace string
+	// Workspace is the id of the caller's workspace, Session that of the session.
+	Workspace, Session string
 	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
 	SealID func(llm.StoredResponse) string
 	// Operation is what a call to Provider.Stored does; nil for all other calls.
@@ -198,7 +198,7 @@ func (c *Call) ResponseID(provider, id string) string {
 	if c.SealID == nil {
 		return id
 	}
-	return c.SealID(llm.StoredResponse{Workspace: c.Workspace, Provider: provider, Credential: c.Credential, ID: id})
+	return c.SealID(llm.StoredResponse{Workspace: c.Workspace, Provider: provider, Credential: c.Credential, ID: id, Session: c.Session})
 }
 
 const boundReason = "a budget or a policy allows no more"

@@ -18,8 +18,8 @@ const storedPrefix = "resp_fl_"
 const macSize = 16
 
 // StoredIDs converts between the provider's ids of stored responses and the ids that clients see. A client's id names the
-// provider and the credential, so that every replica reaches the account that holds the response without storing anything. A
-// keyed hash binds the id to a workspace.
+// provider and the credential, so that every replica reaches the account that holds the response without storing anything, and the
+// session, so that a request that continues the response belongs to the same one. A keyed hash binds the id to a workspace.
 type StoredIDs struct{ hash secret.KeyedHash }
 
 // NewStoredIDs derives the key of the ids from the master key.
@@ -34,6 +34,9 @@ func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
 // Seal returns the id that clients see. The same response always has the same id.
 func (s StoredIDs) Seal(r llm.StoredResponse) string {
 	named := r.Workspace + "\x00" + r.Provider + "\x00" + r.Credential + "\x00" + r.ID
+	if r.Session != "" {
+		named += "\x00" + r.Session
+	}
 	mac := s.hash.Sum(named)
 	var buffer [256]byte
 	raw := append(append(buffer[:0], mac[:macSize]...), named[len(r.Workspace)+1:]...)
@@ -53,10 +56,14 @@ func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	account := string(raw[macSize:])
 	mac := s.hash.Sum(workspace + "\x00" + account)
 	parts := strings.Split(account, "\x00")
-	if !hmac.Equal(raw[:macSize], mac[:macSize]) || len(parts) != 3 {
+	if !hmac.Equal(raw[:macSize], mac[:macSize]) || len(parts) < 3 || len(parts) > 4 {
 		return llm.StoredResponse{}, false
 	}
-	return llm.StoredResponse{Workspace: workspace, Provider: parts[0], Credential: parts[1], ID: parts[2]}, true
+	r := llm.StoredResponse{Workspace: workspace, Provider: parts[0], Credential: parts[1], ID: parts[2]}
+	if len(parts) == 4 {
+		r.Session = parts[3]
+	}
+	return r, true
 }
 
 // Stores reports whether the provider stores the response: it does so unless the client sends store: false.

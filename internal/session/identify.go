@@ -1,0 +1,124 @@
+// Package session identifies the session of a request: the conversation or agent run that it belongs to. A client names it in a
+// header or in the body; otherwise it is derived from the beginning of the conversation. The package also names what session and
+// end-user budgets are charged to.
+package session
+
+import (
+	"net/http"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire"
+)
+
+// Source is how a session was identified.
+type Source string
+
+// The sources of a session.
+const (
+	Given   Source = "given"   // named by the client
+	Derived Source = "derived" // computed from the beginning of the conversation
+)
+
+// maxID bounds the length of an id in bytes.
+const maxID = 80
+
+// Named returns the session that the client names, or "" if it names none. The field session_id has precedence, then the headers of
+// agents, then fields that other APIs use for the same purpose.
+func Named(req *llm.Request, h http.Header) string {
+	if req.Controls.SessionID != "" {
+		return shorten(req.Controls.SessionID)
+	}
+	for _, name := range wire.SessionHeaders() {
+		if id := h.Get(name); id != "" {
+			return shorten(id)
+		}
+	}
+	var byField [len(bodyFields)]string
+	for _, f := range req.Fields {
+		for i, member := range bodyFields {
+			if f.Name == member.name && f.Value >= 0 && f.Value <= f.End && f.End <= len(req.Body) && f.End-f.Value <= maxField {
+				byField[i] = member.read(rawjson.Parse(req.Body[f.Value:f.End]))
+			}
+		}
+	}
+	for _, id := range byField {
+		if id != "" {
+			return shorten(id)
+		}
+	}
+	return ""
+}
+
+// maxField bounds the length of a field that is searched for a session.
+const maxField = 16 << 10
+
+// bodyFields are the fields that name a session, in order of precedence.
+var bodyFields = [...]struct {
+	name string
+	read func(rawjson.Value) string
+}{
+	{"metadata", inMetadata},
+	{"conversation", inConversation},
+	{"prompt_cache_key", text},
+}
+
+func text(v rawjson.Value) string {
+	if v.Kind != rawjson.Text {
+		return ""
+	}
+	return v.String()
+}
+
+// inMetadata reads metadata.session_id, and metadata.user_id where it contains the session of Claude Code.
+func inMetadata(v rawjson.Value) string {
+	if id := text(v.Get("session_id")); id != "" {
+		return id
+	}
+	_, id := splitUser(text(v.Get("user_id")))
+	return id
+}
+
+// inConversation reads the id of a conversation that a provider stores: a string, or an object with an id.
+func inConversation(v rawjson.Value) string {
+	if v.IsObject() {
+		v = v.Get("id")
+	}
+	return text(v)
+}
+
+// EndUser returns the end user in a name that a client sent: without the session that Claude Code adds to it.
+func EndUser(name string) string {
+	user, _ := splitUser(name)
+	return user
+}
+
+// splitUser separates the user and the session in a user id of Claude Code, which is either user_…_account_…_session_… or a JSON
+// object. Any other name is a user without a session.
+func splitUser(name string) (user, session string) {
+	if strings.HasPrefix(name, "user_") {
+		if at := strings.LastIndex(name, "_session_"); at > 0 {
+			return name[:at], name[at+len("_session_"):]
+		}
+		return name, ""
+	}
+	if !strings.HasPrefix(name, "{") || !rawjson.Valid([]byte(name)) {
+		return name, ""
+	}
+	v := rawjson.ParseString(name)
+	if session = text(v.Get("session_id")); session == "" {
+		return name, ""
+	}
+	if user = text(v.Get("account_uuid")); user == "" {
+		user = text(v.Get("device_id"))
+	}
+	return user, session
+}
+
+func shorten(id string) string {
+	if len(id) <= maxID {
+		return id
+	}
+	return strings.ToValidUTF8(id[:maxID], "") + "…"
+}

@@ -1,0 +1,68 @@
+package session
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"fairlead/internal/account/secret"
+)
+
+// derivedPrefix begins the ids of derived sessions.
+const derivedPrefix = "conv_"
+
+// Namer derives ids with a key of the instance, so that an id does not let a reader test guesses about a prompt or a name.
+type Namer struct{ hash secret.KeyedHash }
+
+// NewNamer derives the key from the master key.
+func NewNamer(masterKey []byte) (*Namer, error) {
+	hash, err := secret.NewKeyedHash(masterKey, "sessions")
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of session ids: %w", err)
+	}
+	return &Namer{hash}, nil
+}
+
+// Caller is who sends the requests of a session. Two callers never share a derived session.
+type Caller struct {
+	Workspace string
+	Key       string // id of the key, or of the account for requests from the dashboard
+	EndUser   string
+}
+
+// Derive returns the id of a conversation that begins with the given hash of its instructions and its first message. It is the same for
+// every turn of the conversation. It returns "" for the hash 0, which is that of a request without messages, and for a nil Namer.
+func (n *Namer) Derive(c Caller, opening uint64) string {
+	if n == nil || opening == 0 {
+		return ""
+	}
+	return derivedPrefix + n.sum(c.Workspace, "derived", c.Key, c.EndUser, string(binary.BigEndian.AppendUint64(nil, opening)))
+}
+
+// Subject returns the name under which the spending of a session or an end user of a key is summed. It is empty for a nil Namer.
+func (n *Namer) Subject(k Kind, workspace, key, name string) string {
+	if n == nil || name == "" {
+		return ""
+	}
+	return string(k) + ":" + n.sum(workspace, string(k), key, name)
+}
+
+// Kind is what a subject is.
+type Kind string
+
+// The kinds of subjects.
+const (
+	OfSession Kind = "session"
+	OfUser    Kind = "user"
+)
+
+var encoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// sumBytes is the length of a hash: with 80 bits, a billion sessions of a workspace are all different.
+const sumBytes = 10
+
+func (n *Namer) sum(parts ...string) string {
+	sum := n.hash.Sum(strings.Join(parts, "\x00"))
+	return encoding.EncodeToString(sum[:sumBytes])
+}
