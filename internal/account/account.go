@@ -102,6 +102,7 @@ type Key struct {
 	AllowedModels []string // empty allows all; entries may end in *
 	Limits        Limits
 	Budget        *Budget
+	Sessions      *SessionLimits
 	Baseline      string // model to measure savings against; empty for the workspace's
 	LogBodies     *bool  // nil inherits from the workspace
 	ErrorFormat   string // "" or "openai"
@@ -147,6 +148,16 @@ type Budget struct {
 	Zone        string       `json:"zone,omitempty"` // IANA name; empty for UTC
 	WarnPercent int          `json:"warn_percent,omitempty"`
 	WarnOnly    bool         `json:"warn_only,omitempty"` // warn instead of rejecting requests
+}
+
+// SessionLimits bound the spending of each session and of each end user of a key.
+type SessionLimits struct {
+	Budget     *Budget `json:"budget,omitempty"`      // of each session; its period is Total
+	UserBudget *Budget `json:"user_budget,omitempty"` // of each end user
+	// Downgrade serves requests by auto:cost once the warning threshold of a budget is reached.
+	Downgrade      bool         `json:"downgrade,omitempty"`
+	TurnsPerMinute int64        `json:"turns_per_minute,omitempty"`     // of each session; 0 means unlimited
+	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // of each session; 0 means unlimited
 }
 
 // Secret is a secret of a key: the current one, or an older one in its grace period after a rotation.

@@ -18,6 +18,7 @@ type KeyDraft struct {
 	AllowedModels []string
 	Limits        Limits
 	Budget        *Budget
+	Sessions      *SessionLimits
 	Baseline      string
 	LogBodies     *bool
 	ErrorFormat   string
@@ -32,7 +33,8 @@ type KeyChange struct {
 	Scopes        *[]Scope
 	AllowedModels *[]string
 	Limits        *Limits
-	Budget        **Budget // a pointer to nil removes the budget
+	Budget        **Budget        // a pointer to nil removes the budget
+	Sessions      **SessionLimits // a pointer to nil removes the limits
 	Baseline      *string
 	LogBodies     **bool // a pointer to nil inherits from the workspace
 	ErrorFormat   *string
@@ -68,7 +70,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	now := s.now()
 	key := Key{
 		ID: id.New("key", now), WorkspaceID: by.WorkspaceID, Name: d.Name, Scopes: sortedScopes(d.Scopes),
-		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Baseline: d.Baseline, LogBodies: d.LogBodies,
+		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Sessions: d.Sessions, Baseline: d.Baseline, LogBodies: d.LogBodies,
 		ErrorFormat: d.ErrorFormat, AllowUnpriced: d.AllowUnpriced, Tags: d.Tags,
 		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: stored(d.ExpiresAt),
 	}
@@ -154,6 +156,7 @@ func (c KeyChange) apply(k *Key) {
 	set(&k.AllowedModels, c.AllowedModels)
 	set(&k.Limits, c.Limits)
 	set(&k.Budget, c.Budget)
+	set(&k.Sessions, c.Sessions)
 	set(&k.Baseline, c.Baseline)
 	set(&k.LogBodies, c.LogBodies)
 	set(&k.ErrorFormat, c.ErrorFormat)

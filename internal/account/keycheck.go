@@ -23,6 +23,7 @@ type keyView struct {
 	AllowedModels []string          `json:"allowed_models,omitempty"`
 	Limits        Limits            `json:"limits"`
 	Budget        *Budget           `json:"budget,omitempty"`
+	Sessions      *SessionLimits    `json:"sessions,omitempty"`
 	Baseline      string            `json:"baseline,omitempty"`
 	LogBodies     *bool             `json:"log_bodies,omitempty"`
 	ErrorFormat   string            `json:"error_format,omitempty"`
@@ -42,7 +43,7 @@ type secretView struct {
 // keyFacts returns the fields of a key for the audit log.
 func keyFacts(k Key) keyView {
 	v := keyView{
-		Name: k.Name, Scopes: k.Scopes, AllowedModels: k.AllowedModels, Limits: k.Limits, Budget: k.Budget,
+		Name: k.Name, Scopes: k.Scopes, AllowedModels: k.AllowedModels, Limits: k.Limits, Budget: k.Budget, Sessions: k.Sessions,
 		Baseline: k.Baseline, LogBodies: k.LogBodies, ErrorFormat: k.ErrorFormat, AllowUnpriced: k.AllowUnpriced,
 		Tags: k.Tags, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 	}
@@ -92,7 +93,34 @@ func checkKey(k Key) error {
 	if err := checkTags(k.Tags); err != nil {
 		return err
 	}
+	if err := checkSessions(k.Sessions); err != nil {
+		return err
+	}
 	return checkBudget(k.Budget)
+}
+
+func checkSessions(s *SessionLimits) error {
+	if s == nil {
+		return nil
+	}
+	for param, b := range map[string]*Budget{"sessions.budget": s.Budget, "sessions.user_budget": s.UserBudget} {
+		if b != nil && b.Amount == 0 {
+			return invalid(param+".amount_usd", "The budget of a session or an end user must be greater than 0.")
+		}
+		if err := checkBudget(b); err != nil {
+			return err
+		}
+	}
+	if s.Budget != nil && s.Budget.Period != Total {
+		return invalid("sessions.budget.period", "The budget of a session never resets. Use total.")
+	}
+	if s.TurnsPerMinute < 0 || s.TurnsPerMinute > maxLimit {
+		return invalid("sessions.turns_per_minute", "A limit must be a whole number of at least 0. 0 means no limit.")
+	}
+	if s.SpendPerMinute < 0 {
+		return invalid("sessions.spend_per_minute_usd", "The limit must not be negative. 0 means no limit.")
+	}
+	return nil
 }
 
 func checkModels(models []string) error {
@@ -167,6 +195,8 @@ func within(maker, before, after Key) error {
 		return tooMuch("allowed_models", "The allowed models must be a subset of those of the key in use.")
 	case (made || before.Limits != after.Limits) && !tighter(maker.Limits, after.Limits):
 		return tooMuch("limits", "The limits must not exceed those of the key in use.")
+	case maker.Sessions != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameSessions(before.Sessions, after.Sessions)) && !sameSessions(maker.Sessions, after.Sessions):
+		return tooMuch("sessions", "The session limits must be those of the key in use.")
 	case after.AllowUnpriced && !before.AllowUnpriced && !maker.AllowUnpriced:
 		return tooMuch("allow_unpriced", "The key in use does not allow models without a price.")
 	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && outlasts(after.ExpiresAt, maker.ExpiresAt):
@@ -191,6 +221,14 @@ func sameBudget(a, b *Budget) bool {
 		return a == b
 	}
 	return *a == *b
+}
+
+func sameSessions(a, b *SessionLimits) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return sameBudget(a.Budget, b.Budget) && sameBudget(a.UserBudget, b.UserBudget) && a.Downgrade == b.Downgrade &&
+		a.TurnsPerMinute == b.TurnsPerMinute && a.SpendPerMinute == b.SpendPerMinute
 }
 
 // covers reports whether every model that inner allows is allowed by outer; an empty list allows all.

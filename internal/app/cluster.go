@@ -152,6 +152,9 @@ func (a *App) onDelivered(entries []requestlog.Entry) {
 		if e := &entries[i]; e.Cost != nil && e.KeyID != requestlog.SampleKey {
 			a.cluster.ledger.Delivered("key:"+e.KeyID, e.Time, *e.Cost)
 			a.cluster.ledger.Delivered("ws:"+e.WorkspaceID, e.Time, *e.Cost)
+			for _, subject := range e.Subjects {
+				a.cluster.ledger.Delivered(subject, e.Time, *e.Cost)
+			}
 		}
 	}
 }

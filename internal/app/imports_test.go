@@ -86,6 +86,7 @@ var layers = [][]string{
 		"internal/store/figurestore",
 		"internal/store/logquery",
 		"internal/store/partition",
+		"internal/store/sessionstore",
 	},
 	{
 		"internal/store/entryblock",

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/session"
 	"fairlead/internal/telemetry"
 )
 
@@ -32,10 +34,11 @@ func (a *App) observeStart(e *requestlog.Entry) {
 // entry is missed; an entry that is in both counts once.
 func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 	kind, owner, _ := strings.Cut(budgetID, ":")
+	subject := kind == string(session.OfSession) || kind == string(session.OfUser)
 	var waiting money.Amount
 	var ids []string
 	err := a.spool.Pending(func(e *requestlog.Entry) {
-		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner)
+		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner) || (subject && slices.Contains(e.Subjects, budgetID))
 		if ours && e.KeyID != requestlog.SampleKey && e.Cost != nil && !e.Time.Before(since) {
 			waiting, ids = waiting.Add(*e.Cost), append(ids, e.ID)
 		}
@@ -43,10 +46,15 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	if err != nil {
 		return 0, fmt.Errorf("read the spool: %w", err)
 	}
-	if kind == "ws" {
-		kind = "workspace"
+	var stored money.Amount
+	switch {
+	case subject:
+		stored, err = a.db.Sessions.Spent(ctx, budgetID, since, ids...)
+	case kind == "ws":
+		stored, err = a.db.Figures.Spent(ctx, "workspace", owner, since, ids...)
+	default:
+		stored, err = a.db.Figures.Spent(ctx, kind, owner, since, ids...)
 	}
-	stored, err := a.db.Figures.Spent(ctx, kind, owner, since, ids...)
 	if err != nil {
 		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
 	}

@@ -50,6 +50,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
 	}
 	g.nameSession(who, p)
+	g.limitSession(ctx, who.grant, p)
 	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}
@@ -164,7 +165,11 @@ func usesFeatures(req *llm.Request, policies *policy.Set) bool {
 // fillInput sets everything about the request that the decision depends on.
 func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *prompt, f predict.Features) error {
 	req, key, workspace := p.req, who.grant.Key, who.grant.Workspace
-	objective, err := route.ParseObjective(req.Model, in.http.Header.Get("X-Fairlead-Tradeoff"))
+	tradeoff := in.http.Header.Get("X-Fairlead-Tradeoff")
+	if p.downgrade != "" {
+		tradeoff = ""
+	}
+	objective, err := route.ParseObjective(req.Model, tradeoff)
 	if err != nil {
 		return err
 	}
@@ -174,6 +179,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		Format:        req.Format,
 		Model:         req.Model,
 		Objective:     objective,
+		Downgrade:     p.downgrade,
 		InputTokens:   p.tokens,
 		Text:          req.Text,
 		ImageSizes:    req.ImageSizes,

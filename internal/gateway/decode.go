@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 
+	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/promptcache"
@@ -21,7 +21,9 @@ type prompt struct {
 	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
-	session     session.Source // empty before the session is known, and for requests without one
+	session     session.Source  // empty before the session is known, and for requests without one
+	budgets     []ledger.Budget // of the session and the end user
+	downgrade   string          // why the request is routed by auto:cost; empty if it is routed as requested
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.
@@ -69,20 +71,4 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*ll
 	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	return req, llm.Cancelled(ctx)
-}
-
-// nameSession sets the session of a request that names none: that of the response it continues, or one derived from the beginning of
-// the conversation. The fingerprint keeps the client's name only.
-func (g *Gateway) nameSession(who caller, p *prompt) {
-	switch req := p.req; {
-	case req.Controls.SessionID != "":
-		p.session = session.Given
-	case req.Stored != nil && req.Stored.Session != "":
-		req.Controls.SessionID, p.session = req.Stored.Session, session.Given
-	default:
-		by := session.Caller{Workspace: who.grant.Workspace.ID, Key: cmp.Or(who.accountID, who.grant.Key.ID), EndUser: req.EndUser}
-		if req.Controls.SessionID = g.Sessions.Derive(by, p.fingerprint.Opening); req.Controls.SessionID != "" {
-			p.session = session.Derived
-		}
-	}
 }

@@ -11,11 +11,11 @@ import (
 	"fairlead/internal/money"
 )
 
-// hold reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the caller
-// sets no output limit and a budget has too little left for the longest output, hold lowers the limit to what the budget can pay. It waits
-// only while the rest of a budget is reserved by other requests.
-func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
-	budgets, targets := Budgets(grant), p.decision.Plan
+// reserve reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the
+// caller sets no output limit and a budget has too little left for the longest output, reserve lowers the limit to what the budget can pay.
+// It waits only while the rest of a budget is reserved by other requests.
+func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
+	budgets, targets := append(Budgets(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
 		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant),
 	}
@@ -98,8 +98,11 @@ func Budgets(grant *account.Grant) []ledger.Budget {
 
 // canReject reports whether a budget can reject the request.
 func canReject(grant *account.Grant) bool {
-	key, workspace := grant.Key.Budget, grant.Workspace.Budget
-	return key != nil && !key.WarnOnly || workspace != nil && !workspace.WarnOnly
+	rejects := func(b *account.Budget) bool { return b != nil && !b.WarnOnly }
+	if s := grant.Key.Sessions; s != nil && (rejects(s.Budget) || rejects(s.UserBudget)) {
+		return true
+	}
+	return rejects(grant.Key.Budget) || rejects(grant.Workspace.Budget)
 }
 
 // allowsUnpriced reports whether requests of the key may name models without a price. A budget that can reject requests excludes such
@@ -116,7 +119,7 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 	}
 	if in.settings.Attempts.Hedge {
 		s.TryHold = func(ctx context.Context, amount money.Amount) (*ledger.Hold, error) {
-			return g.Ledger.TryHold(ctx, Budgets(grant), amount)
+			return g.Ledger.TryHold(ctx, append(Budgets(grant), p.budgets...), amount)
 		}
 	}
 	return s

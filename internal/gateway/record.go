@@ -111,6 +111,12 @@ func (r *recorder) recordRequest(req *llm.Request, body []byte) {
 // recordSession records the session, which is known once the prompt has been read.
 func (r *recorder) recordSession(p *prompt) {
 	r.entry.Session, r.entry.SessionSource = p.req.Controls.SessionID, string(p.session)
+	for _, b := range p.budgets {
+		r.entry.Subjects = append(r.entry.Subjects, b.ID)
+	}
+	if p.downgrade != "" {
+		r.warnings = append(r.warnings, "served by auto:cost: "+p.downgrade)
+	}
 }
 
 // recordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.

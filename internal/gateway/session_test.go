@@ -6,7 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
 	"fairlead/internal/session"
 )
 
@@ -106,4 +113,163 @@ func TestContinuedResponseKeepsItsSession(t *testing.T) {
 		}
 		body = fmt.Sprintf(`{"model":"large","input":"turn %d","previous_response_id":%q}`, turn, got.json(t)["id"])
 	}
+}
+
+// newSessionKit returns a kit whose key limits sessions, for use under synctest.
+func newSessionKit(t *testing.T, limits account.SessionLimits) *kit {
+	t.Helper()
+	k := newKit(t, func(k *kit) { k.inside, k.sessions = true, newNamer(t) })
+	k.keys.grant.Key.Sessions = &limits
+	answer := mockprovider.Answer{Text: "try again", Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
+	k.alpha.Always(answer)
+	k.beta.Always(answer)
+	return k
+}
+
+// agentTurn returns the request of one turn of an agent whose tool calls keep failing.
+func agentTurn(session string, turn int) string {
+	return fmt.Sprintf(`{"model":"large","session_id":%q,"max_tokens":200,"messages":[{"role":"user","content":"fix it"},{"role":"user","content":"error %d: exit status 1"}]}`, session, turn)
+}
+
+// A loop of failing tool calls at five turns a second ends within one hold of its budget. The error names the session, and a raised budget
+// resumes it.
+func TestRunawaySessionStopsAtItsBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		budget := &account.Budget{Amount: money.Dollar / 10, Period: account.Total}
+		k := newSessionKit(t, account.SessionLimits{Budget: budget})
+		spent, served := money.Amount(0), 0
+		var last clientResponse
+		for turn := range 1000 {
+			last = k.post("/chat/completions", agentTurn("loop", turn))
+			e := <-k.log.ended
+			if last.status != http.StatusOK {
+				break
+			}
+			spent, served = spent.Add(*e.Cost), served+1
+			time.Sleep(200 * time.Millisecond)
+		}
+		one := money.Amount(int64(spent) / int64(served))
+		if last.status != http.StatusPaymentRequired || last.code(t) != "BUDGET_EXCEEDED" {
+			t.Fatalf("%d %s after %d turns", last.status, last.body, served)
+		}
+		details, _ := last.json(t)["details"].(map[string]any)
+		if details["session"] != "loop" || details["resumable"] != true {
+			t.Errorf("the error does not name the session: %s", last.body)
+		}
+		if spent > budget.Amount || spent < budget.Amount.Sub(3*one) {
+			t.Errorf("%s spent of %s, %s a turn", spent, budget.Amount, one)
+		}
+		if other := k.post("/chat/completions", agentTurn("other", 0)); other.status != http.StatusOK {
+			t.Errorf("another session: %d %s", other.status, other.body)
+		}
+		budget.Amount = money.Dollar
+		if resumed := k.post("/chat/completions", agentTurn("loop", 0)); resumed.status != http.StatusOK {
+			t.Errorf("after raising the budget: %d %s", resumed.status, resumed.body)
+		}
+	})
+}
+
+// A thousand sessions that stay below their limits are never rejected and never downgraded.
+func TestHealthySessionsAreNotLimited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newSessionKit(t, account.SessionLimits{
+			Budget: &account.Budget{Amount: money.Dollar / 10, Period: account.Total}, Downgrade: true, TurnsPerMinute: 20, SpendPerMinute: money.Dollar / 10,
+		})
+		for turn := range 5 {
+			for i := range 1000 {
+				got := k.post("/chat/completions", agentTurn(fmt.Sprintf("s%d", i), turn))
+				if e := <-k.log.ended; got.status != http.StatusOK || e.Model != "large" {
+					t.Fatalf("session %d, turn %d: %d %s", i, turn, got.status, got.body)
+				}
+			}
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+func TestSessionIsDowngradedBeforeItIsRejected(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newSessionKit(t, account.SessionLimits{Budget: &account.Budget{Amount: money.Dollar / 20, Period: account.Total, WarnPercent: 50}, Downgrade: true})
+		var models []string
+		for turn := range 200 {
+			got := k.post("/chat/completions", agentTurn("a", turn))
+			e := <-k.log.ended
+			if got.status != http.StatusOK {
+				break
+			}
+			if len(models) == 0 || models[len(models)-1] != e.Model {
+				models = append(models, e.Model)
+			}
+			if e.Model == "small" && (!strings.Contains(got.header.Get("X-Fairlead-Warnings"), "auto:cost") || len(e.Decision.Adjustments) == 0 || e.Requested != "large" || len(e.Subjects) != 1) {
+				t.Fatalf("warnings %q, adjustments %v, requested %s", got.header.Get("X-Fairlead-Warnings"), e.Decision.Adjustments, e.Requested)
+			}
+		}
+		if diff := cmp.Diff([]string{"large", "small"}, models); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestSessionLimitsPerMinute(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]account.SessionLimits{
+		"turns": {TurnsPerMinute: 10},
+		"spend": {SpendPerMinute: money.Dollar / 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newSessionKit(t, limits)
+				served := 0
+				var last clientResponse
+				for turn := range 50 {
+					last = k.post("/chat/completions", agentTurn("a", turn))
+					<-k.log.ended
+					if last.status != http.StatusOK {
+						break
+					}
+					served++
+				}
+				if served < 8 || served > 10 || last.status != http.StatusTooManyRequests || !strings.Contains(last.body, `"session":"a"`) || last.header.Get("Retry-After") == "" {
+					t.Errorf("%d served, then %d %s", served, last.status, last.body)
+				}
+				if other := k.post("/chat/completions", agentTurn("b", 0)); other.status != http.StatusOK {
+					t.Errorf("another session: %d %s", other.status, other.body)
+				}
+				time.Sleep(2 * time.Minute)
+				if again := k.post("/chat/completions", agentTurn("a", 0)); again.status != http.StatusOK {
+					t.Errorf("two minutes later: %d %s", again.status, again.body)
+				}
+			})
+		})
+	}
+}
+
+func TestEndUserBudgetAppliesAcrossSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newSessionKit(t, account.SessionLimits{UserBudget: &account.Budget{Amount: money.Dollar / 50, Period: account.Daily}})
+		ask := func(user string, turn int) clientResponse {
+			got := k.post("/chat/completions", strings.Replace(agentTurn(fmt.Sprint(turn), turn), "{", fmt.Sprintf(`{"user":%q,`, user), 1))
+			<-k.log.ended
+			return got
+		}
+		turn := 0
+		for ; turn < 50 && ask("anna", turn).status == http.StatusOK; turn++ {
+		}
+		got := ask("anna", 99)
+		if turn < 3 || got.status != http.StatusPaymentRequired || !strings.Contains(got.body, `"end_user":"anna"`) {
+			t.Errorf("%d served, then %d %s", turn, got.status, got.body)
+		}
+		if other := ask("ben", 0); other.status != http.StatusOK {
+			t.Errorf("another user: %d %s", other.status, other.body)
+		}
+		time.Sleep(24 * time.Hour)
+		if next := ask("anna", 0); next.status != http.StatusOK {
+			t.Errorf("the next day: %d %s", next.status, next.body)
+		}
+	})
 }

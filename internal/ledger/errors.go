@@ -57,6 +57,12 @@ func budgetDetails(b *Budget, s Status) map[string]any {
 	if !s.End.IsZero() {
 		details["resets_at"] = s.End.UTC().Format(time.RFC3339)
 	}
+	switch {
+	case strings.HasPrefix(b.ID, sessionPrefix):
+		details["session"], details["resumable"] = b.Name, true
+	case strings.HasPrefix(b.ID, userPrefix):
+		details["end_user"], details["resumable"] = b.Name, true
+	}
 	return details
 }
 
@@ -94,8 +100,20 @@ func describe(b *Budget) (owner, place, advice string) {
 	if strings.HasPrefix(b.ID, "ws:") {
 		return fmt.Sprintf("Workspace %q", b.Name), "workspace settings", ""
 	}
+	if strings.HasPrefix(b.ID, sessionPrefix) {
+		return fmt.Sprintf("Session %q", b.Name), "the session limits of the API key", " and send the request again to resume the session, or start a new session"
+	}
+	if strings.HasPrefix(b.ID, userPrefix) {
+		return fmt.Sprintf("End user %q", b.Name), "the session limits of the API key", " and send the request again"
+	}
 	return fmt.Sprintf("Key %q", b.Name), "API key settings", " or use another key"
 }
+
+// Prefixes of the ids of budgets that apply to a session or an end user of a key.
+const (
+	sessionPrefix = "session:"
+	userPrefix    = "user:"
+)
 
 func adjective(p Period) string {
 	switch p {

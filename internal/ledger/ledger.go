@@ -22,10 +22,10 @@ const (
 	Total   Period = "total" // never
 )
 
-// Budget limits the spending of a key or a workspace.
+// Budget limits the spending of a key, a workspace, or a session or end user of a key.
 type Budget struct {
 	ID          string // such as "key:key_01J…" or "ws:ws_01J…"
-	Name        string // of the key or the workspace
+	Name        string // of the key, the workspace, the session or the end user
 	Amount      money.Amount
 	Period      Period
 	Zone        string // IANA name; empty for UTC

@@ -39,6 +39,7 @@ type Memory struct {
 	mu      sync.Mutex
 	budgets map[string]*window
 	zones   map[string]*time.Location
+	forgot  time.Time // when unused budgets were last removed
 }
 
 func (o Options) withDefaults() Options {
@@ -220,11 +221,15 @@ func (m *Memory) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
+// forgetEvery is the time between two searches for unused budgets, each of which visits all budgets.
+const forgetEvery = 10 * time.Second
+
 // forget removes budgets that were unused for an hour once there are MaxIdle. Their sums can be loaded again.
 func (m *Memory) forget(now time.Time) {
-	if len(m.budgets) < m.o.MaxIdle {
+	if len(m.budgets) < m.o.MaxIdle || now.Sub(m.forgot).Abs() < forgetEvery {
 		return
 	}
+	m.forgot = now
 	for id, w := range m.budgets {
 		if w.held == 0 && now.Sub(w.used) > time.Hour {
 			delete(m.budgets, id)

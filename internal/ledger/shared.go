@@ -43,6 +43,7 @@ type Shared struct {
 	observed map[string]observation // totals of budgets that only other replicas use
 	zones    map[string]*time.Location
 
+	forgot        time.Time    // when unused budgets were last removed
 	stopping      bool         // the local allowances are released
 	lastHeartbeat time.Time    // time of the last heartbeat
 	cursor        changeCursor // used by the heartbeat only
@@ -357,9 +358,10 @@ func (s *Shared) zone(name string) (*time.Location, error) {
 
 // forget removes budgets that were unused for an hour once there are MaxIdle.
 func (s *Shared) forget(now time.Time) {
-	if len(s.budgets) < s.o.MaxIdle {
+	if len(s.budgets) < s.o.MaxIdle || now.Sub(s.forgot).Abs() < forgetEvery {
 		return
 	}
+	s.forgot = now
 	for id, t := range s.budgets {
 		if t.idle() && now.Sub(t.used) > time.Hour {
 			delete(s.budgets, id)

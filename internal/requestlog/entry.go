@@ -79,12 +79,12 @@ type Entry struct {
 	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil if unknown
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
 
-	Preview  string            `json:"preview,omitempty"`
-	Session  string            `json:"session,omitempty"`
+	Preview string `json:"preview,omitempty"`
+	Session string `json:"session,omitempty"`
 	// SessionSource is given or derived: whether the client named the session. It is empty for an entry without a session.
 	SessionSource string `json:"session_source,omitempty"`
 	// Subjects are the session and the end user that the cost is charged to, where the key limits their spending.
-	Subjects []string `json:"subjects,omitempty"`
+	Subjects []string          `json:"subjects,omitempty"`
 	EndUser  string            `json:"end_user,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`

@@ -14,6 +14,7 @@ const (
 	Housekeeping AdjustmentCode = "housekeeping"   // a call that an agent makes for itself: the cheapest target is chosen
 	Escalated    AdjustmentCode = "escalated"      // the task is stuck: predictions are lower and the quality target is higher
 	Recovered    AdjustmentCode = "recovered"      // the task was stuck and makes progress again
+	Downgraded   AdjustmentCode = "downgraded"     // a budget of the session or the end user is nearly spent: routed by auto:cost
 	Inherited    AdjustmentCode = "task_inherited" // a short reply is routed like the task before it
 )
 
@@ -94,6 +95,9 @@ func (r *ranking) adjustments() []Adjustment {
 		return nil
 	}
 	c, list := &in.Conversation, []Adjustment(nil)
+	if in.Downgrade != "" {
+		list = append(list, Adjustment{Downgraded, in.Downgrade})
+	}
 	if c.Inherited > 0 {
 		reason := "short reply to a task of the user turn before"
 		if c.Inherited > 1 {

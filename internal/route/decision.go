@@ -127,6 +127,7 @@ type Input struct {
 	Format        string           `json:"format,omitempty"`
 	Model         string           `json:"model"` // as requested
 	Objective     Objective        `json:"objective"`
+	Downgrade     string           `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
 	Features      predict.Features `json:"features,omitzero"`
 	Predictor     string           `json:"predictor,omitempty"` // version that computed the features
 	InputTokens   int64            `json:"input_tokens"`        // model-independent estimate

@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -21,6 +22,7 @@ type DB struct {
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
 	Figures  *figurestore.Store
+	Sessions *sessionstore.Store
 	Log      *logstore.Store
 }
 
@@ -36,8 +38,9 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
+		Sessions: sessionstore.New(core),
 	}
-	db.Log = logstore.New(core, db.Figures, db.Feedback, db.Config)
+	db.Log = logstore.New(core, db.Figures, db.Sessions, db.Feedback, db.Config)
 	return db, nil
 }
 

@@ -112,6 +112,7 @@ type createKeyInput struct {
 		AllowedModels []string             `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models. Wildcards are allowed: gpt-4.1*"`
 		Limits        KeyLimits            `json:"limits,omitzero"`
 		Budget        *spending.BudgetView `json:"budget,omitempty"`
+		Sessions      *SessionLimits       `json:"sessions,omitempty"`
 		Baseline      string               `json:"baseline_model,omitempty" maxLength:"200"`
 		LogBodies     *bool                `json:"log_bodies,omitempty" doc:"Defaults to the workspace setting."`
 		ErrorFormat   string               `json:"error_format,omitempty" enum:"openai"`
@@ -128,7 +129,7 @@ func (a *handlers) createKey(ctx context.Context, c *adminapi.Call, in *createKe
 	}
 	draft := account.KeyDraft{
 		Name: b.Name, Scopes: scopes(b.Scopes), AllowedModels: b.AllowedModels, Limits: account.Limits(b.Limits),
-		Budget: b.Budget.Budget(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
+		Budget: b.Budget.Budget(), Sessions: b.Sessions.limits(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
 		AllowUnpriced: b.AllowUnpriced, Tags: b.Tags,
 	}
 	adminapi.Apply(&draft.ExpiresAt, b.ExpiresAt)
@@ -155,6 +156,7 @@ type updateKeyInput struct {
 		AllowedModels *[]string                           `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models."`
 		Limits        *KeyLimits                          `json:"limits,omitempty"`
 		Budget        adminapi.Field[spending.BudgetView] `json:"budget,omitzero" doc:"null to remove the budget."`
+		Sessions      adminapi.Field[SessionLimits]       `json:"sessions,omitzero" doc:"null to remove the limits."`
 		Baseline      adminapi.Field[string]              `json:"baseline_model,omitzero"`
 		LogBodies     adminapi.Field[bool]                `json:"log_bodies,omitzero" doc:"null to use the workspace setting."`
 		ErrorFormat   adminapi.Field[string]              `json:"error_format,omitzero" doc:"openai, or null for the default format."`
@@ -178,6 +180,9 @@ func (a *handlers) updateKey(ctx context.Context, c *adminapi.Call, in *updateKe
 	}
 	if b.Limits != nil {
 		change.Limits = new(account.Limits(*b.Limits))
+	}
+	if b.Sessions.Given {
+		change.Sessions = new(b.Sessions.Value.limits())
 	}
 	if b.LogBodies.Given {
 		change.LogBodies = &b.LogBodies.Value

@@ -19,6 +19,7 @@ type KeyView struct {
 	Limits        KeyLimits               `json:"limits"`
 	Budget        *spending.BudgetView    `json:"budget,omitempty"`
 	BudgetUse     *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Use of the budget in the current period."`
+	Sessions      *SessionLimits          `json:"sessions,omitempty" doc:"Limits of each session and each end user. Omitted if there are none."`
 	Spend30d      money.Amount            `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
 	Baseline      *string                 `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
 	LogBodies     *bool                   `json:"log_bodies" doc:"null to use the workspace setting."`
@@ -39,6 +40,33 @@ type KeyLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" minimum:"0" required:"false"`
 	TokensPerMinute   int64 `json:"tokens_per_minute" minimum:"0" required:"false"`
 	Concurrent        int64 `json:"concurrent" minimum:"0" required:"false"`
+}
+
+// SessionLimits are the limits of each session and each end user of a key.
+type SessionLimits struct {
+	Budget         *spending.BudgetView `json:"budget,omitempty" doc:"Budget of each session. Its period is total."`
+	UserBudget     *spending.BudgetView `json:"user_budget,omitempty" doc:"Budget of each end user."`
+	Downgrade      bool                 `json:"downgrade,omitempty" doc:"Whether requests are served by auto:cost once warn_percent of a budget is spent."`
+	TurnsPerMinute int64                `json:"turns_per_minute,omitempty" minimum:"0" doc:"Maximum number of requests of a session in a minute. 0 means no limit."`
+	SpendPerMinute money.Amount         `json:"spend_per_minute_usd,omitempty" doc:"Maximum cost of a session in a minute. A request that starts below the limit may exceed it. 0 means no limit."`
+}
+
+func (s *SessionLimits) limits() *account.SessionLimits {
+	if s == nil {
+		return nil
+	}
+	return &account.SessionLimits{
+		Budget: s.Budget.Budget(), UserBudget: s.UserBudget.Budget(), Downgrade: s.Downgrade, TurnsPerMinute: s.TurnsPerMinute, SpendPerMinute: s.SpendPerMinute,
+	}
+}
+
+func sessionLimits(s *account.SessionLimits) *SessionLimits {
+	if s == nil {
+		return nil
+	}
+	return &SessionLimits{
+		Budget: spending.ViewOf(s.Budget), UserBudget: spending.ViewOf(s.UserBudget), Downgrade: s.Downgrade, TurnsPerMinute: s.TurnsPerMinute, SpendPerMinute: s.SpendPerMinute,
+	}
 }
 
 // KeySecret describes a secret without revealing it.
@@ -66,7 +94,7 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	v := KeyView{
 		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
 		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
-		Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
+		Sessions: sessionLimits(k.Sessions), Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
 		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
 		CreatedBy: adminapi.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: adminapi.Time(k.ExpiresAt), RevokedAt: adminapi.Time(k.RevokedAt),
 		LastUsedAt: adminapi.Time(k.LastUsedAt), LastUsedBy: adminapi.NonEmpty(k.LastUsedBy),

@@ -15,25 +15,25 @@ import (
 // keyRows reads keys together with their secrets, one row per secret; the caller adds conditions and an order that
 // keeps the rows of a key together.
 const keyRows = `select k.id, k.workspace_id, k.name, k.scopes, k.allowed_models, k.requests_per_minute, k.tokens_per_minute, k.concurrent,
-	k.budget, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
+	k.budget, k.sessions, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
 	k.last_used_at, k.last_used_by, s.hash, s.start_text, s.end_text, s.created_at, s.expires_at, s.after_use, s.used_at
 	from keys k join key_secrets s on s.key_id = k.id `
 
 // keyRow is one row of keyRows.
 type keyRow struct {
-	key                                   account.Key
-	scopes, models, budget, tags          string
-	logBodies                             sql.NullInt64
-	unpriced                              int64
-	created, expires, revoked, lastUsed   int64
-	secret                                account.Secret
-	made, secretExpires, afterUse, usedAt int64
+	key                                    account.Key
+	scopes, models, budget, sessions, tags string
+	logBodies                              sql.NullInt64
+	unpriced                               int64
+	created, expires, revoked, lastUsed    int64
+	secret                                 account.Secret
+	made, secretExpires, afterUse, usedAt  int64
 }
 
 func (r *keyRow) scan(row sqldb.Scanner) error {
 	k, s := &r.key, &r.secret
 	return notFound(row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &r.scopes, &r.models, &k.Limits.RequestsPerMinute, &k.Limits.TokensPerMinute, &k.Limits.Concurrent,
-		&r.budget, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
+		&r.budget, &r.sessions, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
 		&r.lastUsed, &k.LastUsedBy, &s.Hash, &s.Start, &s.End, &r.made, &r.secretExpires, &r.afterUse, &r.usedAt))
 }
 
@@ -63,6 +63,9 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	}
 	k.AllowUnpriced = r.unpriced != 0
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = sqldb.FromMillis(r.created), sqldb.FromMillis(r.expires), sqldb.FromMillis(r.revoked), sqldb.FromMillis(r.lastUsed)
+	if k.Sessions, err = once(same.sessions, r.sessions, fromText[*account.SessionLimits]); err != nil {
+		return nil, fmt.Errorf("read the session limits of key %s: %w", k.ID, err)
+	}
 	k.Budget, err = once(same.budgets, r.budget, fromBudget)
 	return &k, err
 }
@@ -70,17 +73,18 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 // alike holds values by their stored text, so that a million keys with the same tags and budgets share them. Readers
 // must not change them.
 type alike struct {
-	scopes  map[string][]account.Scope
-	models  map[string][]string
-	tags    map[string]map[string]string
-	budgets map[string]*account.Budget
-	texts   map[string]string
+	scopes   map[string][]account.Scope
+	models   map[string][]string
+	tags     map[string]map[string]string
+	budgets  map[string]*account.Budget
+	sessions map[string]*account.SessionLimits
+	texts    map[string]string
 }
 
 func newAlike() *alike {
 	return &alike{
 		scopes: map[string][]account.Scope{}, models: map[string][]string{}, tags: map[string]map[string]string{},
-		budgets: map[string]*account.Budget{}, texts: map[string]string{},
+		budgets: map[string]*account.Budget{}, sessions: map[string]*account.SessionLimits{}, texts: map[string]string{},
 	}
 }
 
@@ -160,13 +164,17 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := textOf(k.Sessions)
+	if err != nil {
+		return nil, err
+	}
 	var logBodies sql.NullInt64
 	if k.LogBodies != nil {
 		logBodies = sql.NullInt64{Int64: int64(sqldb.Flag(*k.LogBodies)), Valid: true}
 	}
 	return []any{
 		k.ID, k.Name, strings.Join(scopes, ","), string(models), k.Limits.RequestsPerMinute, k.Limits.TokensPerMinute, k.Limits.Concurrent,
-		budget, k.Baseline, logBodies, k.ErrorFormat, sqldb.Flag(k.AllowUnpriced), string(tags), sqldb.Millis(k.ExpiresAt), sqldb.Millis(k.RevokedAt), revision,
+		budget, k.Baseline, logBodies, k.ErrorFormat, sqldb.Flag(k.AllowUnpriced), string(tags), sqldb.Millis(k.ExpiresAt), sqldb.Millis(k.RevokedAt), revision, sessions,
 	}, nil
 }
 
@@ -185,8 +193,8 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, most int, event ac
 			return err
 		}
 		const q = `insert into keys (id, name, scopes, allowed_models, requests_per_minute, tokens_per_minute, concurrent, budget, baseline,
-			log_bodies, error_format, allow_unpriced, tags, expires_at, revoked_at, revision, workspace_id, created_by, created_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+			log_bodies, error_format, allow_unpriced, tags, expires_at, revoked_at, revision, sessions, workspace_id, created_by, created_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
 		if _, err := tx.ExecContext(ctx, q, append(args, k.WorkspaceID, k.CreatedBy, sqldb.Millis(k.CreatedAt))...); err != nil {
 			return err
 		}
@@ -295,7 +303,7 @@ func (s *Store) ChangeKey(ctx context.Context, workspaceID, keyID string, change
 		}
 		const q = `update keys set name = $2, scopes = $3, allowed_models = $4, requests_per_minute = $5, tokens_per_minute = $6, concurrent = $7,
 			budget = $8, baseline = $9, log_bodies = $10, error_format = $11, allow_unpriced = $12, tags = $13, expires_at = $14, revoked_at = $15,
-			revision = $16 where id = $1`
+			revision = $16, sessions = $17 where id = $1`
 		if err := affect(ctx, tx, q, args...); err != nil {
 			return err
 		}

@@ -55,6 +55,9 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.expireParts(ctx, r); err != nil {
 		return err
 	}
+	if err := s.expireSessions(ctx, r); err != nil {
+		return err
+	}
 	if err := s.feedback.Expire(ctx, r.now, func(workspace string) time.Duration { return r.of(workspace).Entries }); err != nil {
 		return err
 	}
@@ -64,6 +67,21 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 		}
 	}
 	return s.figures.Expire(ctx, r.now)
+}
+
+// expireSessions deletes sessions whose latest request is past the retention of the workspace.
+func (s *Store) expireSessions(ctx context.Context, r *retentionBounds) error {
+	for workspace := ""; ; {
+		var err error
+		if workspace, err = s.sessions.NextWorkspace(ctx, workspace); err != nil || workspace == "" {
+			return err
+		}
+		if keep := r.of(workspace).Entries; keep > 0 {
+			if err := s.sessions.Expire(ctx, workspace, requestlog.FloorID(r.now.Add(-keep))); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // nextWorkspace walks the workspaces that have entries, without reading the entries.
@@ -123,10 +141,17 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 	if err := s.deleteFromBlocks(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
-	return forIDs(ctx, tx, workspace, ids,
+	sessions, err := s.sessions.SessionsOf(ctx, tx, workspace, ids)
+	if err != nil {
+		return err
+	}
+	if err := forIDs(ctx, tx, workspace, ids,
 		`delete from bodies where workspace_id = $1 and request_id in (%s)`,
 		`delete from details where workspace_id = $1 and request_id in (%s)`,
-		`delete from requests where workspace_id = $1 and id in (%s)`)
+		`delete from requests where workspace_id = $1 and id in (%s)`); err != nil {
+		return err
+	}
+	return s.sessions.DeleteEmpty(ctx, tx, workspace, sessions)
 }
 
 func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, statements ...string) error {

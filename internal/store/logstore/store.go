@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/partition"
+	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -23,6 +24,7 @@ import (
 type Store struct {
 	db         *sqldb.DB
 	figures    *figurestore.Store
+	sessions   *sessionstore.Store
 	feedback   *feedbackstore.Store
 	config     *configstore.Store
 	partitions *partition.Set
@@ -33,14 +35,14 @@ type Store struct {
 	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
 }
 
-// New returns the request log stored in db. Writing a batch also writes its figures; deleting entries also deletes their
+// New returns the request log stored in db. Writing a batch also writes its figures and sessions; deleting entries also deletes their
 // feedback, and expiry covers figures and archived versions.
-func New(db *sqldb.DB, figures *figurestore.Store, feedback *feedbackstore.Store, config *configstore.Store) *Store {
+func New(db *sqldb.DB, figures *figurestore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, config *configstore.Store) *Store {
 	s := &Store{
-		db: db, figures: figures, feedback: feedback, config: config, partitions: partition.NewSet(db),
+		db: db, figures: figures, sessions: sessions, feedback: feedback, config: config, partitions: partition.NewSet(db),
 		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 	}
-	s.statements = figures.Statements()
+	s.statements = append(figures.Statements(), sessions.Statements()...)
 	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.messages, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)
 	}

@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -184,18 +185,22 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		return err
 	}
 	var tags, ledger [][]any
-	figures, now := figurestore.Batch{}, s.db.Now()
+	figures, sessions, now := figurestore.Batch{}, sessionstore.Batch{}, s.db.Now()
 	for _, r := range fresh {
 		tags = append(tags, r.tags...)
 		if r.ledger != nil {
 			ledger = append(ledger, r.ledger)
 		}
 		figures.Add(r.entry, now)
+		sessions.Add(r.entry)
 	}
 	if _, err := s.db.Insert(ctx, tx, s.inserters.tags, tags); err != nil {
 		return err
 	}
 	if _, err := s.db.Insert(ctx, tx, s.inserters.ledger, ledger); err != nil {
+		return err
+	}
+	if err := s.sessions.Write(ctx, tx, sessions); err != nil {
 		return err
 	}
 	return s.figures.Write(ctx, tx, figures)

@@ -36,6 +36,8 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"DaysBeginWhereTheZoneSays", daysBeginWhereTheZoneSays},
 		{"FiguresRefuseWhatTheyCannotDo", figuresRefuseWhatTheyCannotDo},
 		{"SpendingComesFromTheLedger", spendingComesFromTheLedger},
+		{"SessionsSumTheirTurns", sessionsSumTheirTurns},
+		{"SubjectsAreCharged", subjectsAreCharged},
 		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
 		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
 		{"SampleTrafficSpendsNothing", sampleTrafficSpendsNothing},

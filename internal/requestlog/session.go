@@ -1,0 +1,97 @@
+package requestlog
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/money"
+)
+
+// Session is the sum of the requests of one session. Sums include requests that were deleted since.
+type Session struct {
+	WorkspaceID string
+	ID          string
+	Source      string // given or derived
+	FirstID     string // first request
+	LastID      string // latest request
+	KeyID       string // of the first request
+	EndUser     string
+	Client      string
+	Simulated   bool
+	Turns       int64 // requests
+	Errors      int64
+	Rejected    int64
+	Unpriced    int64 // served requests without a known cost
+
+	Cost         money.Amount
+	ComparedCost money.Amount // cost of the requests with a known baseline cost
+	BaselineCost money.Amount
+	InputTokens  int64 // including cached ones
+	CachedTokens int64
+	OutputTokens int64
+	Latency      time.Duration
+	Overhead     time.Duration
+
+	Models  []string // that served a request, sorted
+	Preview string   // of the first request
+}
+
+// NewSession returns the session of a single entry.
+func NewSession(e *Entry) Session {
+	s := Session{
+		WorkspaceID: e.WorkspaceID, ID: Term(e.Session), Source: e.SessionSource, FirstID: e.ID, LastID: e.ID, KeyID: e.KeyID, EndUser: Term(e.EndUser), Client: e.Client,
+		Simulated: e.Simulated, Turns: 1, Latency: e.Latency, Overhead: e.Overhead,
+		InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output,
+	}
+	if s.Source == "" {
+		s.Source = "given" // by an earlier version, which derived none
+	}
+	switch {
+	case e.Outcome.IsError():
+		s.Errors = 1
+	case e.Outcome == Rejected:
+		s.Rejected = 1
+	}
+	if e.Model != "" {
+		s.Models = []string{Term(e.Model)}
+	}
+	switch {
+	case e.Cost != nil && e.BaselineCost != nil:
+		s.Cost, s.ComparedCost, s.BaselineCost = *e.Cost, *e.Cost, *e.BaselineCost
+	case e.Cost != nil:
+		s.Cost = *e.Cost
+	case e.Served():
+		s.Unpriced = 1
+	}
+	return s
+}
+
+// SessionFilter selects the sessions whose latest request is between From and To. Empty fields select all.
+type SessionFilter struct {
+	WorkspaceID string
+	From, To    time.Time
+	ID          []string
+	Key         []string
+	User        []string
+	Model       []string
+	Source      string
+	MinTurns    int64
+	Simulated   *bool
+	After       string // id before which entries have expired; empty for none
+}
+
+// SessionPage selects a page: at most Limit sessions whose latest request is older than Before, newest first.
+type SessionPage struct {
+	Before string
+	Limit  int
+}
+
+// SessionReader reads sessions.
+type SessionReader interface {
+	// Sessions lists matching sessions, the one with the latest request first.
+	Sessions(ctx context.Context, f SessionFilter, p SessionPage) ([]Session, error)
+	// Session returns one session, or ErrNotFound.
+	Session(ctx context.Context, workspaceID, id string) (Session, error)
+	// TurnNumber returns the number of requests of the session up to and including the given one.
+	TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error)
+}

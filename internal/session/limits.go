@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+
+	"fairlead/internal/account"
+	"fairlead/internal/ledger"
+)
+
+// DowngradePercent is the share of a budget from which requests are served by auto:cost if the budget has no warning threshold.
+const DowngradePercent = 80
+
+// Budgets returns the budgets of a session and of an end user of a key. Names that are empty have no budget.
+func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.Budget {
+	l := grant.Key.Sessions
+	if n == nil || l == nil {
+		return nil
+	}
+	var all []ledger.Budget
+	add := func(k Kind, name string, b *account.Budget) {
+		if b == nil || name == "" {
+			return
+		}
+		all = append(all, ledger.Budget{
+			ID: n.Subject(k, grant.Workspace.ID, grant.Key.ID, name), Name: name,
+			Amount: b.Amount, Period: ledger.Period(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly,
+		})
+	}
+	add(OfSession, session, l.Budget)
+	add(OfUser, endUser, l.UserBudget)
+	return all
+}
+
+// Exhausts returns why a request is served by auto:cost: how much of a budget is spent. It returns "" while less than the warning
+// threshold is.
+func Exhausts(b ledger.Budget, s ledger.Status) string {
+	threshold := b.WarnPercent
+	if threshold <= 0 {
+		threshold = DowngradePercent
+	}
+	if !s.Loaded || s.Percent < float64(threshold) {
+		return ""
+	}
+	owner := "the session"
+	if b.ID != "" && b.ID[0] == OfUser[0] {
+		owner = "the end user"
+	}
+	return fmt.Sprintf("%s of the budget of %s of %s is spent", s.Spent.Display(), b.Amount.Display(), owner)
+}

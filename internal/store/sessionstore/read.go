@@ -1,0 +1,185 @@
+package sessionstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/sqldb"
+)
+
+const (
+	pageLimit    = 50
+	maxPageLimit = 200
+)
+
+func columns() string {
+	return "s.session, s.first_id, s.last_id, s.source, s.key_id, s.end_user, s.client, s.simulated, s." + strings.Join(sumColumns(), ", s.")
+}
+
+// Sessions implements requestlog.SessionReader.
+func (s *Store) Sessions(ctx context.Context, f requestlog.SessionFilter, p requestlog.SessionPage) ([]requestlog.Session, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	limit := p.Limit
+	if limit <= 0 {
+		limit = pageLimit
+	}
+	w := where(&f, p.Before)
+	q := fmt.Sprintf(`select %s from log_sessions s where %s order by s.last_id desc limit %d`, columns(), w, min(limit, maxPageLimit))
+	found, err := s.read(ctx, f.WorkspaceID, q, w.Args)
+	if err != nil {
+		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("list sessions: %w", err))
+	}
+	return found, nil
+}
+
+func where(f *requestlog.SessionFilter, before string) *sqldb.Where {
+	w := &sqldb.Where{}
+	w.And("s.workspace_id = %s", f.WorkspaceID)
+	if !f.To.IsZero() {
+		if to := requestlog.FloorID(f.To); before == "" || to < before {
+			before = to
+		}
+	}
+	if before != "" {
+		w.And("s.last_id < %s", before)
+	}
+	after := f.After
+	if !f.From.IsZero() {
+		after = max(after, requestlog.FloorID(f.From))
+	}
+	if after != "" {
+		w.And("s.last_id >= %s", after)
+	}
+	w.In("s.session", requestlog.Terms(f.ID))
+	w.In("s.key_id", f.Key)
+	if len(f.User) > 0 {
+		w.In("s.end_user", requestlog.Terms(f.User))
+		w.Conds = append(w.Conds, "s.end_user <> ''") // the index omits sessions without an end user
+	}
+	if len(f.Model) > 0 {
+		w.Conds = append(w.Conds, "exists (select 1 from log_session_models m where m.workspace_id = s.workspace_id and m.session = s.session and m.model in ("+
+			w.Marks(requestlog.Terms(f.Model))+"))")
+	}
+	if f.Source != "" {
+		w.And("s.source = %s", f.Source)
+	}
+	if f.MinTurns > 1 {
+		w.And("s.turns >= %s", f.MinTurns)
+	}
+	if f.Simulated != nil {
+		w.And("s.simulated = %s", sqldb.Flag(*f.Simulated))
+	}
+	return w
+}
+
+// Session implements requestlog.SessionReader.
+func (s *Store) Session(ctx context.Context, workspaceID, id string) (requestlog.Session, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	q := `select ` + columns() + ` from log_sessions s where s.workspace_id = $1 and s.session = $2`
+	found, err := s.read(ctx, workspaceID, q, []any{workspaceID, requestlog.Term(id)})
+	if err != nil {
+		return requestlog.Session{}, fmt.Errorf("read session: %w", err)
+	}
+	if len(found) == 0 {
+		return requestlog.Session{}, requestlog.ErrNotFound
+	}
+	return found[0], nil
+}
+
+// read runs a query for columns and adds the models and the first prompt of each session.
+func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
+	rows, err := s.db.Query(ctx, q, args...)
+	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) { return scan(row, workspace) })
+	if err != nil || len(found) == 0 {
+		return found, err
+	}
+	byID, byFirst := map[string]*requestlog.Session{}, map[string]*requestlog.Session{}
+	var ids, firsts []string
+	for i := range found {
+		one := &found[i]
+		byID[one.ID], byFirst[one.FirstID] = one, one
+		ids, firsts = append(ids, one.ID), append(firsts, one.FirstID)
+	}
+	if err := s.pairs(ctx, `select session, model from log_session_models where workspace_id = $1 and session in (%s)`, workspace, ids, func(id, model string) {
+		byID[id].Models = append(byID[id].Models, model)
+	}); err != nil {
+		return nil, err
+	}
+	if err := s.pairs(ctx, `select id, preview from requests where workspace_id = $1 and id in (%s)`, workspace, firsts, func(id, preview string) {
+		byFirst[id].Preview = preview
+	}); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		slices.Sort(found[i].Models)
+	}
+	return found, nil
+}
+
+// pairs runs a query for two texts by a list of ids.
+func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
+	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var a, b string
+		err := row.Scan(&a, &b)
+		if err == nil {
+			each(a, b)
+		}
+		return err
+	})
+}
+
+func scan(row sqldb.Scanner, workspace string) (requestlog.Session, error) {
+	v := requestlog.Session{WorkspaceID: workspace}
+	var simulated, latency, overhead int64
+	err := row.Scan(&v.ID, &v.FirstID, &v.LastID, &v.Source, &v.KeyID, &v.EndUser, &v.Client, &simulated,
+		&v.Turns, &v.Errors, &v.Rejected, &v.Unpriced, &v.Cost, &v.ComparedCost, &v.BaselineCost, &v.InputTokens, &v.CachedTokens, &v.OutputTokens, &latency, &overhead)
+	v.Simulated, v.Latency, v.Overhead = simulated == 1, time.Duration(latency), time.Duration(overhead)
+	return v, err
+}
+
+// TurnNumber implements requestlog.SessionReader.
+func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	const q = `select count(*) from requests where workspace_id = $1 and session = $2 and session <> '' and id <= $3`
+	var n int64
+	if err := s.db.QueryRow(ctx, q, workspaceID, requestlog.Term(id), requestID).Scan(&n); err != nil {
+		return 0, requestlog.WrapTimeout(ctx, fmt.Errorf("number a turn: %w", err))
+	}
+	return n, nil
+}
+
+// Spent returns what a session or an end user was charged since a moment. It excludes the given requests: the caller counts them itself,
+// whether or not they are stored yet.
+func (s *Store) Spent(ctx context.Context, subject string, since time.Time, except ...string) (money.Amount, error) {
+	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from subject_charges where subject = $1 and at >= $2`
+	var spent money.Amount
+	err := s.db.InSnapshot(ctx, func(tx *sql.Tx) error {
+		args := []any{subject, sqldb.Millis(since)}
+		if err := tx.QueryRowContext(ctx, sum, args...).Scan(&spent); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(except, 500) {
+			var known money.Amount
+			q := sum + ` and request_id in (` + sqldb.Placeholders(3, len(some)) + `)`
+			if err := tx.QueryRowContext(ctx, q, slices.Concat(args, sqldb.Args(some))...).Scan(&known); err != nil {
+				return err
+			}
+			spent = spent.Sub(known)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read spending of %s: %w", subject, err)
+	}
+	return spent, nil
+}

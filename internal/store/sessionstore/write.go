@@ -1,0 +1,200 @@
+// Package sessionstore stores the sums of sessions, and the charges of sessions and end users whose spending a key limits.
+package sessionstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store implements requestlog.SessionReader.
+type Store struct {
+	db       *sqldb.DB
+	sessions *sqldb.Inserter
+	models   *sqldb.Inserter
+	charges  *sqldb.Inserter
+}
+
+// New returns the sessions stored in db.
+func New(db *sqldb.DB) *Store {
+	text, number := sqldb.TextFields, sqldb.NumberFields
+	return &Store{
+		db: db,
+		sessions: sqldb.NewInserter("log_sessions", slices.Concat(
+			text("workspace_id", "session", "first_id", "last_id", "source", "key_id", "end_user", "client"), number("simulated"), number(sumColumns()...)), merge()),
+		models:  sqldb.NewInserter("log_session_models", text("workspace_id", "session", "model"), sqldb.KeepExisting),
+		charges: sqldb.NewInserter("subject_charges", slices.Concat(text("subject"), number("at"), text("request_id"), number("amount")), sqldb.KeepExisting),
+	}
+}
+
+// Statements returns the SQLite statements of Write, for Prepare.
+func (s *Store) Statements() []string {
+	return slices.Concat(s.sessions.Statements(), s.models.Statements(), s.charges.Statements())
+}
+
+func sumColumns() []string {
+	return []string{
+		"turns", "errors", "rejected", "unpriced", "cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens", "latency", "overhead",
+	}
+}
+
+// merge adds the sums of a row to those of the session. Entries may arrive out of order, so the row of the first request decides the
+// key, the end user and the client.
+func merge() string {
+	var sets []string
+	for _, c := range sumColumns() {
+		sets = append(sets, fmt.Sprintf("%[1]s = log_sessions.%[1]s + excluded.%[1]s", c))
+	}
+	for _, c := range []string{"source", "key_id", "end_user", "client", "simulated"} {
+		sets = append(sets, fmt.Sprintf("%[1]s = case when excluded.first_id < log_sessions.first_id then excluded.%[1]s else log_sessions.%[1]s end", c))
+	}
+	sets = append(sets,
+		"first_id = case when excluded.first_id < log_sessions.first_id then excluded.first_id else log_sessions.first_id end",
+		"last_id = case when excluded.last_id > log_sessions.last_id then excluded.last_id else log_sessions.last_id end")
+	return "on conflict (workspace_id, session) do update set " + strings.Join(sets, ", ")
+}
+
+// Batch collects the sessions and charges of a batch of entries.
+type Batch struct {
+	sessions map[key]requestlog.Session
+	models   map[modelKey]bool
+	charges  [][]any
+}
+
+type key struct{ workspace, session string }
+
+type modelKey struct {
+	key
+	model string
+}
+
+// Add counts an entry.
+func (b *Batch) Add(e *requestlog.Entry) {
+	if e.Cost != nil && e.KeyID != requestlog.SampleKey {
+		for _, subject := range e.Subjects {
+			b.charges = append(b.charges, []any{subject, e.Time.UnixMilli(), e.ID, int64(*e.Cost)})
+		}
+	}
+	if e.Session == "" {
+		return
+	}
+	if b.sessions == nil {
+		b.sessions, b.models = map[key]requestlog.Session{}, map[modelKey]bool{}
+	}
+	one := requestlog.NewSession(e)
+	k := key{e.WorkspaceID, one.ID}
+	for _, model := range one.Models {
+		b.models[modelKey{k, model}] = true
+	}
+	if known, ok := b.sessions[k]; ok {
+		one = join(known, one)
+	}
+	b.sessions[k] = one
+}
+
+// join adds two parts of a session.
+func join(a, b requestlog.Session) requestlog.Session {
+	if b.FirstID < a.FirstID {
+		a, b = b, a
+	}
+	a.LastID = max(a.LastID, b.LastID)
+	a.Turns, a.Errors, a.Rejected, a.Unpriced = a.Turns+b.Turns, a.Errors+b.Errors, a.Rejected+b.Rejected, a.Unpriced+b.Unpriced
+	a.Cost, a.ComparedCost, a.BaselineCost = a.Cost.Add(b.Cost), a.ComparedCost.Add(b.ComparedCost), a.BaselineCost.Add(b.BaselineCost)
+	a.InputTokens, a.CachedTokens, a.OutputTokens = a.InputTokens+b.InputTokens, a.CachedTokens+b.CachedTokens, a.OutputTokens+b.OutputTokens
+	a.Latency, a.Overhead = a.Latency+b.Latency, a.Overhead+b.Overhead
+	return a
+}
+
+// Write stores a batch in the transaction that writes its entries. Rows are in order of their keys, so that replicas that write the same
+// sessions wait for each other instead of deadlocking.
+func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
+	keys := slices.SortedFunc(maps.Keys(b.sessions), func(a, b key) int {
+		return strings.Compare(a.workspace+"\x00"+a.session, b.workspace+"\x00"+b.session)
+	})
+	rows := make([][]any, len(keys))
+	for i, k := range keys {
+		rows[i] = row(b.sessions[k])
+	}
+	if _, err := s.db.Insert(ctx, tx, s.sessions, rows); err != nil {
+		return err
+	}
+	names := slices.SortedFunc(maps.Keys(b.models), func(a, b modelKey) int {
+		return strings.Compare(a.workspace+"\x00"+a.session+"\x00"+a.model, b.workspace+"\x00"+b.session+"\x00"+b.model)
+	})
+	rows = rows[:0]
+	for _, m := range names {
+		rows = append(rows, []any{m.workspace, m.session, m.model})
+	}
+	if _, err := s.db.Insert(ctx, tx, s.models, rows); err != nil {
+		return err
+	}
+	_, err := s.db.Insert(ctx, tx, s.charges, b.charges)
+	return err
+}
+
+func row(s requestlog.Session) []any {
+	return []any{
+		s.WorkspaceID, s.ID, s.FirstID, s.LastID, s.Source, s.KeyID, s.EndUser, s.Client, sqldb.Flag(s.Simulated),
+		s.Turns, s.Errors, s.Rejected, s.Unpriced, int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost),
+		s.InputTokens, s.CachedTokens, s.OutputTokens, int64(s.Latency), int64(s.Overhead),
+	}
+}
+
+// DeleteEmpty deletes those of the sessions that have no entry left.
+func (s *Store) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, sessions []string) error {
+	const empty = ` where workspace_id = $1 and session in (%s) and not exists
+		(select 1 from requests r where r.workspace_id = $1 and r.session = %s.session and r.session <> '')`
+	for some := range slices.Chunk(sessions, 500) {
+		args := append([]any{workspace}, sqldb.Args(some)...)
+		for _, table := range []string{"log_session_models", "log_sessions"} {
+			if _, err := tx.ExecContext(ctx, `delete from `+table+fmt.Sprintf(empty, sqldb.Placeholders(2, len(some)), table), args...); err != nil {
+				return fmt.Errorf("delete sessions: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// SessionsOf returns the sessions of some entries.
+func (s *Store) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	q := `select distinct session from requests where workspace_id = $1 and session <> '' and id in (` + sqldb.Placeholders(2, len(ids)) + `)`
+	return sqldb.Column[string](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
+}
+
+// Expire deletes the sessions of a workspace whose latest request is older than an id.
+func (s *Store) Expire(ctx context.Context, workspace, before string) error {
+	_, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
+		old, err := sqldb.Column[string](ctx, tx, `select session from log_sessions where workspace_id = $1 and last_id < $2 order by last_id limit $3`, workspace, before, sqldb.DeleteBatch)
+		if err != nil || len(old) == 0 {
+			return 0, err
+		}
+		args := append([]any{workspace}, sqldb.Args(old)...)
+		for _, table := range []string{"log_session_models", "log_sessions"} {
+			q := `delete from ` + table + ` where workspace_id = $1 and session in (` + sqldb.Placeholders(2, len(old)) + `)`
+			if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+				return 0, err
+			}
+		}
+		return len(old), nil
+	})
+	if err != nil {
+		return fmt.Errorf("expire sessions: %w", err)
+	}
+	return nil
+}
+
+// NextWorkspace walks the workspaces that have sessions; it returns "" after the last one.
+func (s *Store) NextWorkspace(ctx context.Context, after string) (string, error) {
+	var next sql.NullString
+	err := s.db.QueryRow(ctx, `select min(workspace_id) from log_sessions where workspace_id > $1`, after).Scan(&next)
+	return next.String, err
+}
