@@ -25,6 +25,7 @@ import (
 	"fairlead/internal/cli/requests"
 	"fairlead/internal/cli/router"
 	"fairlead/internal/cli/server"
+	"fairlead/internal/cli/sessions"
 )
 
 // version and commit are set at build time.
@@ -64,6 +65,7 @@ func commands() []cli.Command {
 		router.New,
 		server.NewHealth,
 		server.NewServe,
+		sessions.New,
 	}
 }
 

@@ -78,7 +78,7 @@ func (s *site) furnish() Parts {
 		},
 		Keys: keys.Deps{Keys: world, Figures: s.log, Spending: world},
 		Requests: requests.Deps{
-			Requests: s.log, Live: s.feed, Eraser: s.log, Verifier: s.past, Ratings: s.rated,
+			Requests: s.log, Sessions: s.log, Budgets: s.log, Live: s.feed, Eraser: s.log, Verifier: s.past, Ratings: s.rated,
 			Transcript: func(format string, body requestlog.Body) (request, response []byte) {
 				if format != "messages" {
 					return nil, nil

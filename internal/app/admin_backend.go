@@ -27,6 +27,7 @@ import (
 	"fairlead/internal/pricebook"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/samples"
 	"fairlead/internal/settings"
@@ -60,7 +61,7 @@ func (a *App) adminParts() admin.Parts {
 		},
 		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		Requests: requests.Deps{
-			Requests: requestLog, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
+			Requests: requestLog, Sessions: a.db.Log, Budgets: b, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
 		},
 		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
 		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Figures: a.db.Figures},
@@ -259,6 +260,33 @@ func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[st
 		}
 	}
 	return use, nil
+}
+
+// SessionBudgets returns the use of the budgets that apply to a session.
+func (b adminBackend) SessionBudgets(ctx context.Context, s requestlog.Session) ([]requests.SessionBudget, error) {
+	if s.KeyID == "" {
+		return nil, nil
+	}
+	key, err := b.app.accounts.Key(ctx, s.WorkspaceID, s.KeyID)
+	if err != nil || key.Sessions == nil { // a deleted key has no limits
+		return nil, nil //nolint:nilerr // the session remains readable
+	}
+	workspace := account.Workspace{ID: s.WorkspaceID}
+	var list []requests.SessionBudget
+	for _, budget := range b.app.gateway.Sessions.Budgets(&account.Grant{Key: &key, Workspace: &workspace}, s.ID, s.EndUser) {
+		status := b.app.ledger.Status(budget)
+		if !status.Loaded {
+			if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
+				return nil, err
+			}
+		}
+		of, _, _ := strings.Cut(budget.ID, ":")
+		list = append(list, requests.SessionBudget{
+			Of: of, Amount: budget.Amount, Spent: status.Spent, Held: status.Held, Percent: adminapi.Percent(status.Spent, budget.Amount),
+			WarnPercent: budget.WarnPercent, Downgrade: key.Sessions.Downgrade, ResetsAt: adminapi.Time(status.End),
+		})
+	}
+	return list, nil
 }
 
 // SetEnabled enables or disables a provider permanently.

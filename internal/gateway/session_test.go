@@ -120,7 +120,7 @@ func newSessionKit(t *testing.T, limits account.SessionLimits) *kit {
 	t.Helper()
 	k := newKit(t, func(k *kit) { k.inside, k.sessions = true, newNamer(t) })
 	k.keys.grant.Key.Sessions = &limits
-	answer := mockprovider.Answer{Text: "try again", Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
+	answer := mockprovider.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
 	k.alpha.Always(answer)
 	k.beta.Always(answer)
 	return k
@@ -233,7 +233,7 @@ func TestSessionLimitsPerMinute(t *testing.T) {
 					}
 					served++
 				}
-				if served < 8 || served > 10 || last.status != http.StatusTooManyRequests || !strings.Contains(last.body, `"session":"a"`) || last.header.Get("Retry-After") == "" {
+				if served < 8 || served > 12 || last.status != http.StatusTooManyRequests || !strings.Contains(last.body, `"session":"a"`) || last.header.Get("Retry-After") == "" {
 					t.Errorf("%d served, then %d %s", served, last.status, last.body)
 				}
 				if other := k.post("/chat/completions", agentTurn("b", 0)); other.status != http.StatusOK {

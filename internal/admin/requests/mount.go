@@ -1,4 +1,4 @@
-// Package requests serves the operations on logged requests, and the filters and figures that other operations share.
+// Package requests serves the operations on logged requests and their sessions, and the filters and figures that other operations share.
 package requests
 
 import (
@@ -13,6 +13,8 @@ import (
 // Deps are the dependencies of the operations.
 type Deps struct {
 	Requests requestlog.Reader
+	Sessions requestlog.SessionReader
+	Budgets  SessionBudgets
 	Live     *requestlog.Feed
 	Eraser   Eraser
 	Verifier Verifier
@@ -32,6 +34,7 @@ type handlers struct {
 func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s, tails: tails{each: map[string]int{}}}
 	a.registerRequests()
+	a.registerSessions()
 	a.registerTail()
 	a.registerExport()
 	a.registerErase()

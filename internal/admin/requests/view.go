@@ -45,15 +45,17 @@ type RequestRow struct {
 	OverheadUS *int64 `json:"overhead_us" doc:"Latency added by the gateway, in microseconds."`
 	WaitMS     *int64 `json:"wait_ms" doc:"Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency."`
 
-	KeyID     *string           `json:"key_id"`
-	KeyName   *string           `json:"key_name"`
-	Source    string            `json:"source" enum:"key,playground" doc:"Origin of the request: an API key or the dashboard's playground."`
-	AccountID *string           `json:"account_id" doc:"Account ID. Set instead of key_id for requests from the dashboard."`
-	Session   *string           `json:"session"`
-	EndUser   *string           `json:"end_user"`
-	Tags      map[string]string `json:"tags"`
-	Client    string            `json:"client"`
-	IP        string            `json:"ip"`
+	KeyID     *string `json:"key_id"`
+	KeyName   *string `json:"key_name"`
+	Source    string  `json:"source" enum:"key,playground" doc:"Origin of the request: an API key or the dashboard's playground."`
+	AccountID *string `json:"account_id" doc:"Account ID. Set instead of key_id for requests from the dashboard."`
+	Session   *string `json:"session"`
+	// SessionSource is null for a request without a session.
+	SessionSource *string           `json:"session_source" doc:"given or derived: whether the client named the session."`
+	EndUser       *string           `json:"end_user"`
+	Tags          map[string]string `json:"tags"`
+	Client        string            `json:"client"`
+	IP            string            `json:"ip"`
 }
 
 // Tokens are the token counts of a request in disjoint classes. Reasoning is part of output.
@@ -145,7 +147,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: adminapi.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
 		LatencyMS: adminapi.Millis(e.Latency), TTFTMS: adminapi.Millis(e.TTFT),
 		KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Source: e.Source(), AccountID: adminapi.NonEmpty(e.AccountID),
-		Session: adminapi.NonEmpty(e.Session), EndUser: adminapi.NonEmpty(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
+		Session: adminapi.NonEmpty(e.Session), SessionSource: adminapi.NonEmpty(e.SessionSource), EndUser: adminapi.NonEmpty(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
 	}
 	if e.Latency > 0 {
 		row.OverheadUS = new(e.Overhead.Microseconds())

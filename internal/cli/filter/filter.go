@@ -20,7 +20,17 @@ import (
 
 // AddFlags adds the filters of the admin API as flags of the same names, and the given parameters of a page.
 func AddFlags(cmd *cobra.Command, page ...requestlog.Parameter) {
-	for _, p := range slices.Concat(requestlog.Parameters(), page) {
+	addFlags(cmd, slices.Concat(requestlog.Parameters(), page))
+}
+
+// AddSome adds the named filters only, and the given parameters of a page.
+func AddSome(cmd *cobra.Command, names []string, page ...requestlog.Parameter) {
+	some := slices.DeleteFunc(slices.Clone(requestlog.Parameters()), func(p requestlog.Parameter) bool { return !slices.Contains(names, p.Name) })
+	addFlags(cmd, append(some, page...))
+}
+
+func addFlags(cmd *cobra.Command, parameters []requestlog.Parameter) {
+	for _, p := range parameters {
 		flag := strings.ReplaceAll(p.Name, "_", "-")
 		help := strings.TrimSuffix(p.Help, ".")
 		if p.List && p.Values != nil {

@@ -1,0 +1,276 @@
+package requests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Turn is one request of a session.
+type Turn struct {
+	RequestRow
+	Number int64        `json:"number" doc:"Position in the session, from 1."`
+	GapMS  *int64       `json:"gap_ms" doc:"Time since the previous turn ended: the client ran tools or waited for its user. null for the first turn."`
+	Change *ModelChange `json:"model_change,omitempty" doc:"Set if another model served the turn before."`
+	Notes  []TurnNote   `json:"notes" doc:"What affected the choice of the model."`
+}
+
+// ModelChange is a change of the model between two turns.
+type ModelChange struct {
+	From string `json:"from" doc:"Model of the turn before."`
+	To   string `json:"to"`
+}
+
+// TurnNote is one effect on the choice of the model of a turn.
+type TurnNote struct {
+	Code   string `json:"code" doc:"requested, policy, fallback, explored, kept, or the code of an adjustment such as escalated or downgraded."`
+	Reason string `json:"reason"`
+}
+
+// TurnPage is one page of turns.
+type TurnPage struct {
+	Turns []Turn  `json:"turns"`
+	After *string `json:"after" doc:"Cursor of the next page. null on the last page."`
+}
+
+type listTurnsInput struct {
+	SessionPath
+	After string `query:"after" maxLength:"64" doc:"Request ID. Lists the turns after it."`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
+}
+
+func (a *handlers) listTurns(ctx context.Context, c *adminapi.Call, in *listTurnsInput) (*adminapi.Output[TurnPage], error) {
+	turns, err := Turns(ctx, a.Requests, a.Sessions, c.Actor, c.WorkspaceID, in.ID, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := TurnPage{Turns: turns}
+	if len(turns) == in.Limit {
+		page.After = &turns[len(turns)-1].ID
+	}
+	return adminapi.Respond(page), nil
+}
+
+// Turns returns the turns of a session after a request, oldest first. An empty request begins with the first turn.
+func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.SessionReader, by account.Actor, workspace, session, after string, limit int) ([]Turn, error) {
+	var previous *requestlog.Entry
+	number := int64(0)
+	if after != "" {
+		e, err := log.Entry(ctx, workspace, after)
+		if err != nil {
+			return nil, err
+		}
+		if number, err = sessions.TurnNumber(ctx, workspace, session, after); err != nil {
+			return nil, err
+		}
+		previous = &e
+	} else {
+		after = "req_" // before the first id
+	}
+	entries, err := log.Entries(ctx, requestlog.Filter{WorkspaceID: workspace, Session: []string{session}}, requestlog.Page{After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	turns := make([]Turn, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		number++
+		turn := Turn{RequestRow: requestRow(e, by), Number: number, Notes: []TurnNote{}}
+		changed := previous != nil && previous.Model != "" && e.Model != "" && previous.Model != e.Model
+		if changed {
+			turn.Change = &ModelChange{From: previous.Model, To: e.Model}
+		}
+		if previous != nil {
+			gap := e.Time.Sub(previous.Time.Add(previous.Latency))
+			turn.GapMS = new(max(gap, 0).Milliseconds())
+		}
+		if changed || e.Policy != "" || e.DecisionKind == route.Fallback || route.IsAuto(e.Requested) || len(e.Warnings) > 0 {
+			if turn.Notes, err = notes(ctx, log, e, previous); err != nil {
+				return nil, err
+			}
+		}
+		turns = append(turns, turn)
+		if e.Model != "" || previous == nil {
+			previous = e
+		}
+	}
+	return turns, nil
+}
+
+// notes returns what affected the choice of the model, from the stored decision.
+func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.Entry) ([]TurnNote, error) {
+	list := []TurnNote{}
+	if previous != nil && previous.Requested != e.Requested {
+		list = append(list, TurnNote{"requested", "The client requested " + e.Requested + " instead of " + previous.Requested + "."})
+	}
+	if e.Policy != "" {
+		list = append(list, TurnNote{"policy", "Policy " + e.Policy + " changed the choice."})
+	}
+	if reason := fallbackReason(e); reason != "" {
+		list = append(list, TurnNote{"fallback", reason})
+	}
+	whole, err := log.Entry(ctx, e.WorkspaceID, e.ID)
+	if errors.Is(err, requestlog.ErrNotFound) { // deleted in the meantime
+		return list, nil
+	}
+	if err != nil || whole.Decision == nil {
+		return list, err
+	}
+	for _, adjustment := range whole.Decision.Adjustments {
+		list = append(list, TurnNote{string(adjustment.Code), adjustment.Reason})
+	}
+	if whole.Decision.Explored {
+		list = append(list, TurnNote{"explored", "Chosen at random to learn about the model."})
+	}
+	if stay := whole.Decision.Stay; stay != nil {
+		list = append(list, TurnNote{"kept", "Kept " + stay.Target + ": switching to " + stay.Alternative + " would cost " + stay.Switch.Display() + " more."})
+	}
+	return list, nil
+}
+
+// TurnMessages are the messages that are new in a turn, in the chat format.
+type TurnMessages struct {
+	RequestBody
+	Known int `json:"known" doc:"Number of messages that earlier turns contain."`
+}
+
+type turnPath struct {
+	SessionPath
+	Request string `path:"request" maxLength:"64" doc:"Request ID."`
+}
+
+func (a *handlers) getTurnMessages(ctx context.Context, c *adminapi.Call, in *turnPath) (*adminapi.Output[TurnMessages], error) {
+	entry, err := a.entry(ctx, c.WorkspaceID, in.Request)
+	if err != nil {
+		return nil, err
+	}
+	if requestlog.Term(entry.Session) != requestlog.Term(in.ID) {
+		return nil, requestlog.ErrNotFound
+	}
+	request, response, absent, err := a.chatBody(ctx, &entry)
+	if err != nil || absent != nil {
+		return adminapi.Respond(TurnMessages{RequestBody: orEmpty(absent)}), err
+	}
+	earlier, err := a.Requests.Entries(ctx, requestlog.Filter{WorkspaceID: c.WorkspaceID, Session: []string{entry.Session}}, requestlog.Page{Before: entry.ID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	var before []byte
+	if len(earlier) > 0 {
+		if before, _, _, err = a.chatBody(ctx, &earlier[0]); err != nil {
+			return nil, err
+		}
+	}
+	fresh, known := newMessages(before, request)
+	return adminapi.Respond(TurnMessages{
+		RequestBody: RequestBody{State: string(requestlog.BodyStored), Request: bodyText(fresh), Response: bodyText(response.Response), Streamed: response.Streamed},
+		Known:       known,
+	}), nil
+}
+
+func orEmpty(b *RequestBody) RequestBody {
+	if b == nil {
+		return RequestBody{}
+	}
+	return *b
+}
+
+// chatBody returns the stored bodies of an entry in the chat format, or why they are not available.
+func (a *handlers) chatBody(ctx context.Context, e *requestlog.Entry) (request []byte, response requestlog.Body, absent *RequestBody, err error) {
+	state := e.BodyState
+	if state == requestlog.BodyStored {
+		response, err = a.Requests.EntryBody(ctx, e.WorkspaceID, e.ID)
+		if errors.Is(err, requestlog.ErrNotFound) {
+			state, err = requestlog.BodyExpired, nil
+		}
+	}
+	if err != nil || state != requestlog.BodyStored {
+		return nil, response, &absentBody(state).Body, err
+	}
+	request = response.Request
+	if translated, answer := a.Transcript(e.Format, response); translated != nil {
+		request, response.Response, response.Streamed = translated, answer, false
+	}
+	return request, response, nil, nil
+}
+
+// newMessages returns the body of a chat request with only the messages that the request before does not contain, and the number of the
+// others. The answer of the turn before, which the client sends back, is not new either.
+func newMessages(before, request []byte) (fresh []byte, known int) {
+	type body struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	var old, now body
+	if json.Unmarshal(request, &now) != nil {
+		return request, 0
+	}
+	if before != nil && json.Unmarshal(before, &old) == nil {
+		for known < len(old.Messages) && known < len(now.Messages) && sameMessage(old.Messages[known], now.Messages[known]) {
+			known++
+		}
+		for known > 0 && known < len(now.Messages) && roleOf(now.Messages[known]) == "assistant" {
+			known++
+		}
+	}
+	now.Messages = now.Messages[known:]
+	if now.Messages == nil {
+		now.Messages = []json.RawMessage{}
+	}
+	fresh, err := json.Marshal(now)
+	if err != nil {
+		return request, 0
+	}
+	return fresh, known
+}
+
+func roleOf(message json.RawMessage) string {
+	var m struct {
+		Role string `json:"role"`
+	}
+	_ = json.Unmarshal(message, &m) // a message without a role has none
+	return m.Role
+}
+
+// sameMessage reports whether two messages are equal apart from cache marks, which clients move from turn to turn.
+func sameMessage(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || bytes.Equal(withoutMarks(a), withoutMarks(b))
+}
+
+func withoutMarks(message json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(message, &v) != nil {
+		return message
+	}
+	text, err := json.Marshal(stripMarks(v))
+	if err != nil {
+		return message
+	}
+	return text
+}
+
+// stripMarks removes cache marks, and replaces a list with a single text by the text.
+func stripMarks(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "cache_control")
+		for name, value := range v {
+			v[name] = stripMarks(value)
+		}
+	case []any:
+		for i := range v {
+			v[i] = stripMarks(v[i])
+		}
+		if len(v) == 1 {
+			if part, ok := v[0].(map[string]any); ok && len(part) == 2 && part["type"] == "text" {
+				return part["text"]
+			}
+		}
+	}
+	return v
+}

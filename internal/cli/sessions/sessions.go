@@ -1,0 +1,317 @@
+// Package sessions implements "fairlead sessions".
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	adminrequests "fairlead/internal/admin/requests"
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/filter"
+	"fairlead/internal/cli/instance"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// New returns the commands on sessions.
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	cmd := cli.Group("sessions", "List, show and follow sessions", `  fairlead sessions list --from now-24h --min-turns 2
+  fairlead sessions show conv_01hx…
+  fairlead sessions tail conv_01hx…`)
+	s := &sessionCommands{console: c, options: o}
+	cmd.PersistentFlags().StringVar(&s.workspace, "workspace", "", instance.WorkspaceHelp)
+	cmd.AddCommand(s.newList(), s.newShow(), s.newTail())
+	return cmd
+}
+
+// sessionCommands is the shared state of the commands on sessions.
+type sessionCommands struct {
+	console   *cli.Console
+	options   *cli.Options
+	workspace string
+}
+
+func (s *sessionCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
+	return instance.WithWorkspace(ctx, s.console, s.options, s.workspace, do)
+}
+
+// filters are the flags of list that requests have too.
+var filters = []string{"from", "to", "key", "user", "model", "session", "simulated"}
+
+func (s *sessionCommands) newList() *cobra.Command {
+	var minTurns int64
+	var source string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, the one with the latest request first", Args: cli.NoArgs,
+		Long: "List sessions, the one with the latest request first. A session is the conversation or agent run that requests belong to.",
+		Example: `  fairlead sessions list
+  fairlead sessions list --from now-24h --min-turns 2
+  fairlead sessions list --key ci --json | jq -r '[.id, .cost_usd] | @tsv'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, page, err := filter.Parse(cmd, s.console.Now())
+			if err != nil {
+				return err
+			}
+			if source != "" && source != "given" && source != "derived" {
+				return cli.Usagef("use given or derived", "--source: unknown source %q", cli.Clean(source))
+			}
+			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+				f.WorkspaceID = w.ID
+				if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
+					return err
+				}
+				i.AwaitEntries(cmd.Context())
+				found, err := i.Store.Log.Sessions(cmd.Context(), requestlog.SessionFilter{
+					WorkspaceID: w.ID, From: f.From, To: f.To, ID: f.Session, Key: f.Key, User: f.User, Model: f.Model, Simulated: f.Simulated, MinTurns: minTurns, Source: source,
+				}, requestlog.SessionPage{Before: page.Before, Limit: page.Limit})
+				if err != nil {
+					return err
+				}
+				return s.list(found, page.Limit)
+			})
+		},
+	}
+	filter.AddSome(cmd, filters, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
+		requestlog.Parameter{Name: "before", Help: "List sessions whose latest request is older than this request id"})
+	cmd.Flags().Int64Var(&minTurns, "min-turns", 0, "minimum number of requests")
+	cmd.Flags().StringVar(&source, "source", "", "given for sessions that clients named, derived for the others")
+	return cmd
+}
+
+func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
+	if s.options.JSON {
+		for i := range found {
+			if err := s.console.PrintJSON(adminrequests.SessionOf(&found[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(found) == 0 {
+		s.console.Infof(s.options, "no sessions match")
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "SESSION", Soft: true},
+		{Title: "LAST", Hide: 2},
+		{Title: "TURNS", Right: true},
+		{Title: "DURATION", Right: true, Hide: 4},
+		{Title: "COST", Right: true},
+		{Title: "VS BASELINE", Right: true, Hide: 3},
+		{Title: "MODELS", Soft: true, Hide: 1},
+		{Title: "CLIENT", Soft: true, Hide: 6},
+		{Title: "FIRST PROMPT", Soft: true, Hide: 5},
+	}}
+	for i := range found {
+		v := adminrequests.SessionOf(&found[i])
+		t.Add(cli.Cell{Text: cli.Clean(v.ID)}, cli.Cell{Text: s.console.FormatTime(s.options, v.Last, cli.RowTime)}, cli.Cell{Text: cli.Count(v.Turns)},
+			cli.Cell{Text: cli.DurationOrDash(v.Last.Sub(v.Start))}, cli.Cell{Text: costOf(&found[i])}, cli.Cell{Text: change(v)},
+			cli.Cell{Text: cli.OrDash(strings.Join(v.Models, ", "))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Client))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Preview))})
+	}
+	if err := s.console.PrintTable(s.options, t); err != nil {
+		return err
+	}
+	if limit == 0 {
+		limit = 50
+	}
+	if len(found) == limit {
+		s.console.Infof(s.options, "for older sessions add  --before %s", found[len(found)-1].LastID)
+	}
+	return nil
+}
+
+// costOf formats the cost of a session. A session without a known cost has none.
+func costOf(s *requestlog.Session) string {
+	if s.Unpriced == s.Turns {
+		return cli.Dash
+	}
+	return cli.Amount(&s.Cost)
+}
+
+func change(v adminrequests.SessionView) string {
+	if v.Saved == nil {
+		return cli.Dash
+	}
+	return cli.CostChange(*v.Saved, *v.BaselineCost)
+}
+
+// sessionJSON is the JSON form of a session with its turns.
+type sessionJSON struct {
+	adminrequests.SessionView
+	List []adminrequests.Turn `json:"turn_list"`
+}
+
+func (s *sessionCommands) newShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a session with its turns", Args: cli.OneArg("the session's id"),
+		Example: `  fairlead sessions show conv_01hx…
+  fairlead sessions show conv_01hx… --json | jq '.turn_list[].model'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+				i.AwaitEntries(cmd.Context())
+				found, err := i.Store.Log.Session(cmd.Context(), w.ID, args[0])
+				if errors.Is(err, requestlog.ErrNotFound) {
+					return notFound(args[0], w.ID)
+				}
+				if err != nil {
+					return err
+				}
+				turns, err := s.turns(cmd.Context(), i, w, args[0], "")
+				if err != nil {
+					return err
+				}
+				view := adminrequests.SessionOf(&found)
+				if s.options.JSON {
+					return s.console.PrintJSON(sessionJSON{view, turns})
+				}
+				if err := s.console.Print(s.summary(view, costOf(&found)) + "\n\n"); err != nil {
+					return err
+				}
+				t := turnTable()
+				var total money.Amount
+				for i := range turns {
+					s.addTurn(t, &turns[i], &total)
+				}
+				return s.console.PrintTable(s.options, t)
+			})
+		},
+	}
+}
+
+func notFound(session, workspace string) error {
+	return cli.WithFix(fmt.Errorf("session %q not found in workspace %s", cli.Clean(session), workspace), "see  fairlead sessions list,  or use another --workspace or --data-dir")
+}
+
+// summary describes a session in a few lines.
+func (s *sessionCommands) summary(v adminrequests.SessionView, cost string) string {
+	lines := []string{
+		fmt.Sprintf("session %s (%s)", cli.Clean(v.ID), v.Source),
+		fmt.Sprintf("  %s in %s, since %s, last %s", cli.Plural(int(v.Turns), "turn"), cli.DurationOrDash(v.Last.Sub(v.Start)),
+			s.console.FormatTime(s.options, v.Start, cli.RowTime), s.console.FormatTime(s.options, v.Last, cli.RowTime)),
+		fmt.Sprintf("  cost %s (%s)", cost, change(v)),
+		fmt.Sprintf("  %s input tokens (%s cached), %s output tokens", cli.Count(v.InputTokens), cli.Count(v.CachedTokens), cli.Count(v.OutputTokens)),
+		"  models " + cli.OrDash(strings.Join(v.Models, ", ")),
+	}
+	return strings.Join(lines, "\n")
+}
+
+// turns returns all turns of a session after a request.
+func (s *sessionCommands) turns(ctx context.Context, i *instance.Instance, w account.Workspace, session, after string) ([]adminrequests.Turn, error) {
+	const page = 100
+	var all []adminrequests.Turn
+	for {
+		some, err := adminrequests.Turns(ctx, i.Store.Log, i.Store.Log, account.CommandLine(w.ID), w.ID, session, after, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if len(some) < page {
+			return all, nil
+		}
+		after = some[len(some)-1].ID
+	}
+}
+
+func turnTable() *cli.Table {
+	return &cli.Table{Columns: []cli.Column{
+		{Title: "TURN", Right: true},
+		{Title: "TIME", Hide: 3},
+		{Title: "GAP", Right: true, Hide: 4},
+		{Title: "MODEL", Soft: true},
+		{Title: "COST", Right: true},
+		{Title: "TOTAL", Right: true, Hide: 2},
+		{Title: "IN", Right: true, Hide: 5},
+		{Title: "CACHED", Right: true, Hide: 6},
+		{Title: "OUT", Right: true, Hide: 7},
+		{Title: "LATENCY", Right: true, Hide: 1},
+		{Title: "OUTCOME", Soft: true, Hide: 8},
+		{Title: "NOTES", Soft: true, Hide: 9},
+	}}
+}
+
+func (s *sessionCommands) addTurn(t *cli.Table, turn *adminrequests.Turn, total *money.Amount) {
+	if turn.Cost != nil {
+		*total = total.Add(*turn.Cost)
+	}
+	text := func(v *string) string {
+		if v == nil {
+			return cli.Dash
+		}
+		return cli.Clean(*v)
+	}
+	span := func(ms *int64) string {
+		if ms == nil {
+			return cli.Dash
+		}
+		return cli.DurationOrDash(time.Duration(*ms) * time.Millisecond)
+	}
+	var notes []string
+	for _, n := range turn.Notes {
+		notes = append(notes, n.Code+": "+n.Reason)
+	}
+	in := turn.Tokens.Input + turn.Tokens.CacheRead + turn.Tokens.CacheWrite
+	t.Add(cli.Cell{Text: cli.Count(turn.Number)}, cli.Cell{Text: s.console.FormatTime(s.options, turn.Time, cli.RowTime)}, cli.Cell{Text: span(turn.GapMS)},
+		cli.Cell{Text: text(turn.Model)}, cli.Cell{Text: cli.Amount(turn.Cost)}, cli.Cell{Text: cli.Amount(total)}, cli.Cell{Text: cli.Count(in)},
+		cli.Cell{Text: cli.Count(turn.Tokens.CacheRead)}, cli.Cell{Text: cli.Count(turn.Tokens.Output)}, cli.Cell{Text: span(turn.LatencyMS)},
+		cli.Cell{Text: text(turn.Outcome)}, cli.Cell{Text: cli.OrDash(cli.Clean(strings.Join(notes, "; ")))})
+}
+
+// tailEvery is the time between two reads of the log.
+const tailEvery = time.Second
+
+func (s *sessionCommands) newTail() *cobra.Command {
+	return &cobra.Command{
+		Use: "tail ID", Short: "Show new turns of a session until Ctrl-C", Args: cli.OneArg("the session's id"),
+		Example: `  fairlead sessions tail conv_01hx…
+  fairlead sessions tail conv_01hx… --json | jq -r '[.number, .model, .cost_usd] | @tsv'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+				return s.tail(cmd.Context(), i, w, args[0])
+			})
+		},
+	}
+}
+
+// tail writes the turns of a session, first those so far, until ctx ends.
+func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w account.Workspace, session string) error {
+	tick := time.NewTicker(tailEvery)
+	defer tick.Stop()
+	var total money.Amount
+	after, seen := "", 0
+	for {
+		fresh, err := s.turns(ctx, i, w, session, after)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		for n := range fresh {
+			after, seen = fresh[n].ID, seen+1
+			if s.options.JSON {
+				if err := s.console.PrintJSON(fresh[n]); err != nil {
+					return err
+				}
+				continue
+			}
+			t := turnTable()
+			s.addTurn(t, &fresh[n], &total)
+			lines := t.Lines(s.console.Columns(), s.console.Coloured(s.options))
+			if seen > 1 {
+				lines = lines[1:] // the titles are above the first turn
+			}
+			if err := s.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			s.console.Infof(s.options, "stopped after %s", cli.Plural(seen, "turn"))
+			return &cli.ReportedError{Err: ctx.Err()}
+		case <-tick.C:
+		}
+	}
+}
