@@ -47,6 +47,22 @@ export const pages: Page[] = [
     component: lazyRouteComponent(() => import("./pages/requests/RequestPage"), "RequestPage"),
   },
   {
+    path: "/sessions",
+    title: "Sessions",
+    group: "Observe",
+    icon: "layers",
+    shortcut: "s",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/sessions/SessionsPage"), "SessionsPage"),
+  },
+  {
+    path: "/sessions/$id",
+    title: "Session",
+    icon: "layers",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/sessions/SessionPage"), "SessionPage"),
+  },
+  {
     path: "/playground",
     title: "Playground",
     group: "Try",

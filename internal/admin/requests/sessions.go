@@ -14,8 +14,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// SessionView is a session with the sums of its requests.
-type SessionView struct {
+// SessionSummary is a session with the sums of its requests.
+type SessionSummary struct {
 	ID           string        `json:"id" doc:"Session ID."`
 	Source       string        `json:"source" enum:"given,derived" doc:"Whether the client named the session, or it was derived from the beginning of the conversation."`
 	Start        time.Time     `json:"start" doc:"Time of the first request."`
@@ -45,13 +45,13 @@ type SessionView struct {
 
 // SessionPage is one page of sessions.
 type SessionPage struct {
-	Sessions []SessionView `json:"sessions"`
-	Before   *string       `json:"before" doc:"Cursor of the next page. null on the last page."`
+	Sessions []SessionSummary `json:"sessions"`
+	Before   *string          `json:"before" doc:"Cursor of the next page. null on the last page."`
 }
 
 // SessionDetail is a session with the budgets that apply to it.
 type SessionDetail struct {
-	SessionView
+	SessionSummary
 	Budgets []SessionBudget `json:"budgets" doc:"Budgets of the session and of its end user."`
 }
 
@@ -90,20 +90,20 @@ type listSessionsInput struct {
 func (a *handlers) registerSessions() {
 	tags := []string{"sessions"}
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
-		OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: tags,
+		OperationID: "list-request-sessions", Method: http.MethodGet, Path: "/sessions", Tags: tags,
 		Summary:     "List sessions, the one with the latest request first",
 		Description: "A session is the conversation or agent run that requests belong to. Pass before from the response to get the next page.",
 	}, a.listSessions)
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
-		OperationID: "get-session", Method: http.MethodGet, Path: "/sessions/{id}", Tags: tags,
+		OperationID: "get-request-session", Method: http.MethodGet, Path: "/sessions/{id}", Tags: tags,
 		Summary: "Get a session with its sums and budgets",
 	}, a.getSession)
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
-		OperationID: "list-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Tags: tags,
+		OperationID: "list-session-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Tags: tags,
 		Summary: "List the requests of a session, oldest first",
 	}, a.listTurns)
 	adminapi.Register(a.Server, account.ReadBodies, huma.Operation{
-		OperationID: "get-turn-messages", Method: http.MethodGet, Path: "/sessions/{id}/turns/{request}/messages", Tags: tags,
+		OperationID: "get-session-turn-messages", Method: http.MethodGet, Path: "/sessions/{id}/turns/{request}/messages", Tags: tags,
 		Summary: "Get the messages that are new in a turn, and its response",
 	}, a.getTurnMessages)
 }
@@ -128,7 +128,7 @@ func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, in *listS
 	if err != nil {
 		return nil, err
 	}
-	page := SessionPage{Sessions: make([]SessionView, 0, len(found))}
+	page := SessionPage{Sessions: make([]SessionSummary, 0, len(found))}
 	for i := range found {
 		page.Sessions = append(page.Sessions, sessionView(&found[i], c.Actor))
 	}
@@ -155,16 +155,16 @@ func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *Session
 	if budgets == nil {
 		budgets = []SessionBudget{}
 	}
-	return adminapi.Respond(SessionDetail{SessionView: sessionView(&s, c.Actor), Budgets: budgets}), nil
+	return adminapi.Respond(SessionDetail{SessionSummary: sessionView(&s, c.Actor), Budgets: budgets}), nil
 }
 
 // SessionOf returns the view of a session for the command line.
-func SessionOf(s *requestlog.Session) SessionView {
+func SessionOf(s *requestlog.Session) SessionSummary {
 	return sessionView(s, account.CommandLine(s.WorkspaceID))
 }
 
-func sessionView(s *requestlog.Session, by account.Actor) SessionView {
-	v := SessionView{
+func sessionView(s *requestlog.Session, by account.Actor) SessionSummary {
+	v := SessionSummary{
 		ID: s.ID, Source: s.Source, FirstRequest: s.FirstID, LastRequest: s.LastID, Preview: s.Preview, Client: s.Client,
 		KeyID: adminapi.NonEmpty(s.KeyID), EndUser: adminapi.NonEmpty(s.EndUser), Simulated: s.Simulated,
 		Turns: s.Turns, Errors: s.Errors, Rejected: s.Rejected, Unpriced: s.Unpriced, Models: s.Models, Cost: s.Cost,

@@ -134,7 +134,7 @@ func costOf(s *requestlog.Session) string {
 	return cli.Amount(&s.Cost)
 }
 
-func change(v adminrequests.SessionView) string {
+func change(v adminrequests.SessionSummary) string {
 	if v.Saved == nil {
 		return cli.Dash
 	}
@@ -143,7 +143,7 @@ func change(v adminrequests.SessionView) string {
 
 // sessionJSON is the JSON form of a session with its turns.
 type sessionJSON struct {
-	adminrequests.SessionView
+	adminrequests.SessionSummary
 	List []adminrequests.Turn `json:"turn_list"`
 }
 
@@ -189,7 +189,7 @@ func notFound(session, workspace string) error {
 }
 
 // summary describes a session in a few lines.
-func (s *sessionCommands) summary(v adminrequests.SessionView, cost string) string {
+func (s *sessionCommands) summary(v adminrequests.SessionSummary, cost string) string {
 	lines := []string{
 		fmt.Sprintf("session %s (%s)", cli.Clean(v.ID), v.Source),
 		fmt.Sprintf("  %s in %s, since %s, last %s", cli.Plural(int(v.Turns), "turn"), cli.DurationOrDash(v.Last.Sub(v.Start)),

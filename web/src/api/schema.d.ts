@@ -947,6 +947,77 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions, the one with the latest request first
+         * @description A session is the conversation or agent run that requests belong to. Pass before from the response to get the next page.
+         */
+        get: operations["list-request-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a session with its sums and budgets */
+        get: operations["get-request-session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the requests of a session, oldest first */
+        get: operations["list-session-turns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/turns/{request}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the messages that are new in a turn, and its response */
+        get: operations["get-session-turn-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/settings": {
         parameters: {
             query?: never;
@@ -1644,6 +1715,7 @@ export interface components {
             name: string;
             /** @description Defaults to inference. */
             scopes?: ("inference" | "read" | "manage")[];
+            sessions?: components["schemas"]["SessionLimits"];
             tags?: {
                 [key: string]: string;
             };
@@ -1745,8 +1817,6 @@ export interface components {
             error: string;
         };
         ErrorDetails: {
-            /** @description Documentation of the code. */
-            doc_url: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
             /** @description Invalid field. */
@@ -2171,6 +2241,7 @@ export interface components {
             conversation?: components["schemas"]["Findings"];
             /** Format: int64 */
             dimensions?: number;
+            downgrade?: string;
             /** Format: double */
             draw?: number;
             effort?: string;
@@ -2312,6 +2383,8 @@ export interface components {
             scopes: string[];
             /** @description Valid secrets, the current one last. Older ones are in their grace period. */
             secrets: components["schemas"]["KeySecret"][];
+            /** @description Limits of each session and each end user. Omitted if there are none. */
+            sessions?: components["schemas"]["SessionLimits"];
             /**
              * @description Known cost of the last 30 days.
              * @example 12.5
@@ -2375,31 +2448,10 @@ export interface components {
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
         };
-        MessageView: {
-            /**
-             * Format: int64
-             * @description Length of their bodies.
-             */
-            request_bytes: number;
-            /**
-             * Format: int64
-             * @description Requests longer than 2 KB whose bodies are stored.
-             */
-            requests: number;
-            /**
-             * Format: double
-             * @description Part of request_bytes that sharing and compression save.
-             */
-            saved_percent: number;
-            /** Format: date-time */
-            since: string;
-            /**
-             * Format: int64
-             * @description What is stored of their bodies: new messages, compressed, and references.
-             */
-            stored_bytes: number;
-            /** Format: int64 */
-            stored_bytes_per_request: number;
+        ModelChange: {
+            /** @description Model of the turn before. */
+            from: string;
+            to: string;
         };
         ModelFeedback: {
             /** @description Whether ratings affect the routing of this model. false without valid ratings and for removed models. */
@@ -2496,6 +2548,8 @@ export interface components {
             secret: string;
             /** @description Valid secrets, the current one last. Older ones are in their grace period. */
             secrets: components["schemas"]["KeySecret"][];
+            /** @description Limits of each session and each end user. Omitted if there are none. */
+            sessions?: components["schemas"]["SessionLimits"];
             /**
              * @description Known cost of the last 30 days.
              * @example 12.5
@@ -3047,12 +3101,7 @@ export interface components {
             chat_request: string | null;
             /** @description Response translated to the chat format. null if it already was in the chat format. */
             chat_response: string | null;
-            /**
-             * Format: int64
-             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
-             */
-            missing_parts: number;
-            /** @description Why the bodies are not available or not complete. null if they are. */
+            /** @description Why the bodies are not available. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
             request: string | null;
@@ -3149,6 +3198,8 @@ export interface components {
             /** @description Model name reported by the provider. */
             served_as: string | null;
             session: string | null;
+            /** @description given or derived: whether the client named the session. */
+            session_source: string | null;
             simulated: boolean;
             /**
              * @description Origin of the request: an API key or the dashboard's playground.
@@ -3258,6 +3309,8 @@ export interface components {
              */
             saved_usd: string | null;
             session: string | null;
+            /** @description given or derived: whether the client named the session. */
+            session_source: string | null;
             simulated: boolean;
             /**
              * @description Origin of the request: an API key or the dashboard's playground.
@@ -3368,6 +3421,202 @@ export interface components {
             /** Format: date-time */
             time: string;
             version: string;
+        };
+        SessionBudget: {
+            /** @example 12.5 */
+            amount_usd: string;
+            /** @description Whether requests are served by auto:cost once warn_percent is spent. */
+            downgrade: boolean;
+            /**
+             * @description Reserved for requests in progress.
+             * @example 12.5
+             */
+            held_usd: string;
+            /** @enum {string} */
+            of: "session" | "user";
+            /** Format: double */
+            percent: number | null;
+            /** Format: date-time */
+            resets_at: string | null;
+            /** @example 12.5 */
+            spent_usd: string;
+            /** Format: int64 */
+            warn_percent: number;
+        };
+        SessionDetail: {
+            /**
+             * @description Baseline cost of the requests that have one. null if none has.
+             * @example 12.5
+             */
+            baseline_cost_usd: string | null;
+            /** @description Budgets of the session and of its end user. */
+            budgets: components["schemas"]["SessionBudget"][];
+            /** Format: int64 */
+            cached_tokens: number;
+            client: string;
+            /** @example 12.5 */
+            cost_usd: string;
+            end_user: string | null;
+            /** Format: int64 */
+            errors: number;
+            /** @description ID of the first request. */
+            first_request: string;
+            /** @description Session ID. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Prompt tokens, including cached ones.
+             */
+            input_tokens: number;
+            key_id: string | null;
+            /**
+             * Format: date-time
+             * @description Time of the latest request.
+             */
+            last: string;
+            /** @description ID of the latest request. */
+            last_request: string;
+            /**
+             * Format: int64
+             * @description Sum of the latencies.
+             */
+            latency_ms: number;
+            /** @description Models that served a request. */
+            models: string[];
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Latency added by the gateway, in microseconds.
+             */
+            overhead_us: number;
+            /** @description Start of the first prompt. Empty if bodies are not stored or the caller lacks read_bodies. */
+            preview: string;
+            /** Format: int64 */
+            rejected: number;
+            /** Format: double */
+            saved_percent: number | null;
+            /** @example 12.5 */
+            saved_usd: string | null;
+            simulated: boolean;
+            /**
+             * @description Whether the client named the session, or it was derived from the beginning of the conversation.
+             * @enum {string}
+             */
+            source: "given" | "derived";
+            /**
+             * Format: date-time
+             * @description Time of the first request.
+             */
+            start: string;
+            /**
+             * Format: int64
+             * @description Number of requests.
+             */
+            turns: number;
+            /**
+             * Format: int64
+             * @description Served requests without a known cost.
+             */
+            unpriced: number;
+        };
+        SessionLimits: {
+            /** @description Budget of each session. Its period is total. */
+            budget?: components["schemas"]["BudgetView"];
+            /** @description Whether requests are served by auto:cost once warn_percent of a budget is spent. */
+            downgrade?: boolean;
+            /**
+             * @description Maximum cost of a session in a minute. A request that starts below the limit may exceed it. 0 means no limit.
+             * @example 12.5
+             */
+            spend_per_minute_usd?: string;
+            /**
+             * Format: int64
+             * @description Maximum number of requests of a session in a minute. 0 means no limit.
+             */
+            turns_per_minute?: number;
+            /** @description Budget of each end user. */
+            user_budget?: components["schemas"]["BudgetView"];
+        };
+        SessionPage: {
+            /** @description Cursor of the next page. null on the last page. */
+            before: string | null;
+            sessions: components["schemas"]["SessionSummary"][];
+        };
+        SessionSummary: {
+            /**
+             * @description Baseline cost of the requests that have one. null if none has.
+             * @example 12.5
+             */
+            baseline_cost_usd: string | null;
+            /** Format: int64 */
+            cached_tokens: number;
+            client: string;
+            /** @example 12.5 */
+            cost_usd: string;
+            end_user: string | null;
+            /** Format: int64 */
+            errors: number;
+            /** @description ID of the first request. */
+            first_request: string;
+            /** @description Session ID. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Prompt tokens, including cached ones.
+             */
+            input_tokens: number;
+            key_id: string | null;
+            /**
+             * Format: date-time
+             * @description Time of the latest request.
+             */
+            last: string;
+            /** @description ID of the latest request. */
+            last_request: string;
+            /**
+             * Format: int64
+             * @description Sum of the latencies.
+             */
+            latency_ms: number;
+            /** @description Models that served a request. */
+            models: string[];
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Latency added by the gateway, in microseconds.
+             */
+            overhead_us: number;
+            /** @description Start of the first prompt. Empty if bodies are not stored or the caller lacks read_bodies. */
+            preview: string;
+            /** Format: int64 */
+            rejected: number;
+            /** Format: double */
+            saved_percent: number | null;
+            /** @example 12.5 */
+            saved_usd: string | null;
+            simulated: boolean;
+            /**
+             * @description Whether the client named the session, or it was derived from the beginning of the conversation.
+             * @enum {string}
+             */
+            source: "given" | "derived";
+            /**
+             * Format: date-time
+             * @description Time of the first request.
+             */
+            start: string;
+            /**
+             * Format: int64
+             * @description Number of requests.
+             */
+            turns: number;
+            /**
+             * Format: int64
+             * @description Served requests without a known cost.
+             */
+            unpriced: number;
         };
         SessionView: {
             /** @description Absent if the caller is not signed in. */
@@ -3496,8 +3745,6 @@ export interface components {
              * @description Free disk space.
              */
             free_bytes: number | null;
-            /** @description How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators. */
-            messages?: components["schemas"]["MessageView"];
             /** Format: date-time */
             oldest_request: string | null;
             /**
@@ -3685,6 +3932,145 @@ export interface components {
             /** @description Value of x-fairlead-tradeoff for request: 0 cheapest, 1 best. */
             tradeoff?: string;
         };
+        Turn: {
+            /** @description Account ID. Set instead of key_id for requests from the dashboard. */
+            account_id: string | null;
+            /**
+             * Format: int64
+             * @description Number of attempts.
+             */
+            attempt_count: number;
+            /** @example 12.5 */
+            baseline_cost_usd: string | null;
+            baseline_model: string | null;
+            client: string;
+            /**
+             * @description Estimated cost. null if unknown.
+             * @example 12.5
+             */
+            cost_usd: string | null;
+            /** @description expected, fallback or policy. null if no target served the request. */
+            decision: string | null;
+            end_user: string | null;
+            endpoint: string;
+            error?: components["schemas"]["Failure"];
+            /** @description Why the first choice was not used. null unless the decision is fallback. */
+            fallback_reason: string | null;
+            finish_reason: string | null;
+            /**
+             * Format: int64
+             * @description Time since the previous turn ended: the client ran tools or waited for its user. null for the first turn.
+             */
+            gap_ms: number | null;
+            /** @description Request ID, as returned in x-request-id. */
+            id: string;
+            ip: string;
+            key_id: string | null;
+            key_name: string | null;
+            /** Format: int64 */
+            latency_ms: number | null;
+            /** @description Model that served the request. */
+            model: string | null;
+            /** @description Set if another model served the turn before. */
+            model_change?: components["schemas"]["ModelChange"];
+            /** @description What affected the choice of the model. */
+            notes: components["schemas"]["TurnNote"][];
+            /**
+             * Format: int64
+             * @description Position in the session, from 1.
+             */
+            number: number;
+            /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+            outcome: string | null;
+            /**
+             * Format: int64
+             * @description Latency added by the gateway, in microseconds.
+             */
+            overhead_us: number | null;
+            policy: string | null;
+            /** @description Start of the last user message. Empty if bodies are not stored or the caller lacks read_bodies. */
+            preview: string;
+            /** @description Provider that served the request. */
+            provider: string | null;
+            requested_model: string;
+            /**
+             * Format: double
+             * @description Savings as a share of the baseline cost.
+             */
+            saved_percent: number | null;
+            /**
+             * @description Baseline cost minus cost. Negative if routing was more expensive.
+             * @example 12.5
+             */
+            saved_usd: string | null;
+            session: string | null;
+            /** @description given or derived: whether the client named the session. */
+            session_source: string | null;
+            simulated: boolean;
+            /**
+             * @description Origin of the request: an API key or the dashboard's playground.
+             * @enum {string}
+             */
+            source: "key" | "playground";
+            /**
+             * @description A running request has no outcome, cost or latency.
+             * @enum {string}
+             */
+            state: "running" | "done";
+            /**
+             * Format: int64
+             * @description HTTP status returned to the client.
+             */
+            status: number | null;
+            stream: boolean;
+            tags: {
+                [key: string]: string;
+            };
+            /** Format: date-time */
+            time: string;
+            tokens: components["schemas"]["Tokens"];
+            /**
+             * Format: int64
+             * @description Time to the first content.
+             */
+            ttft_ms: number | null;
+            /**
+             * Format: int64
+             * @description Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency.
+             */
+            wait_ms: number | null;
+        };
+        TurnMessages: {
+            /** @description Request translated to the chat format. null if it already was in the chat format. */
+            chat_request: string | null;
+            /** @description Response translated to the chat format. null if it already was in the chat format. */
+            chat_response: string | null;
+            /**
+             * Format: int64
+             * @description Number of messages that earlier turns contain.
+             */
+            known: number;
+            /** @description Why the bodies are not available. null if they are. */
+            reason: string | null;
+            /** @description Request body as sent by the client. */
+            request: string | null;
+            /** @description Response body as sent to the client. For a stream, its events separated by newlines. */
+            response: string | null;
+            /** @enum {string} */
+            state: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none";
+            /** @description Whether response is a list of events. */
+            streamed: boolean;
+        };
+        TurnNote: {
+            /** @description requested, policy, fallback, explored, kept, or the code of an adjustment such as escalated or downgraded. */
+            code: string;
+            reason: string;
+        };
+        TurnPage: {
+            /** @description Cursor of the next page. null on the last page. */
+            after: string | null;
+            turns: components["schemas"]["Turn"][];
+        };
         UpdateAccountInputBody: {
             name?: string;
             /** @description IANA time zone name, such as Europe/Paris. */
@@ -3709,6 +4095,8 @@ export interface components {
             log_bodies?: boolean | null;
             name?: string;
             scopes?: ("inference" | "read" | "manage")[];
+            /** @description null to remove the limits. */
+            sessions?: components["schemas"]["SessionLimits"] | null;
             tags?: {
                 [key: string]: string;
             };
@@ -6390,6 +6778,167 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-request-sessions": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Sessions with a request since this time: RFC 3339, or relative such as now-24h. */
+                from?: string;
+                /** @description Sessions whose latest request is before this time. */
+                to?: string;
+                /** @description Session IDs, separated by commas. */
+                session?: string;
+                /** @description Key IDs. */
+                key?: string;
+                /** @description End users as reported by the client. */
+                user?: string;
+                /** @description Models that served a request of the session. */
+                model?: string;
+                source?: "given" | "derived";
+                simulated?: "true" | "false";
+                /** @description Minimum number of requests. */
+                min_turns?: number;
+                /** @description Cursor of the previous page. */
+                before?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-request-session": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Session ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionDetail"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-session-turns": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Request ID. Lists the turns after it. */
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Session ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnPage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-session-turn-messages": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Session ID. */
+                id: string;
+                /** @description Request ID. */
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnMessages"];
+                };
             };
             /** @description Error */
             default: {

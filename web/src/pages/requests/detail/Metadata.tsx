@@ -15,7 +15,7 @@ export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
     ["Endpoint", `${r.endpoint}${r.stream ? ", streamed" : ""}`],
     ["Upstream model", r.served_as],
     ["Finish reason", r.finish_reason],
-    ["Session", r.session && <Filtered key="session" name="session" value={r.session} label={r.session} />],
+    ["Session", r.session && <SessionLink key="session" request={r} session={r.session} />],
     ["End user", r.end_user && <Filtered key="user" name="user" value={r.end_user} label={r.end_user} />],
     ["Tags", formatLabels(r.tags)],
     ["Metadata", formatLabels(r.metadata)],
@@ -57,6 +57,25 @@ function Copied({ text }: { text: string }) {
   return (
     <>
       <code>{text}</code> <CopyButton text={text} compact />
+    </>
+  );
+}
+
+/** A link to the turn of a session, and one to the requests of the session. */
+function SessionLink({ request, session }: { request: Schema["RequestDetail"]; session: string }) {
+  return (
+    <>
+      <Anchor
+        component={PageLink}
+        to="/sessions/$id"
+        params={{ id: session }}
+        search={{ turn: request.id }}
+        fz="sm"
+      >
+        {session}
+      </Anchor>{" "}
+      {request.session_source === "derived" && "(derived from the conversation) "}
+      <Filtered name="session" value={session} label="Show requests" />
     </>
   );
 }

@@ -6,6 +6,7 @@ type Candidate = Schema["Candidate"];
 
 /** Effects of the conversation on a decision. */
 export const adjustmentLabels: Record<string, string> = {
+  downgraded: "Downgraded to auto:cost",
   escalated: "Escalated to a stronger model",
   housekeeping: "Housekeeping call of an agent, sent to the cheapest model",
   recovered: "No longer escalated",
