@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/config/unit"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/session"
 )
 
 // keyFlags are the command-line settings of a new key.
@@ -28,6 +29,8 @@ type keyFlags struct {
 	budget   string
 	period   string
 	warn     int
+	session  string
+	user     string
 	expires  string
 	noBodies bool
 	tags     []string
@@ -73,6 +76,8 @@ func (f *keyFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.budget, "budget", "", "maximum spending per period in dollars (default: no budget)")
 	flags.StringVar(&f.period, "period", "month", "budget period: day, week, month, total")
 	flags.IntVar(&f.warn, "warn", 0, "warn at this percentage of the budget (default 0: no warning)")
+	flags.StringVar(&f.session, "session-budget", "", "maximum spending of each session in dollars; auto:cost serves it from 80 % on (default: no budget)")
+	flags.StringVar(&f.user, "user-budget", "", "maximum spending of each end user per day in dollars; auto:cost serves it from 80 % on (default: no budget)")
 	flags.StringVar(&f.expires, "expires", "", "expiry: 90d, or a date such as 2027-01-31 (default: never)")
 	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store prompts and answers")
 	flags.StringSliceVar(&f.tags, "tags", nil, "tags for its requests, for example team=search,stage=prod")
@@ -95,15 +100,32 @@ func (f *keyFlags) draft(now time.Time) (account.KeyDraft, error) {
 	if d.ExpiresAt, err = parseEnd(f.expires, now); err != nil {
 		return d, err
 	}
-	if f.budget == "" {
-		return d, nil
+	if d.Budget, err = parseBudget("budget", f.budget, account.Period(f.period), f.warn); err != nil {
+		return d, err
 	}
-	limit, err := money.Parse(strings.TrimPrefix(f.budget, "$"))
-	if err != nil {
-		return d, cli.Usagef("write it in dollars: --budget 50 or --budget 0.5", "--budget: %q is not an amount", f.budget)
+	limits := account.SessionLimits{Downgrade: true}
+	if limits.Budget, err = parseBudget("session-budget", f.session, account.Total, session.DowngradePercent); err != nil {
+		return d, err
 	}
-	d.Budget = &account.Budget{Amount: limit, Period: account.Period(f.period), WarnPercent: f.warn}
+	if limits.UserBudget, err = parseBudget("user-budget", f.user, account.Daily, session.DowngradePercent); err != nil {
+		return d, err
+	}
+	if limits.Budget != nil || limits.UserBudget != nil {
+		d.Sessions = &limits
+	}
 	return d, nil
+}
+
+// parseBudget parses the amount of a budget flag; nil if the flag is empty.
+func parseBudget(flag, text string, period account.Period, warn int) (*account.Budget, error) {
+	if text == "" {
+		return nil, nil
+	}
+	limit, err := money.Parse(strings.TrimPrefix(text, "$"))
+	if err != nil {
+		return nil, cli.Usagef(fmt.Sprintf("write it in dollars: --%[1]s 50 or --%[1]s 0.5", flag), "--%s: %q is not an amount", flag, text)
+	}
+	return &account.Budget{Amount: limit, Period: period, WarnPercent: warn}, nil
 }
 
 func parseTags(texts []string) (map[string]string, error) {

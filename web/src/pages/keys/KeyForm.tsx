@@ -50,6 +50,9 @@ export function KeyForm(props: Props) {
         <Fold value="limits" title="Limits and budget" summary={limitSummary(props.draft)}>
           <LimitFields {...props} />
         </Fold>
+        <Fold value="sessions" title="Session limits" summary={sessionSummary(props.draft)}>
+          <SessionFields {...props} />
+        </Fold>
         <Fold value="more" title="Expiry, logging and tags" summary={moreSummary(props.draft)}>
           <MoreFields {...props} />
         </Fold>
@@ -84,6 +87,15 @@ function limitSummary(draft: KeyDraft): string {
   const limited = draft.requestsPerMinute || draft.tokensPerMinute || draft.concurrent;
   const budget = draft.budgetAmount ? `$${draft.budgetAmount} per ${draft.budgetPeriod}` : "no budget";
   return `${limited ? "rate limits" : "no rate limits"} · ${budget}`;
+}
+
+function sessionSummary(draft: KeyDraft): string {
+  const parts = [
+    draft.sessionAmount && `$${draft.sessionAmount} per session`,
+    draft.userAmount && `$${draft.userAmount} per end user and ${draft.userPeriod}`,
+    (draft.turnsPerMinute || draft.spendPerMinute) && "limits per minute",
+  ].filter(Boolean);
+  return parts.join(" · ") || "no limits";
 }
 
 function moreSummary(draft: KeyDraft): string {
@@ -200,6 +212,79 @@ function LimitFields({ draft, onChange, problems }: Props) {
         checked={draft.budgetBlocks}
         onChange={(event) => onChange({ budgetBlocks: event.currentTarget.checked })}
       />
+    </>
+  );
+}
+
+function SessionFields({ draft, onChange, problems }: Props) {
+  return (
+    <>
+      <Group grow align="flex-start">
+        <TextInput
+          label="Budget per session (USD)"
+          inputMode="decimal"
+          placeholder="No budget"
+          value={draft.sessionAmount}
+          onChange={(event) => onChange({ sessionAmount: event.currentTarget.value.trim() })}
+          error={problems["sessions.budget.amount_usd"] ?? problems["sessions.budget"]}
+        />
+        <NumberInput
+          label="Warn at"
+          suffix=" %"
+          min={0}
+          max={100}
+          value={draft.sessionWarn}
+          onChange={(value) => onChange({ sessionWarn: value === "" ? "" : Number(value) })}
+        />
+      </Group>
+      <Group grow align="flex-start">
+        <TextInput
+          label="Budget per end user (USD)"
+          inputMode="decimal"
+          placeholder="No budget"
+          value={draft.userAmount}
+          onChange={(event) => onChange({ userAmount: event.currentTarget.value.trim() })}
+          error={problems["sessions.user_budget.amount_usd"] ?? problems["sessions.user_budget"]}
+        />
+        <Select
+          label="Per"
+          data={[
+            { value: "day", label: "day" },
+            { value: "week", label: "week" },
+            { value: "month", label: "month" },
+            { value: "total", label: "lifetime" },
+          ]}
+          allowDeselect={false}
+          value={draft.userPeriod}
+          onChange={(value) => onChange({ userPeriod: value ?? "day" })}
+        />
+      </Group>
+      <Switch
+        label="Use auto:cost after the warning"
+        description="Serves requests with the cheapest suitable model until the budget is used up, even if they name a model"
+        checked={draft.downgrade}
+        onChange={(event) => onChange({ downgrade: event.currentTarget.checked })}
+      />
+      <Group grow align="flex-start">
+        <NumberInput
+          label="Requests per session and minute"
+          min={0}
+          allowDecimal={false}
+          thousandSeparator=","
+          placeholder="No limit"
+          value={draft.turnsPerMinute}
+          onChange={(value) => onChange({ turnsPerMinute: value === "" ? "" : Number(value) })}
+          error={problems["sessions.turns_per_minute"]}
+        />
+        <TextInput
+          label="Spend per session and minute (USD)"
+          inputMode="decimal"
+          placeholder="No limit"
+          value={draft.spendPerMinute}
+          onChange={(event) => onChange({ spendPerMinute: event.currentTarget.value.trim() })}
+          error={problems["sessions.spend_per_minute_usd"]}
+        />
+      </Group>
     </>
   );
 }

@@ -13,6 +13,13 @@ export interface KeyDraft {
   budgetPeriod: string;
   budgetWarn: number | "";
   budgetBlocks: boolean;
+  sessionAmount: string;
+  userAmount: string;
+  userPeriod: string;
+  sessionWarn: number | "";
+  downgrade: boolean;
+  turnsPerMinute: number | "";
+  spendPerMinute: string;
   /** "none", a number of days, or "date". */
   expiry: string;
   expiryDate: string;
@@ -35,6 +42,13 @@ export const emptyDraft: KeyDraft = {
   budgetPeriod: "month",
   budgetWarn: 80,
   budgetBlocks: true,
+  sessionAmount: "",
+  userAmount: "",
+  userPeriod: "day",
+  sessionWarn: 80,
+  downgrade: true,
+  turnsPerMinute: "",
+  spendPerMinute: "",
   expiry: "none",
   expiryDate: "",
   logBodies: "inherit",
@@ -57,6 +71,16 @@ export function draftOf(key: Schema["KeyView"]): KeyDraft {
     budgetPeriod: key.budget?.period ?? "month",
     budgetWarn: key.budget ? (key.budget.warn_percent ?? "") : 80,
     budgetBlocks: !key.budget?.warn_only,
+    sessionAmount: key.sessions?.budget?.amount_usd ?? "",
+    userAmount: key.sessions?.user_budget?.amount_usd ?? "",
+    userPeriod: key.sessions?.user_budget?.period ?? "day",
+    sessionWarn:
+      (key.sessions?.budget ?? key.sessions?.user_budget)
+        ? ((key.sessions?.budget ?? key.sessions?.user_budget)?.warn_percent ?? "")
+        : 80,
+    downgrade: key.sessions ? key.sessions.downgrade === true : true,
+    turnsPerMinute: key.sessions?.turns_per_minute || "",
+    spendPerMinute: key.sessions?.spend_per_minute_usd ?? "",
     expiry: key.expires_at ? "date" : "none",
     expiryDate: key.expires_at?.slice(0, 10) ?? "",
     logBodies: key.log_bodies === null ? "inherit" : key.log_bodies ? "on" : "off",
@@ -75,6 +99,24 @@ function budgetOf(draft: KeyDraft): Schema["BudgetView"] | undefined {
     period: draft.budgetPeriod as Schema["BudgetView"]["period"],
     warn_percent: draft.budgetWarn === "" ? undefined : draft.budgetWarn,
     warn_only: draft.budgetBlocks ? undefined : true,
+  };
+}
+
+/** The limits of each session and each end user; undefined for none. */
+function sessionsOf(draft: KeyDraft): Schema["SessionLimits"] | undefined {
+  if (!draft.sessionAmount && !draft.userAmount && !draft.turnsPerMinute && !draft.spendPerMinute) {
+    return undefined;
+  }
+  const warn = draft.sessionWarn === "" ? undefined : draft.sessionWarn;
+  const period = draft.userPeriod as Schema["BudgetView"]["period"];
+  return {
+    budget: draft.sessionAmount
+      ? { amount_usd: draft.sessionAmount, period: "total", warn_percent: warn }
+      : undefined,
+    user_budget: draft.userAmount ? { amount_usd: draft.userAmount, period, warn_percent: warn } : undefined,
+    downgrade: draft.downgrade || undefined,
+    turns_per_minute: draft.turnsPerMinute || undefined,
+    spend_per_minute_usd: draft.spendPerMinute || undefined,
   };
 }
 
@@ -117,6 +159,7 @@ export function createBody(draft: KeyDraft, now = Date.now()): Schema["CreateKey
     baseline_model: draft.baselineModel || undefined,
     limits: limitsOf(draft),
     budget: budgetOf(draft),
+    sessions: sessionsOf(draft),
     expires_at: expiryOf(draft, now),
     log_bodies: logBodies[draft.logBodies],
     error_format: draft.errorFormat === "openai" ? "openai" : undefined,
@@ -134,6 +177,7 @@ export function updateBody(draft: KeyDraft, now = Date.now()): Schema["UpdateKey
     baseline_model: draft.baselineModel || null,
     limits: limitsOf(draft),
     budget: budgetOf(draft) ?? null,
+    sessions: sessionsOf(draft) ?? null,
     expires_at: expiryOf(draft, now) ?? null,
     log_bodies: logBodies[draft.logBodies] ?? null,
     error_format: draft.errorFormat === "openai" ? "openai" : null,

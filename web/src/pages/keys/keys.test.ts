@@ -43,6 +43,7 @@ describe("the key form", () => {
       baseline_model: null,
       limits: { requests_per_minute: 60 },
       budget: { amount_usd: "50", period: "month", warn_percent: 80 },
+      sessions: null,
       expires_at: null,
       log_bodies: false,
       error_format: null,
@@ -86,4 +87,17 @@ describe("key details", () => {
     expect(creatorOf(by("acc_1"), undefined)).toBe("");
     expect(creatorOf(by(null), undefined)).toBe("from the command line");
   });
+});
+
+it("keeps session limits through the form", () => {
+  const draft = { ...emptyDraft, name: "agents", sessionAmount: "5", turnsPerMinute: 120 as const };
+  const body = createBody(draft);
+  expect(body.sessions).toEqual({
+    budget: { amount_usd: "5", period: "total", warn_percent: 80 },
+    downgrade: true,
+    turns_per_minute: 120,
+  });
+  const key = { ...body, limits: {}, tags: {}, allowed_models: [], log_bodies: null, scopes: [] };
+  expect(updateBody(draftOf(key as unknown as Schema["KeyView"])).sessions).toEqual(body.sessions);
+  expect(updateBody(emptyDraft).sessions).toBeNull();
 });
