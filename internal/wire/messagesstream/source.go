@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -26,6 +27,7 @@ type Reading struct {
 	ContentType string // content type of the response
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	SizeHint    int64  // Content-Length of the response, if known
 
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
@@ -101,20 +103,47 @@ func (s *Source) Object(r io.Reader) (rawjson.Value, []byte, error) {
 	return message, data, nil
 }
 
-// Bytes reads a response that should be one JSON object.
+// Bytes reads a response that should be one JSON object, and checks that it can be decoded.
 func (s *Source) Bytes(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
+	data, err := s.Append(nil, r)
 	if err != nil {
-		return nil, Failure(err)
-	}
-	if err := s.AddSize(len(data)); err != nil {
 		return nil, err
 	}
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	if len(data) == 0 {
+	return data, strict.CheckResponse(data, 0)
+}
+
+// firstRead is the size of the buffer for a response of unknown length.
+const firstRead = 4 << 10
+
+// Append reads a response that should be one JSON object into buf, which is empty and grows if necessary. It does not check the
+// response.
+func (s *Source) Append(buf []byte, r io.Reader) ([]byte, error) {
+	size := int64(firstRead)
+	if s.o.SizeHint > 0 && s.o.SizeHint <= s.o.MaxAnswer {
+		size = s.o.SizeHint + 1 // capacity to detect the end without growing
+	}
+	buf = slices.Grow(buf, int(size))
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if tooLarge := s.AddSize(n); tooLarge != nil {
+			return nil, tooLarge
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, Failure(err)
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+	buf = bytes.TrimSpace(bytes.TrimPrefix(buf, []byte("\xef\xbb\xbf")))
+	if len(buf) == 0 {
 		return nil, Malformed("The provider sent an empty response.")
 	}
-	return data, strict.CheckResponse(data, 0)
+	return buf, nil
 }
 
 // NotObject returns the error for a response that is not a JSON object.

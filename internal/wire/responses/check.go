@@ -14,16 +14,19 @@ import (
 // requestReader validates one request and converts it to a conversation.
 type requestReader struct {
 	validate.Reader
-	req  *llm.Request
-	conv *llm.Conversation
+	req    *llm.Request
+	conv   *llm.Conversation // only the settings unless build is set
+	source string            // the body
+	build  bool              // convert the conversation; otherwise the request is described
 
-	input          rawjson.Value
 	toolNames      map[string]string           // by call id
 	callSignatures map[string]wrappedSignature // by call id
 
-	hasText, hasCall bool // of the last message
-	stored           bool // the provider adds stored text to the input
-	results          bool // the input has results that only the provider can read
+	last             llm.Role       // of the last message
+	hasText, hasCall bool           // of the last message
+	asked            rawjson.String // first text of the last user message that has one
+	stored           bool           // the provider adds stored text to the input
+	results          bool           // the input has results that only the provider can read
 }
 
 // is records a problem when a value has the wrong type. A null is absent.

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -12,44 +11,85 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// content decodes a string or a list of parts. An empty text becomes no part.
-func (r *requestReader) content(param string, v rawjson.Value) []llm.Part {
-	if v.Kind == rawjson.Text {
-		if text := v.String(); text != "" {
-			return []llm.Part{{Kind: llm.TextPart, Text: text}}
-		}
-		return nil
-	}
-	if !r.is(param, v, "a text or a list of parts", rawjson.List) {
-		return nil
-	}
-	var parts []llm.Part
-	n := 0
-	v.ForEach(func(_, entry rawjson.Value) bool {
-		where := param + "[" + strconv.Itoa(n) + "]"
-		n++
-		if entry.Kind == rawjson.Null || !r.object(where, entry) {
-			r.rejectNull(where, entry)
-			return true
-		}
-		r.lookAlikes(where, entry, partNames)
-		if part, ok := r.part(where, entry); ok {
-			if entry.Get("prompt_cache_breakpoint").IsObject() {
-				part.Cache = &llm.CacheMark{}
-			}
-			parts = append(parts, part)
-		}
-		return r.Context.Err() == nil
-	})
-	return parts
+// content is the content of a message or of a result.
+type content struct {
+	parts  []llm.Part     // only while the conversation is converted
+	speaks bool           // has a text or a refusal
+	calls  bool           // has a tool call
+	first  rawjson.String // first text
+	found  bool           // a text was found, which may be empty
 }
 
-func (r *requestReader) part(param string, v rawjson.Value) (llm.Part, bool) {
-	switch kind := r.text(param+".type", v.Get("type")); kind {
+// addText adds a text.
+func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *llm.CacheMark) {
+	c.speaks = true
+	if kind == llm.TextPart && !c.found {
+		c.first, c.found = v.text, true
+	}
+	if r.build {
+		c.parts = append(c.parts, llm.Part{Kind: kind, Text: v.String(), Cache: cache})
+	}
+	r.count(v)
+}
+
+// contentOf decodes a member that was not read as a list of parts: a string, or a list that came before the type of its item. An
+// empty text becomes no part.
+func (r *requestReader) contentOf(o *object, name string) (c content) {
+	v := o.get(name)
+	switch {
+	case v.Kind == rawjson.Text && !v.text.Empty():
+		r.addText(&c, llm.TextPart, v, nil)
+	case v.Kind == rawjson.Text:
+	case r.is(o.at.member(name), v.Value, "a text or a list of parts", rawjson.List):
+		r.reread(v.Value, func() { c = r.parts(place{list: o.at.list, n: o.at.n, inner: name}) })
+	}
+	return c
+}
+
+// parts decodes the list of parts that comes next.
+func (r *requestReader) parts(at place) (c content) {
+	for m := range r.Elements {
+		at.m = m
+		if r.Kind() != '{' {
+			r.Wrong(at.String(), "an object")
+			continue
+		}
+		r.part(at, &c)
+	}
+	return c
+}
+
+// part decodes one part and adds it to the content.
+func (r *requestReader) part(at place, c *content) {
+	o, from := object{at: at, names: partNames}, r.Pos
+	for key := range r.Members {
+		r.member(&o, key)
+	}
+	if r.Err != nil {
+		return
+	}
+	var cache *llm.CacheMark
+	if r.build && o.get("prompt_cache_breakpoint").IsObject() {
+		cache = &llm.CacheMark{}
+	}
+	switch kind := r.str(&o, "type"); kind {
 	case "input_text", "output_text", "text":
-		return llm.Part{Kind: llm.TextPart, Text: r.text(param+".text", v.Get("text"))}, true
+		r.addText(c, llm.TextPart, r.textOf(&o, "text"), cache)
 	case "refusal":
-		return llm.Part{Kind: llm.RefusalPart, Text: r.text(param+".refusal", v.Get("refusal"))}, true
+		r.addText(c, llm.RefusalPart, r.textOf(&o, "refusal"), cache)
+	default:
+		p, ok := r.mediaPart(kind, at.String(), rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from})
+		if p.Cache = cache; ok && r.build {
+			c.parts = append(c.parts, p)
+		} else if ok {
+			r.describeMedia(p)
+		}
+	}
+}
+
+// mediaPart decodes a part that is not text.
+func (r *requestReader) mediaPart(kind, param string, v rawjson.Value) (llm.Part, bool) {
+	switch kind {
 	case "input_image":
 		return llm.Part{Kind: llm.ImagePart, Media: r.image(param, v)}, true
 	case "input_file":

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -14,25 +15,26 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
-// DecodeRequest validates a Responses request strictly and describes it.
+// DecodeRequest validates a Responses request strictly and describes it, in one pass over the body.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
-	fields, err := strict.Object(ctx, body)
-	if err != nil {
-		return nil, err
+	req := &llm.Request{Op: op, Format: Name, Body: body, Choices: 1}
+	r := requestReader{
+		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
+		source: unsafe.String(unsafe.SliceData(body), len(body)), // the request only keeps copies of it, and the body itself
 	}
-	req := &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1}
-	r := newReader(ctx, req)
-	if err := r.read(); err != nil {
+	defer r.Release()
+	r.Sample = &req.Sample
+	if err := r.decode(); err != nil {
 		return nil, err
 	}
 	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	if req.Background && !Stores(req) {
 		r.Problem("background", "background needs a stored response. Remove store: false.")
 	}
-	if len(r.conv.Messages) == 0 && !r.stored && !r.results && r.Valid() {
+	if req.Messages == 0 && !r.stored && !r.results && r.Valid() {
 		r.Problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
 	}
 	if err := r.Reject(); err != nil {
@@ -42,63 +44,69 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	return req, llm.Cancelled(ctx)
 }
 
+// decode reads every member of the body.
+func (r *requestReader) decode() error {
+	r.req.Fields = make([]llm.Field, 0, 16)
+	top := ""
+	err := strict.Members(&r.Scanner, func(key []byte) {
+		field := llm.Field{KeyStart: r.KeyStart, Value: r.Pos}
+		field.Name = r.readMember(key)
+		top = field.Name
+		if r.Pos == field.Value {
+			r.Skip()
+		}
+		field.End = r.Pos
+		r.req.Fields = append(r.req.Fields, field)
+	})
+	if err == nil && r.Err != nil {
+		err = strict.Error(&r.Scanner, top)
+	}
+	return err
+}
+
+// readMember reads a top-level member and returns its name. It reads nothing for a member that is not decoded.
+func (r *requestReader) readMember(key []byte) string {
+	if r.Kind() == 'n' {
+		r.SkipNull()
+		r.RejectLookAlikes("", string(key), requestFields.Names()...)
+		return string(key)
+	}
+	from := r.Pos
+	name := requestFields.ReadMember(&r.Reader, key, r)
+	if r.Pos == from && !slices.Contains(accountFields, name) {
+		r.dropField(name)
+	}
+	return name
+}
+
 // Conversation converts a validated request.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	own := *req // decoding again must not change the request
-	r := newReader(ctx, &own)
-	if err := r.read(); err != nil {
+	own.Messages = 0
+	r := requestReader{
+		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: req.Body, Context: ctx}}, req: &own, conv: &llm.Conversation{Choices: 1},
+		source: string(req.Body), build: true,
+	}
+	for _, f := range req.Fields {
+		r.Pos = f.Value
+		r.readMember([]byte(f.Name))
+	}
+	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.Reject(); err != nil {
 		return nil, err
 	}
+	r.conv.EndUser, r.conv.ServiceTier = own.EndUser, own.ServiceTier
 	return r.conv, nil
-}
-
-func newReader(ctx context.Context, req *llm.Request) *requestReader {
-	return &requestReader{
-		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: req.Body, Context: ctx}},
-		req:    req, conv: &llm.Conversation{Choices: 1},
-	}
-}
-
-// read decodes every field. Instructions go first, in any order of members. It returns an error when the context ends.
-func (r *requestReader) read() error {
-	for _, f := range r.req.Fields {
-		r.Pos = f.Value
-		if r.SkipNull() {
-			r.RejectLookAlikes("", f.Name, requestFields.Names()...)
-			continue
-		}
-		requestFields.ReadMember(&r.Reader, []byte(f.Name), r)
-		if r.Pos == f.Value && !slices.Contains(accountFields, f.Name) {
-			r.dropField(f.Name)
-		}
-	}
-	r.conv.EndUser, r.conv.ServiceTier = r.req.EndUser, r.req.ServiceTier
-	r.readInput(r.input)
-	return llm.Cancelled(r.Context)
 }
 
 // describe records the properties of the conversation that routing, limits and the log need.
 func (r *requestReader) describe() {
 	req, conv := r.req, r.conv
-	req.Messages = len(conv.Messages)
-	for _, m := range conv.Messages {
-		if r.Context.Err() != nil {
-			return
-		}
-		r.describeParts(m.Parts)
-		i := slices.IndexFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.TextPart })
-		switch {
-		case m.Role == llm.Assistant:
-			req.Answers++
-		case i < 0:
-		case m.Role == llm.User:
-			req.Preview, req.Asked = show.Preview(m.Parts[i].Text, llm.PreviewBytes), llm.PlainText(m.Parts[i].Text)
-		case req.Instructed.Empty():
-			req.Instructed = llm.PlainText(m.Parts[i].Text)
-		}
+	if !r.asked.Empty() {
+		raw := r.Data[r.asked.Start:r.asked.End]
+		req.Preview, req.Asked = preview(raw), llm.RawText(raw)
 	}
 	for _, tool := range conv.Tools {
 		req.Needs |= llm.Tools
@@ -110,14 +118,22 @@ func (r *requestReader) describe() {
 		default:
 			req.Needs |= llm.ResponsesAPI
 		}
-		r.count(tool.Name, tool.Description, string(tool.Schema), string(tool.Format), string(tool.Raw))
 	}
 	r.need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
 	r.need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
 	r.need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
-	r.count(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
+	r.countText(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
+	req.ASCIIBytes += r.ASCII
+	req.NonASCIIBytes += r.NonASCII
 	req.Effort = conv.Effort.Level
 	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
+}
+
+// preview returns the beginning of a raw JSON string on one line.
+func preview(raw []byte) string {
+	const lookahead = 2 * llm.PreviewBytes // of which white space is removed
+	var room [lookahead + 4]byte
+	return show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
 }
 
 func (r *requestReader) need(yes bool, a llm.Abilities) {
@@ -126,37 +142,28 @@ func (r *requestReader) need(yes bool, a llm.Abilities) {
 	}
 }
 
-func (r *requestReader) describeParts(parts []llm.Part) {
-	for _, p := range parts {
-		r.count(p.Text)
-		switch p.Kind {
-		case llm.ImagePart:
-			r.req.Needs |= llm.Vision
-			r.req.Images++
-			if p.Media.URL != "" {
-				r.req.ImageURLs++
-			}
-			if p.Media.Data != "" && !strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
-				r.attachment(p.Media)
-				continue
-			}
-			r.req.ImageBytes += len(p.Media.Data)
-			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
-		case llm.AudioPart:
-			r.req.Needs |= llm.AudioIn
-			r.attachment(p.Media)
-		case llm.FilePart:
-			r.req.Needs |= llm.Files
-			r.attachment(p.Media)
-		case llm.ThinkingPart:
-			r.count(p.Thinking.Text)
-		case llm.CallPart:
-			r.count(p.Call.ID, p.Call.Name, p.Call.Arguments)
-		case llm.ResultPart:
-			r.count(p.Result.ID)
-			r.describeParts(p.Result.Parts)
-		default:
+// describeMedia records the properties of a part that is not text.
+func (r *requestReader) describeMedia(p llm.Part) {
+	switch p.Kind {
+	case llm.ImagePart:
+		r.req.Needs |= llm.Vision
+		r.req.Images++
+		if p.Media.URL != "" {
+			r.req.ImageURLs++
 		}
+		if p.Media.Data != "" && !strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
+			r.attachment(p.Media)
+			return
+		}
+		r.req.ImageBytes += len(p.Media.Data)
+		r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
+	case llm.AudioPart:
+		r.req.Needs |= llm.AudioIn
+		r.attachment(p.Media)
+	case llm.FilePart:
+		r.req.Needs |= llm.Files
+		r.attachment(p.Media)
+	default:
 	}
 }
 
@@ -166,13 +173,21 @@ func (r *requestReader) attachment(m *llm.Media) {
 	r.req.AttachedBytes += len(m.Data)
 }
 
-// count adds text to the prompt.
-func (r *requestReader) count(texts ...string) {
+// count adds a string of the body to the prompt.
+func (r *requestReader) count(v value) {
+	if v.Kind == rawjson.Text && !r.build {
+		r.ASCII += v.text.ASCII
+		r.NonASCII += v.text.NonASCII
+		r.Sample.Add(v.text.Start, v.text.End)
+	}
+}
+
+// countText adds text to the prompt that is not a string of the body. Its characters are assumed to be those of the other text.
+func (r *requestReader) countText(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)
-		r.req.ASCIIBytes += ascii
-		r.req.NonASCIIBytes += other
-		r.req.Text.Add(text)
+		r.ASCII += ascii
+		r.NonASCII += other
 	}
 }
 

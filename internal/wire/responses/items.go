@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -12,58 +10,85 @@ import (
 	"fairlead/internal/wire/validate"
 )
 
+// instructions decodes the instructions, which come before the input.
+func (r *requestReader) instructions() {
+	if !r.Is('"', "instructions", "a string") {
+		return
+	}
+	v := r.value()
+	if r.Err != nil || v.text.Empty() {
+		return
+	}
+	r.req.Messages++
+	r.count(v)
+	if r.build {
+		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
+		return
+	}
+	r.req.Instructed = llm.RawText(r.Data[v.text.Start:v.text.End]) // instead of a system message, which may come before
+}
+
 // readInput decodes the conversation: a string or a list of items.
-func (r *requestReader) readInput(v rawjson.Value) {
-	if v.Kind == rawjson.Text {
-		if text := v.String(); text != "" {
-			r.add(llm.User, llm.Part{Kind: llm.TextPart, Text: text})
+func (r *requestReader) readInput() {
+	switch r.Kind() {
+	case '"':
+		if v := r.value(); r.Err == nil && !v.text.Empty() {
+			var c content
+			r.addText(&c, llm.TextPart, v, nil)
+			r.add(llm.User, c)
 		}
-		return
-	}
-	if !r.is("input", v, "a text or a list of items", rawjson.List) {
-		return
-	}
-	n := 0
-	v.ForEach(func(_, item rawjson.Value) bool {
-		param := "input[" + strconv.Itoa(n) + "]"
-		n++
-		if over := strict.CheckMessages(n); over != nil {
-			r.Problem("input", "%s", strict.LimitMessage(over))
-			return false
+	case '[':
+		for n := range r.Elements {
+			r.Limit(strict.CheckMessages(n + 1))
+			at := place{list: "input", n: n}
+			if r.Kind() != '{' {
+				r.Wrong(at.String(), "an object")
+				continue
+			}
+			r.item(at)
 		}
-		if item.Kind == rawjson.Null || !r.object(param, item) {
-			r.rejectNull(param, item)
-			return true
-		}
-		r.lookAlikes(param, item, itemNames)
-		r.item(param, item)
-		return r.Context.Err() == nil
-	})
-}
-
-// rejectNull rejects a null item.
-func (r *requestReader) rejectNull(param string, v rawjson.Value) {
-	if v.Kind == rawjson.Null {
-		r.Problem(param, "%s must be an object; it is null.", param)
+	default:
+		r.Wrong("input", "a text or a list of items")
 	}
 }
 
-func (r *requestReader) item(param string, v rawjson.Value) {
-	switch kind := r.text(param+".type", v.Get("type")); kind {
+// item decodes the item that comes next. Parts are decoded where they are when the item's type comes before them, as most clients
+// send it.
+func (r *requestReader) item(at place) {
+	o, from := object{at: at, names: itemNames}, r.Pos
+	var c content
+	inline := false
+	for key := range r.Members {
+		if name := r.partList(&o, key); name != "" {
+			c, inline = r.parts(place{list: at.list, n: at.n, inner: name}), true
+			continue
+		}
+		r.member(&o, key)
+	}
+	if r.Err != nil {
+		return
+	}
+	switch kind := r.str(&o, "type"); kind {
 	case "", "message":
-		r.message(param, v)
+		if !inline {
+			c = r.contentOf(&o, "content")
+		}
+		r.message(&o, c)
 	case "function_call":
-		r.call(v, llm.ToolCall{Name: r.toolName(param, v), Arguments: r.text(param+".arguments", v.Get("arguments"))}, param)
+		r.call(&o, "arguments")
 	case "custom_tool_call":
-		r.call(v, llm.ToolCall{Name: r.toolName(param, v), Arguments: r.text(param+".input", v.Get("input")), Custom: true}, param)
+		r.call(&o, "input")
 	case "function_call_output", "custom_tool_call_output":
-		r.result(param, v)
+		if !inline {
+			c = r.contentOf(&o, "output")
+		}
+		r.result(&o, c)
 	case "reasoning":
-		r.reasoning(param, v)
+		r.reasoning(&o)
 	case "item_reference":
-		r.reference(param, v)
+		r.reference(at.String(), rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from})
 	case "compaction", "compaction_trigger":
-		r.Problem(param+".type", "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
+		r.Problem(at.member("type"), "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
 	default:
 		// Results of client-side tools must reach the model, and only the Responses API accepts those of its own tools. Records of
 		// hosted tools are part of the response anyway.
@@ -77,66 +102,113 @@ func (r *requestReader) item(param string, v rawjson.Value) {
 	}
 }
 
-// add adds parts to the conversation. A turn of the model comes in several items and becomes one message.
-func (r *requestReader) add(role llm.Role, parts ...llm.Part) {
-	speaks := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart })
-	calls := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
-	last := len(r.conv.Messages) - 1
+// partList returns the name of a member that is a list of parts, given the type of its item. It is empty for other members, and
+// while the type is unknown.
+func (r *requestReader) partList(o *object, key []byte) string {
+	if r.Kind() != '[' {
+		return ""
+	}
+	kind := o.get("type")
+	switch string(key) {
+	case "content":
+		if kind.Raw == `"message"` || !kind.Exists() && o.get("role").Kind == rawjson.Text {
+			return "content"
+		}
+	case "output":
+		if kind.Raw == `"function_call_output"` || kind.Raw == `"custom_tool_call_output"` {
+			return "output"
+		}
+	}
+	return ""
+}
+
+// add adds the parts of an item to the conversation. A turn of the model comes in several items and becomes one message.
+func (r *requestReader) add(role llm.Role, c content) {
 	// A text after a message that has a text and no call begins another message.
-	again := speaks && r.hasText && !r.hasCall
-	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !again {
-		r.conv.Messages[last].Parts = append(r.conv.Messages[last].Parts, parts...)
-		r.hasText, r.hasCall = r.hasText || speaks, r.hasCall || calls
+	again := c.speaks && r.hasText && !r.hasCall
+	if role == llm.Assistant && r.last == role && !again {
+		r.hasText, r.hasCall = r.hasText || c.speaks, r.hasCall || c.calls
+		if r.build {
+			last := &r.conv.Messages[len(r.conv.Messages)-1]
+			last.Parts = append(last.Parts, c.parts...)
+		}
 		return
 	}
-	r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
-	r.hasText, r.hasCall = speaks, calls
-}
-
-func (r *requestReader) message(param string, v rawjson.Value) {
-	roles := map[string]llm.Role{"user": llm.User, "assistant": llm.Assistant, "system": llm.System, "developer": llm.System}
-	role, ok := roles[v.Get("role").String()]
-	if !ok {
-		r.Problem(param+".role", "%s.role must be one of user, assistant, system, developer; it is %s.", param, show.Quote(v.Get("role").String()))
+	r.last, r.hasText, r.hasCall = role, c.speaks, c.calls
+	r.req.Messages++
+	if r.build {
+		r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: c.parts})
 		return
 	}
-	r.add(role, r.content(param+".content", v.Get("content"))...)
+	switch {
+	case role == llm.Assistant:
+		r.req.Answers++
+	case c.first.Empty():
+	case role == llm.User:
+		r.asked = c.first
+	case r.req.Instructed.Empty():
+		r.req.Instructed = llm.RawText(r.Data[c.first.Start:c.first.End])
+	}
 }
 
-func (r *requestReader) call(v rawjson.Value, call llm.ToolCall, param string) {
-	call.ID = r.text(param+".call_id", v.Get("call_id"))
-	if call.ID == "" {
-		r.Problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
+func (r *requestReader) message(o *object, c content) {
+	switch role := o.get("role").String(); role {
+	case "user":
+		r.add(llm.User, c)
+	case "assistant":
+		r.add(llm.Assistant, c)
+	case "system", "developer":
+		r.add(llm.System, c)
+	default:
+		r.Problem(o.at.member("role"), "%s.role must be one of user, assistant, system, developer; it is %s.", o.at, show.Quote(role))
 	}
-	call.Name = joinNamespace(r.text(param+".namespace", v.Get("namespace")), call.Name)
+}
+
+// call decodes a tool call. arguments is the name of the member with its arguments, input for a custom tool.
+func (r *requestReader) call(o *object, arguments string) {
+	id, name, sent := r.textOf(o, "call_id"), r.requireName(o), r.textOf(o, arguments)
+	if id.text.Empty() {
+		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the id that the model gave the call.", o.at)
+	}
+	namespace := r.str(o, "namespace")
+	if !r.build {
+		r.count(id)
+		r.count(o.get("name"))
+		r.count(sent)
+		r.add(llm.Assistant, content{calls: true})
+		return
+	}
+	call := llm.ToolCall{ID: id.String(), Name: joinNamespace(namespace, name), Arguments: sent.String(), Custom: arguments == "input"}
 	s := r.callSignatures[call.ID]
 	call.Signature, call.Provider = s.Signature, s.Provider
 	if r.toolNames == nil {
 		r.toolNames = map[string]string{}
 	}
 	r.toolNames[call.ID] = call.Name
-	r.add(llm.Assistant, llm.Part{Kind: llm.CallPart, Call: &call})
+	r.add(llm.Assistant, content{calls: true, parts: []llm.Part{{Kind: llm.CallPart, Call: &call}}})
 }
 
-func (r *requestReader) result(param string, v rawjson.Value) {
-	id := r.text(param+".call_id", v.Get("call_id"))
-	if id == "" {
-		r.Problem(param+".call_id", "%s.call_id is missing. Name the call whose result this is.", param)
+func (r *requestReader) result(o *object, c content) {
+	id := r.textOf(o, "call_id")
+	if id.text.Empty() {
+		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Name the call whose result this is.", o.at)
 	}
-	name, called := r.toolNames[id]
-	if !called {
-		name = r.text(param+".name", v.Get("name"))
+	r.count(id)
+	var result content // the text of a result is not a text of its message
+	if r.build {
+		name, called := r.toolNames[id.String()]
+		if !called {
+			name = r.str(o, "name")
+		}
+		result.parts = []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id.String(), Name: name, Parts: c.parts}}}
 	}
-	r.add(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{
-		ID: id, Name: name, Parts: r.content(param+".output", v.Get("output")),
-	}})
+	r.add(llm.User, result)
 }
 
 // reasoning decodes thinking. The gateway wrapped its own signatures; data that OpenAI or another gateway encrypted is
 // dropped.
-func (r *requestReader) reasoning(param string, v rawjson.Value) {
-	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
-	if s, ours := unwrapSignature(encrypted); ours {
+func (r *requestReader) reasoning(o *object) {
+	if s, ours := unwrapSignature(r.str(o, "encrypted_content")); ours {
 		if s.Call != "" {
 			if r.callSignatures == nil {
 				r.callSignatures = map[string]wrappedSignature{}
@@ -144,23 +216,48 @@ func (r *requestReader) reasoning(param string, v rawjson.Value) {
 			r.callSignatures[s.Call] = s
 			return
 		}
-		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{
-			Text: s.Text, Signature: s.Signature, Redacted: s.Redacted, Provider: s.Provider,
-		}})
+		r.countText(s.Text)
+		r.think(&llm.Thinking{Text: s.Text, Signature: s.Signature, Redacted: s.Redacted, Provider: s.Provider})
 		return
 	}
 	var texts []string
 	for _, name := range []string{"content", "summary"} {
-		for _, part := range r.list(param+"."+name, v.Get(name)) {
-			if text := r.text(param+"."+name, part.Get("text")); text != "" {
-				texts = append(texts, text)
-			}
+		if v := o.get(name); r.is(o.at.member(name), v.Value, "a list", rawjson.List) {
+			r.reread(v.Value, func() { texts = r.thoughts(o.at.member(name)) })
 		}
 		if len(texts) > 0 {
 			break // the thinking, otherwise its summary
 		}
 	}
 	if len(texts) > 0 {
-		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: strings.Join(texts, "\n\n")}})
+		r.think(&llm.Thinking{Text: strings.Join(texts, "\n\n")})
 	}
+}
+
+// thoughts returns the texts of a list of reasoning parts and counts them.
+func (r *requestReader) thoughts(param string) (texts []string) {
+	for range r.Elements {
+		if r.Kind() != '{' {
+			continue
+		}
+		for key := range r.Members {
+			if string(key) != "text" {
+				continue
+			}
+			if v := r.value(); r.is(param, v.Value, "a string", rawjson.Text) && !v.text.Empty() {
+				r.count(v)
+				texts = append(texts, v.String())
+			}
+		}
+	}
+	return texts
+}
+
+// think adds thinking to the turn of the model.
+func (r *requestReader) think(thinking *llm.Thinking) {
+	var c content
+	if r.build {
+		c.parts = []llm.Part{{Kind: llm.ThinkingPart, Thinking: thinking}}
+	}
+	r.add(llm.Assistant, c)
 }

@@ -2,8 +2,8 @@ package responses
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
-	"strconv"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -33,12 +33,8 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	}),
 	validate.Label("user", func(r *requestReader, s string) { r.req.EndUser = s }),
 	validate.Label("safety_identifier", func(r *requestReader, s string) { r.req.EndUser = cmp.Or(r.req.EndUser, s) }),
-	validate.Value("input", func(r *requestReader, v rawjson.Value) { r.input = v }),
-	validate.Text("instructions", func(r *requestReader, s string) {
-		if s != "" {
-			r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: s}}}}, r.conv.Messages...)
-		}
-	}),
+	{Name: "input", Read: func(_ *validate.Reader, _ string, r *requestReader) { r.readInput() }},
+	{Name: "instructions", Read: func(_ *validate.Reader, _ string, r *requestReader) { r.instructions() }},
 	validate.Int("max_output_tokens", 1, validate.MaxTokens, func(r *requestReader, n int64) { r.conv.MaxOutput, r.req.MaxOutput = n, n }),
 	validate.Value("temperature", func(r *requestReader, v rawjson.Value) {
 		r.conv.Sampling.Temperature = r.number("temperature", v)
@@ -55,14 +51,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 		}
 	}),
 	validate.OptionalBool("parallel_tool_calls", func(r *requestReader, b *bool) { r.conv.ParallelTools = b }),
-	validate.Value("tools", func(r *requestReader, v rawjson.Value) {
-		for n, tool := range r.list("tools", v) {
-			if r.Context.Err() != nil {
-				break
-			}
-			r.tool("tools["+strconv.Itoa(n)+"]", tool, "")
-		}
-	}),
+	{Name: "tools", Read: func(_ *validate.Reader, _ string, r *requestReader) { r.tools(place{list: "tools"}, "") }},
 	validate.Value("tool_choice", (*requestReader).toolChoice),
 	validate.Value("text", (*requestReader).textSettings),
 	validate.Nested("reasoning", validate.NewObject(
@@ -74,7 +63,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 		}
 	}, "auto", "disabled"),
 	validate.Value("include", (*requestReader).include),
-})...)
+}, validate.Unvalidated[requestReader](accountFields...))...)
 
 // dropField records an unsupported member.
 func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
@@ -121,38 +110,88 @@ func (r *requestReader) textSettings(v rawjson.Value) {
 	}
 }
 
-// tool decodes a tool. The tools of a namespace become tools with joined names.
-func (r *requestReader) tool(param string, v rawjson.Value, namespace string) {
-	if !r.object(param, v) {
+// tools decodes a list of tools. The tools of a namespace become tools with joined names.
+func (r *requestReader) tools(at place, namespace string) {
+	list := at.list
+	if at.inner != "" {
+		list = place{list: at.list, n: at.n}.member(at.inner)
+	}
+	if !r.Is('[', list, "a list") {
 		return
 	}
-	r.lookAlikes(param, v, toolMemberNames)
-	tool := llm.Tool{Description: r.text(param+".description", v.Get("description"))}
-	switch kind := r.text(param+".type", v.Get("type")); kind {
+	for n := range r.Elements {
+		if at.inner == "" {
+			at.n = n
+		} else {
+			at.m = n
+		}
+		if r.Kind() != '{' {
+			r.Is('{', at.String(), "an object") // a null is skipped
+			continue
+		}
+		r.tool(at, namespace)
+	}
+}
+
+// tool decodes a tool. Its name, its description and its schema are part of the prompt.
+func (r *requestReader) tool(at place, namespace string) {
+	o, from := object{at: at, names: toolMemberNames}, r.Pos
+	for key := range r.Members {
+		r.Count = !r.build && slices.Contains(promptMembers, string(key))
+		r.member(&o, key)
+		r.Count = false
+	}
+	if r.Err != nil {
+		return
+	}
+	tool := llm.Tool{Description: r.str(&o, "description")}
+	switch kind := r.str(&o, "type"); kind {
 	case "function":
-		tool.Name, tool.Schema = joinNamespace(namespace, r.toolName(param, v)), raw(v.Get("parameters"))
-		tool.Strict = r.flag(param+".strict", v.Get("strict"))
+		tool.Name, tool.Schema = joinNamespace(namespace, r.requireName(&o)), r.raw(o.get("parameters"))
+		tool.Strict = r.flag(at.member("strict"), o.get("strict").Value)
 	case "custom":
-		tool.Name, tool.Format, tool.Custom = joinNamespace(namespace, r.toolName(param, v)), raw(v.Get("format")), true
+		tool.Name, tool.Format, tool.Custom = joinNamespace(namespace, r.requireName(&o)), r.raw(o.get("format")), true
 	case "namespace":
-		name := r.toolName(param, v)
+		name := r.requireName(&o)
 		if namespace != "" {
-			r.Problem(param+".type", "%s.type is namespace. A namespace cannot contain another one.", param)
+			r.Problem(at.member("type"), "%s.type is namespace. A namespace cannot contain another one.", at)
 			return
 		}
-		for n, member := range r.list(param+".tools", v.Get("tools")) {
-			r.tool(param+".tools["+strconv.Itoa(n)+"]", member, name)
+		if members := o.get("tools"); members.Exists() {
+			r.reread(members.Value, func() { r.tools(place{list: at.list, n: at.n, inner: "tools"}, name) })
 		}
 		return
 	case "":
-		r.Problem(param+".type", "%s.type is missing. Send function, custom, or the type of a tool that the provider runs.", param)
+		r.Problem(at.member("type"), "%s.type is missing. Send function, custom, or the type of a tool that the provider runs.", at)
 	default:
-		tool = llm.Tool{Hosted: kind, Raw: raw(v)}
+		whole := rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from}
+		tool = llm.Tool{Hosted: kind, Raw: raw(whole)}
 		if websearch.Is(kind) {
-			tool.Search = websearch.Read(v)
+			tool.Search = websearch.Read(whole)
 		}
+		r.countText(whole.Raw)
 	}
 	r.conv.Tools = append(r.conv.Tools, tool)
+}
+
+// promptMembers are the members of a tool that are part of the prompt.
+var promptMembers = []string{"name", "description", "parameters", "format"}
+
+// requireName returns the name of a tool.
+func (r *requestReader) requireName(o *object) string {
+	name := r.str(o, "name")
+	if name == "" {
+		r.Problem(o.at.member("name"), "%s.name is missing. Name the tool.", o.at)
+	}
+	return name
+}
+
+// raw returns the JSON of a value, or nil for null. A request that is only described does not need it.
+func (r *requestReader) raw(v value) json.RawMessage {
+	if !r.build {
+		return nil
+	}
+	return raw(v.Value)
 }
 
 func (r *requestReader) toolName(param string, v rawjson.Value) string {

@@ -141,6 +141,6 @@ func (o *object) finishReason() string {
 	return finishOf(o.status, func() string { return rawjson.Get(o.incomplete, "reason").String() }, func() bool { return o.calls })
 }
 
-func (o *object) usageCounts() *llm.Usage { return usageOf(rawjson.Parse(o.usage), o.tier) }
+func (o *object) usageCounts() *llm.Usage { return usageOf(o.usage, o.tier) }
 
 func (o *object) err() *llm.Error { return failureOf(o.status, o.failure) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -170,23 +171,43 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 	return ev, nil
 }
 
+// responseBuffers hold whole responses while they are read. Events have a copy.
+var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooledBuffer is the largest buffer that is kept.
+const maxPooledBuffer = 64 << 10
+
 // whole reads a response that is one JSON document.
 func (s *responseStream) whole(r io.Reader) (llm.Event, bool, error) {
-	data, err := s.Bytes(r)
+	buffer := responseBuffers.Get().(*[]byte)
+	data, err := s.Append((*buffer)[:0], r)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
+	ev, err := s.document(data)
+	if err != nil {
+		return llm.Event{}, false, err // the error may refer to the data
+	}
+	if cap(data) <= maxPooledBuffer {
+		*buffer = data
+		responseBuffers.Put(buffer)
+	}
+	return ev, true, nil
+}
+
+// document converts a whole response. The event does not refer to data.
+func (s *responseStream) document(data []byte) (llm.Event, error) {
 	o, ok := readObject(data, span{0, len(data)})
 	failure := o.err()
 	switch {
 	case !ok:
-		return llm.Event{}, false, s.NotObject()
+		return llm.Event{}, s.NotObject()
 	case failure != nil && !s.stored:
-		return llm.Event{}, false, failure
+		return llm.Event{}, failure
 	case (o.fault || o.failure != nil && rawjson.Parse(o.failure).IsObject()) && !s.stored:
-		return llm.Event{}, false, fault.Inside(data)
+		return llm.Event{}, fault.Inside(data)
 	case !o.hasOutput && !s.stored:
-		return llm.Event{}, false, messagesstream.Malformed("The provider's response holds no output.")
+		return llm.Event{}, messagesstream.Malformed("The provider's response holds no output.")
 	}
 	ev := llm.Event{Data: s.rewrite(data, &o), Own: true, Content: true, Finish: o.finishReason(), Usage: o.usageCounts(), ASCIIBytes: o.ascii, NonASCIIBytes: o.other}
 	if s.stored {
@@ -196,7 +217,7 @@ func (s *responseStream) whole(r io.Reader) (llm.Event, bool, error) {
 	if s.o.Background && ev.Finish == "" {
 		ev.Pending = s.id
 	}
-	return ev, true, nil
+	return ev, nil
 }
 
 // ReadWhole reads a response that is one JSON document and classifies one that failed.

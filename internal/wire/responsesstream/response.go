@@ -11,33 +11,70 @@ import (
 
 // Usage returns the usage of a response object, or nil when the provider reports none or implausible counts.
 func Usage(response rawjson.Value) *llm.Usage {
-	return usageOf(response.Get("usage"), response.Get("service_tier").String())
+	return usageOf([]byte(response.Get("usage").Raw), response.Get("service_tier").String())
 }
 
-func usageOf(v rawjson.Value, tier string) *llm.Usage {
-	if !v.IsObject() {
+// usageOf reads usage in one pass.
+func usageOf(data []byte, tier string) *llm.Usage {
+	s := rawjson.Scanner{Data: data}
+	if s.Kind() != '{' {
 		return nil
 	}
-	count := func(path string) (int64, bool) {
-		n := v.Get(path)
-		if n.Kind != rawjson.Number {
-			return 0, true
+	c := counter{Scanner: &s}
+	var input, read, written, output, reasoning int64
+	for key := range s.Members {
+		switch string(key) {
+		case "input_tokens":
+			input = c.count()
+		case "output_tokens":
+			c.output = s.Kind() == '0'
+			output = c.count()
+		case "input_tokens_details":
+			read, written = c.details("cached_tokens", "cache_write_tokens")
+		case "output_tokens_details":
+			reasoning, _ = c.details("reasoning_tokens", "")
 		}
-		f := n.Float()
-		return int64(f), f >= 0 && f <= llm.MaxTokenCount && f == float64(int64(f))
 	}
-	input, ok1 := count("input_tokens")
-	read, ok2 := count("input_tokens_details.cached_tokens")
-	written, ok3 := count("input_tokens_details.cache_write_tokens")
-	output, ok4 := count("output_tokens")
-	reasoning, ok5 := count("output_tokens_details.reasoning_tokens")
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || v.Get("output_tokens").Kind != rawjson.Number || read+written > input {
+	if s.Err != nil || c.implausible || !c.output || read+written > input {
 		return nil
 	}
 	return &llm.Usage{
 		Input: input - read - written, CacheRead: read, CacheWrite: written, Output: output, Reasoning: min(reasoning, output),
 		ServiceTier: tier,
 	}
+}
+
+// counter reads token counts.
+type counter struct {
+	*rawjson.Scanner
+	output      bool // the output is reported
+	implausible bool // a number is not a token count
+}
+
+// count reads the next value. It is 0 for a value that is not a number.
+func (c *counter) count() int64 {
+	if c.Kind() != '0' {
+		return 0
+	}
+	n, ok := rawjson.ParseInteger(c.Number())
+	c.implausible = c.implausible || !ok || n < 0 || n > llm.MaxTokenCount
+	return n
+}
+
+// details reads two members of the next object.
+func (c *counter) details(first, second string) (a, b int64) {
+	if c.Kind() != '{' {
+		return 0, 0
+	}
+	for key := range c.Members {
+		switch string(key) {
+		case first:
+			a = c.count()
+		case second:
+			b = c.count()
+		}
+	}
+	return a, b
 }
 
 // Finish returns the finish reason of a response object in the terms of the chat format. It is empty while the response is not

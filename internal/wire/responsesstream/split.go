@@ -8,11 +8,15 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
+	"fairlead/internal/wire/strict"
 )
 
 // split turns a whole response into the events of a stream, as the provider would send them, with every text in one delta.
 func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	whole, _, err := s.whole(r)
+	if err == nil {
+		err = strict.CheckResponse(whole.Data, 0)
+	}
 	if err != nil {
 		return llm.Event{}, false, err
 	}

@@ -1,0 +1,112 @@
+package responses
+
+import (
+	"strconv"
+
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/strict"
+)
+
+// value is a value of the request. It refers to the body.
+type value struct {
+	rawjson.Value
+	text rawjson.String // position and length of a string
+}
+
+// value reads the value that comes next.
+func (r *requestReader) value() value {
+	var v value
+	kind, from := r.Kind(), r.Pos
+	if kind == '"' {
+		v.text = r.ReadString()
+	} else {
+		r.Skip()
+	}
+	if r.Err == nil {
+		v.Value = rawjson.Value{Kind: rawjson.KindOf(kind), Raw: r.source[from:r.Pos], Index: from}
+	}
+	return v
+}
+
+// object holds the known members of an object, which are read in one pass.
+type object struct {
+	at     place
+	names  []string
+	values [maxNames]value // by position in names
+}
+
+// maxNames is the number of names of the largest object.
+const maxNames = 11
+
+// index returns the position of a name, or -1.
+func (o *object) index(name []byte) int {
+	for i, known := range o.names {
+		if string(name) == known {
+			return i
+		}
+	}
+	return -1
+}
+
+// get returns a member. It is missing when the object does not have it.
+func (o *object) get(name string) value {
+	for i, known := range o.names {
+		if name == known {
+			return o.values[i]
+		}
+	}
+	return value{}
+}
+
+// member reads the value of a member. The value of an unknown member is left to the scanner.
+func (r *requestReader) member(o *object, key []byte) {
+	if i := o.index(key); i >= 0 {
+		o.values[i] = r.value()
+	} else if _, found := strict.LookAlike(string(key), o.names...); found {
+		r.RejectLookAlikes(o.at.String()+".", string(key), o.names...)
+	}
+}
+
+// str returns a member that must be a string.
+func (r *requestReader) str(o *object, name string) string {
+	if v := r.textOf(o, name); v.Kind == rawjson.Text {
+		return v.String()
+	}
+	return ""
+}
+
+// textOf returns a member that must be a string, without decoding it. It is missing when it has another type.
+func (r *requestReader) textOf(o *object, name string) value {
+	v := o.get(name)
+	if v.Kind != rawjson.Text && v.Kind != rawjson.Null {
+		r.text(o.at.member(name), v.Value) // records the problem
+		return value{}
+	}
+	return v
+}
+
+// reread reads a value again from its beginning. The first pass has validated it.
+func (r *requestReader) reread(v rawjson.Value, read func()) {
+	pos, isStrict := r.Pos, r.Strict
+	r.Pos, r.Strict = v.Index, false
+	read()
+	r.Pos, r.Strict = pos, isStrict
+}
+
+// place is the path of an element of a list, or of a list in such an element. Its text is only needed for problems.
+type place struct {
+	list  string
+	n     int
+	inner string // name of the inner list; empty for none
+	m     int    // index in the inner list
+}
+
+func (p place) String() string {
+	path := p.list + "[" + strconv.Itoa(p.n) + "]"
+	if p.inner != "" {
+		path += "." + p.inner + "[" + strconv.Itoa(p.m) + "]"
+	}
+	return path
+}
+
+func (p place) member(name string) string { return p.String() + "." + name }
