@@ -61,6 +61,34 @@ func TestCacheRules(t *testing.T) {
 	}
 }
 
+func TestEffortsAreAcceptedByTheParameterRules(t *testing.T) {
+	t.Parallel()
+	r, err := embeddedRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, row := range r.efforts {
+		for _, provider := range row.providers {
+			accepted := ParameterRuleFor(provider, row.model).Efforts
+			if accepted == nil {
+				continue // the provider's format has no rule for efforts
+			}
+			checked++
+			var levels []string
+			for _, e := range row.efforts {
+				levels = append(levels, e.Level)
+			}
+			if diff := cmp.Diff(accepted, levels); diff != "" {
+				t.Errorf("efforts of %s at %s differ (-parameters.csv +efforts.csv):\n%s", row.model, provider, diff)
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("%d pairs of model and provider have efforts in both tables, want at least 40", checked)
+	}
+}
+
 func TestEveryDiscountedOfferHasACacheRule(t *testing.T) {
 	t.Parallel()
 	discounted := 0
