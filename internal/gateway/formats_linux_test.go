@@ -16,6 +16,47 @@ func BenchmarkFormats(b *testing.B) {
 		b.Run(kind+"/chat", func(b *testing.B) { benchmarkAsk(b, asker(b, stream)) })
 		b.Run(kind+"/responses", func(b *testing.B) { benchmarkAsk(b, responsesAsker(b, stream)) })
 	}
+	for _, size := range []int{1 << 10, 100 << 10} {
+		for _, format := range []string{"chat", "responses"} {
+			b.Run(fmt.Sprintf("conversation/%dKB/%s", size>>10, format), func(b *testing.B) { benchmarkAsk(b, conversationAsker(b, format, size)) })
+		}
+	}
+}
+
+// conversationAsker sends a tool loop of about size bytes, and gets a text of an eighth of that size.
+func conversationAsker(t testing.TB, format string, size int) func() {
+	t.Helper()
+	const (
+		schema = `{"type":"object","properties":{"path":{"type":"string","description":"Path of the file"}},"required":["path"],"additionalProperties":false}`
+		line   = `Heave the \"line\", all hands.\n`
+	)
+	turns := max(1, size/(4<<10))
+	text := strings.Repeat(line, max(1, size/turns/2/len(line)))
+	var list []string
+	for n := range turns {
+		switch format {
+		case "chat":
+			list = append(list,
+				`{"role":"user","content":"`+text+`"}`,
+				fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"read","arguments":"{\\"path\\":\\"a.txt\\"}"}}]}`, n),
+				fmt.Sprintf(`{"role":"tool","tool_call_id":"call_%d","content":"%s"}`, n, text))
+		default:
+			list = append(list,
+				`{"type":"message","role":"user","content":[{"type":"input_text","text":"`+text+`"}]}`,
+				fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"read","arguments":"{\\"path\\":\\"a.txt\\"}"}`, n),
+				fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, n, text))
+		}
+	}
+	reply := strings.Repeat(line, max(1, size/8/len(line)))
+	if format == "chat" {
+		return askerOf(t, "/chat/completions", `{"model":"auto","messages":[`+strings.Join(list, ",")+`],"tools":[{"type":"function","function":{"name":"read","parameters":`+schema+`}}]}`,
+			canned{`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"` + reply + `"},"finish_reason":"stop"}],` +
+				`"usage":{"prompt_tokens":250,"completion_tokens":3,"total_tokens":253,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}`, "application/json"})
+	}
+	return askerOf(t, "/responses", `{"model":"auto","store":false,"input":[`+strings.Join(list, ",")+`],"tools":[{"type":"function","name":"read","parameters":`+schema+`}]}`,
+		canned{`{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"m","output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant",` +
+			`"content":[{"type":"output_text","annotations":[],"text":"` + reply + `"}]}],` +
+			`"usage":{"input_tokens":250,"input_tokens_details":{"cached_tokens":0},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":253}}`, "application/json"})
 }
 
 func benchmarkAsk(b *testing.B, ask func()) {

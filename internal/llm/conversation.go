@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Conversation is a chat request independent of the wire format. It is decoded only to translate between different formats;
@@ -164,6 +165,30 @@ type Tool struct {
 	Hosted string
 	Raw    json.RawMessage
 	Search *Search // options of a web search; nil for other tools
+}
+
+// DescribeGrammar returns the description of a custom tool with its grammar, for providers that cannot enforce the grammar. It
+// reports false for a tool without one.
+func (t *Tool) DescribeGrammar() (description string, grammar bool) {
+	type definition struct {
+		Syntax     string `json:"syntax"`
+		Definition string `json:"definition"`
+	}
+	var format struct {
+		definition            // in the Responses format
+		Grammar    definition `json:"grammar"` // in the chat format
+	}
+	if json.Unmarshal(t.Format, &format) != nil {
+		return t.Description, false
+	}
+	g := format.definition
+	if g.Definition == "" {
+		g = format.Grammar
+	}
+	if g.Definition == "" {
+		return t.Description, false
+	}
+	return strings.TrimSpace(t.Description + "\n\nThe input must match this grammar (" + g.Syntax + "):\n" + g.Definition), true
 }
 
 // Search holds the options of a web search that the provider runs.

@@ -3,9 +3,12 @@ package sdk
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +32,8 @@ type agent struct {
 	cached   string            // file below the home directory that must list claude-auto afterwards
 }
 
-func codingAgents(gateway *harness.Gateway, key string) []agent {
+// codingAgents are the agents that have tools. catalog is the file with the properties of auto that Codex reads.
+func codingAgents(gateway *harness.Gateway, key, catalog string) []agent {
 	return []agent{
 		{
 			program: "claude", args: []string{"--print", "--permission-mode", "acceptEdits", "--allowed-tools", "Bash", "--"}, endpoint: "messages",
@@ -48,6 +52,7 @@ func codingAgents(gateway *harness.Gateway, key string) []agent {
 model = "auto"
 model_provider = "fairlead"
 model_reasoning_effort = "medium"
+model_catalog_json = "` + catalog + `"
 
 [model_providers.fairlead]
 name = "Fairlead"
@@ -71,7 +76,68 @@ wire_api = "responses"
 				}}
 			}`},
 		},
+		{
+			program: "cline", args: []string{"--thinking", "medium"}, endpoint: "chat/completions",
+			settings: map[string]string{".cline/data/settings/providers.json": `{
+				"version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+				"providers": {"openai-compatible": {
+					"settings": {"provider": "openai-compatible", "apiKey": "` + key + `", "model": "auto", "baseUrl": "` + gateway.BaseURL() + `"},
+					"updatedAt": "2026-01-01T00:00:00Z", "tokenSource": "manual"
+				}}
+			}`},
+		},
 	}
+}
+
+// aider has no tools: it sends the file and writes the file that the model returns.
+func aider(gateway *harness.Gateway, key string) agent {
+	return agent{
+		program: "aider", endpoint: "chat/completions",
+		args: []string{
+			"--model", "openai/auto", "--weak-model", "openai/auto:cost", "--no-show-model-warnings", "--no-show-release-notes", "--yes-always",
+			"--no-git", "--no-check-update", "--no-analytics", "--no-pretty", "notes.txt", "--message",
+		},
+		env: []string{"OPENAI_API_BASE=" + gateway.BaseURL(), "OPENAI_API_KEY=" + key, "LITELLM_LOCAL_MODEL_COST_MAP=True"},
+	}
+}
+
+// codexCatalog writes the file with the properties of auto: those of a model that Codex knows, with the name of auto. Codex offers
+// apply_patch only to models that it knows.
+func codexCatalog(t *testing.T, root string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), agentProgram(root, "codex"), "debug", "models")
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	printed, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("codex debug models: %v", err)
+	}
+	var known struct{ Models []map[string]any }
+	if err := json.Unmarshal(printed, &known); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(known.Models, func(m map[string]any) bool { return m["slug"] == "gpt-5.5" })
+	if i < 0 {
+		t.Fatal("codex does not know gpt-5.5")
+	}
+	maps.Copy(known.Models[i], map[string]any{
+		"slug": "auto", "display_name": "Fairlead auto", "prefer_websockets": false, "supports_search_tool": false, "upgrade": nil,
+		"context_window": 200000, "max_context_window": 200000,
+	})
+	text, err := json.Marshal(map[string]any{"models": known.Models[i : i+1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "fairlead.json")
+	writeFile(t, file, string(text))
+	return file
+}
+
+// agentProgram returns the path of an installed agent.
+func agentProgram(root, name string) string {
+	if name == "aider" {
+		return filepath.Join(root, ".cache", "sdk", "aider", "bin", name)
+	}
+	return filepath.Join(root, ".cache", "sdk", "agents", "node_modules", ".bin", name)
 }
 
 // agentVendor is the only vendor behind the gateway, with one model: the strictest about what a client has to send back.
@@ -96,17 +162,20 @@ var agentVendors = []agentVendor{
 // vendor would reject.
 func TestCodingAgentsEditFiles(t *testing.T) {
 	root := install(t)
+	catalog := codexCatalog(t, root)
 	for _, vendor := range agentVendors {
 		t.Run(vendor.name, func(t *testing.T) {
 			t.Parallel()
 			mock := vendor.mock(vendormock.Options{})
-			gateway := harness.Start(t, harness.Options{Config: "providers:\n- {name: " + vendor.name + ", base_url: " + harness.Serve(t, mock) + vendor.path +
-				", api_keys: [test-key], models: [{name: " + vendor.model + "}]}\n"})
-			for _, a := range codingAgents(gateway, gateway.Key(t)) {
+			gateway := harness.Start(t, harness.Options{Config: vendor.config(harness.Serve(t, mock))})
+			for _, a := range codingAgents(gateway, gateway.Key(t), catalog) {
 				t.Run(a.program, func(t *testing.T) {
 					before := len(mock.Calls())
 					a.edit(t, root)
 					checkLoop(t, vendor, a, mock.Calls()[before:])
+					if a.program == "codex" {
+						checkPatches(t, mock.Calls()[before:])
+					}
 					if log := gateway.Log(); !strings.Contains(log, `"endpoint":"`+a.endpoint+`","outcome":"ok"`) {
 						t.Errorf("the gateway has no successful request to %s", a.endpoint)
 					}
@@ -114,6 +183,48 @@ func TestCodingAgentsEditFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCodingAgentsWithoutToolsEditFiles lets aider edit a file with a model that returns the whole file.
+func TestCodingAgentsWithoutToolsEditFiles(t *testing.T) {
+	root := install(t)
+	if _, err := os.Stat(agentProgram(root, "aider")); err != nil {
+		t.Skip("aider is not installed: it does not support this version of Python")
+	}
+	for _, vendor := range agentVendors {
+		t.Run(vendor.name, func(t *testing.T) {
+			t.Parallel()
+			mock := vendor.mock(vendormock.Options{})
+			gateway := harness.Start(t, harness.Options{Config: vendor.config(harness.Serve(t, mock))})
+			home := t.TempDir()
+			file := filepath.Join(home, "project", "notes.txt")
+			writeFile(t, file, "first line\ncount: 0\nlast line\n")
+			output := aider(gateway, gateway.Key(t)).run(t, root, home, "Add one to the count [edit text]")
+			if text, err := os.ReadFile(file); err != nil || string(text) != "first line\ncount: 1\nlast line\n" {
+				t.Errorf("the edited file: %v, %q\n%s", err, text, output)
+			}
+			for _, call := range mock.Calls() {
+				if call.Refuse != "" {
+					t.Errorf("the vendor refused %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
+				}
+			}
+		})
+	}
+}
+
+// checkPatches expects that the agent edited the file with patches, which a model writes as free text or in the one argument of a
+// function, and not with shell commands.
+func checkPatches(t *testing.T, calls []vendormock.Call) {
+	t.Helper()
+	last := calls[len(calls)-1].Body
+	if n := strings.Count(string(last), "*** Begin Patch"); n < 9 {
+		t.Errorf("the last request has %d patches, want at least 9", n)
+	}
+}
+
+// config is the configuration of a gateway with this vendor at an address.
+func (v agentVendor) config(address string) string {
+	return "providers:\n- {name: " + v.name + ", base_url: " + address + v.path + ", api_keys: [test-key], models: [{name: " + v.model + "}]}\n"
 }
 
 // checkLoop expects that the vendor accepted every request, and that each step of the loop returned the reasoning of all steps
@@ -167,7 +278,7 @@ func (a agent) run(t *testing.T, root, home, prompt string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, filepath.Join(root, ".cache", "sdk", "agents", "node_modules", ".bin", a.program), append(a.args, prompt)...)
+	cmd := exec.CommandContext(ctx, agentProgram(root, a.program), append(a.args, prompt)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(home, "project"), &out, &out
 	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, a.env...)
 	if err := cmd.Run(); err != nil {

@@ -42,6 +42,13 @@ install_agents() {
 		npm install --prefix "$cache/agents" --no-package-lock --no-audit --no-fund --engine-strict=false
 }
 
+# aider pins its dependencies, so it has an environment of its own.
+install_aider() {
+	rm -rf "$cache/aider"
+	python3 -m venv "$cache/aider" &&
+		"$cache/aider/bin/pip" install --quiet --disable-pip-version-check --no-input -r agents/requirements.txt
+}
+
 install_go() {
 	(cd go && GOWORK=off go mod download)
 }
@@ -52,5 +59,12 @@ once python python/requirements.txt install_python ||
 once node node/package-lock.json install_node ||
 	{ echo '  fix: install Node 20 or newer with npm' >&2; exit 1; }
 once agents agents/package.json install_agents ||
-	{ echo '  fix: coding agents need 1.2 GB of disk and 450 MB of downloads' >&2; exit 1; }
+	{ echo '  fix: coding agents need 1.4 GB of disk and 500 MB of downloads' >&2; exit 1; }
+if python3 -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))'; then
+	once aider agents/requirements.txt install_aider ||
+		{ echo '  fix: aider needs 700 MB of disk and 150 MB of downloads' >&2; exit 1; }
+else
+	echo 'note: aider needs Python 3.10 to 3.12; its test is skipped' >&2
+	rm -rf "$cache/aider"
+fi
 once go go/go.sum install_go

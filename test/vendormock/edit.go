@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -55,11 +56,38 @@ func countLine(n int) string { return fmt.Sprintf("count: %d", n) }
 
 func directory(path string) string { return path[:strings.LastIndex(path, "/")] }
 
+var (
+	listing = regexp.MustCompile("(?s)([\\w.]+\\.txt)\n```\n(.*?)```")
+	counter = regexp.MustCompile(`count: (\d+)`)
+)
+
+// editText is the answer to [edit text], for agents that have no tools: the last file in the conversation, complete, with the next
+// number.
+func (c *Conversation) editText() string {
+	var name, text string
+	for _, turn := range c.Turns {
+		for _, p := range turn.Parts {
+			for _, found := range listing.FindAllStringSubmatch(p.Text, -1) {
+				name, text = found[1], found[2]
+			}
+		}
+	}
+	text = counter.ReplaceAllStringFunc(text, func(line string) string {
+		n, err := strconv.Atoi(counter.FindStringSubmatch(line)[1])
+		if err != nil {
+			return line
+		}
+		return countLine(n + 1)
+	})
+	return "Edited the file.\n\n" + name + "\n```\n" + text + "```\n"
+}
+
 // reads is a call that returns the content of a file.
 func (c *Conversation) reads(path string) Part {
 	return c.chooses([]option{
 		{"Read", Object{"file_path": path}},
 		{"read", Object{"filePath": path}},
+		{"read_files", Object{"files": []Object{{"path": path}}}},
 	}, "cat "+path)
 }
 
@@ -70,6 +98,7 @@ func (c *Conversation) replaces(path, before, after string) Part {
 		{"apply_patch", Object{"input": patch}},
 		{"Edit", Object{"file_path": path, "old_string": before, "new_string": after}},
 		{"edit", Object{"filePath": path, "oldString": before, "newString": after}},
+		{"editor", Object{"path": path, "old_text": before, "new_text": after}},
 	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
 }
 
@@ -81,6 +110,7 @@ func (c *Conversation) runs(command string) Part {
 		{"shell", Object{"command": []string{"bash", "-c", command}}},
 		{"Bash", Object{"command": command, "description": "Run a command"}},
 		{"bash", Object{"command": command}},
+		{"run_commands", Object{"commands": []string{command}}},
 	}, "")
 }
 

@@ -163,6 +163,9 @@ func (c *Conversation) text() string {
 		}
 		return summary(loop)
 	}
+	if slices.Contains(words(c.Prompt()), "edit text") {
+		return c.editText()
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "You said %q.", c.Prompt())
 	if c.System != "" {

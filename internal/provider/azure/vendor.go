@@ -66,7 +66,7 @@ const deployment = "{deployment}"
 func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
-		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true},
+		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: "/chat/completions", ResponsesPath: "/responses", EmbedPath: "/embeddings", ModelsPath: "/models",
 		CompletePath: "/completions", PromptsApart: true,
 	}

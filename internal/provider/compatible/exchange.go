@@ -71,7 +71,11 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if c.Request.Format == chat.Name && !c.Joins {
 		return answer
 	}
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))))
+	deltas := signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))
+	if c.Request.Needs.Has(llm.Tools) && !e.chat.row.Takes.CustomTools {
+		deltas = chatconv.FreeText(deltas, c.CustomTool())
+	}
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, deltas))
 }
 
 // Failure classifies a response that is not 2xx.

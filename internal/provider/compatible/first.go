@@ -28,7 +28,7 @@ var first = []Row{
 	{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
-		Takes:    chatconv.Accepts{AllowedTools: true},
+		Takes:    chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, Asks: Asks{Drop: extensions},
 	},

@@ -33,8 +33,11 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
 		return true // only models made for search do so in chat completions
 	}
+	if !c.Target.Model.ToolsNeedResponses || !c.Request.Needs.Has(llm.Tools) {
+		return false
+	}
 	a := adaptation{call: c}
-	return c.Target.Model.ToolsNeedResponses && c.Request.Needs.Has(llm.Tools) && a.effort() != `"none"`
+	return llm.NearestEffort(strings.Trim(a.effort(), `"`), parameterRule(c.Target).Efforts) != "none"
 }
 
 // newResponsesRequest builds a call to the Responses API.

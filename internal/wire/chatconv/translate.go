@@ -15,6 +15,7 @@ type Accepts struct {
 	Reasoning    bool // the object reasoning, with a budget
 	CacheMarks   bool // cache_control in messages, parts and tools
 	AllowedTools bool // tool_choice of the type allowed_tools
+	CustomTools  bool // tools that take free text; otherwise they are sent as functions
 	TopK         bool // top_k
 }
 
@@ -34,7 +35,7 @@ type RenderOptions struct {
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
 	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
 	for i := range conv.Tools {
-		t.custom[conv.Tools[i].Name] = t.custom[conv.Tools[i].Name] || conv.Tools[i].Custom
+		t.custom[conv.Tools[i].Name] = t.custom[conv.Tools[i].Name] || conv.Tools[i].Custom && o.Accepts.CustomTools
 	}
 	if t.o.Signers == nil {
 		t.o.Signers = func(string) bool { return false }
@@ -134,16 +135,25 @@ func (t *translator) oneTool() bool {
 
 func (t *translator) tool(tool *llm.Tool) {
 	w := &t.w
-	kind := toolKind(tool.Custom)
+	kind, description := toolKind(tool.Custom && t.o.Accepts.CustomTools), tool.Description
+	if tool.Custom && !t.o.Accepts.CustomTools {
+		if text, grammar := tool.DescribeGrammar(); grammar {
+			description = text
+			t.dropField("the grammar of the tool " + tool.Name)
+		}
+	}
 	w.Open()
 	w.Str("type", kind)
 	w.Key(kind)
 	w.Open()
 	w.Str("name", tool.Name)
-	w.OptionalStr("description", tool.Description)
-	if tool.Custom {
+	w.OptionalStr("description", description)
+	switch {
+	case kind == "custom":
 		w.OptionalRaw("format", nestGrammar(tool.Format))
-	} else {
+	case tool.Custom:
+		w.Raw("parameters", []byte(freeTextSchema))
+	default:
 		w.OptionalRaw("parameters", tool.Schema)
 		t.optionalFlag("strict", tool.Strict)
 	}

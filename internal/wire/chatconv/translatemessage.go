@@ -209,11 +209,14 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 		if i > 0 {
 			w.Out = append(w.Out, ',')
 		}
-		made := callWriter{call: *call}
+		made, arguments := callWriter{call: *call}, call.Arguments
+		if call.Custom && !t.o.Accepts.CustomTools {
+			made.call.Custom, arguments = false, wrapFreeText(arguments)
+		}
 		w.Open()
 		made.head(w)
 		w.Key(made.kind())
-		made.function(w, call.Arguments, true)
+		made.function(w, arguments, true)
 		if t.o.Signers(call.Provider) {
 			made.call.Provider = t.signer(call.Provider)
 			made.extra(w)

@@ -49,8 +49,9 @@ func (r *renderer) tool(t llm.Tool) []tool {
 	spec := &toolSpec{Name: r.plan.theirName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
 	if t.Custom {
 		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
-		if len(t.Format) > 0 && !bytes.Contains(t.Format, []byte(`"text"`)) {
-			r.warn("the format of the tool %s was dropped: %s does not support it.", plain(t.Name), r.d.Title)
+		if text, grammar := t.DescribeGrammar(); grammar {
+			spec.Description = text
+			r.warn("the grammar of the tool %s was moved to its description: %s does not enforce it.", plain(t.Name), r.d.Title)
 		}
 	}
 	if t.Strict != nil && *t.Strict {

@@ -88,7 +88,7 @@ func TestTools(t *testing.T) {
 	no := false
 	weather := llm.Tool{Name: "weather", Description: "d", Schema: json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":["number","null"]}},"additionalProperties":false}`)}
 	bare := llm.Tool{Name: "now", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}
-	shell := llm.Tool{Name: "shell", Custom: true, Format: json.RawMessage(`{"type":"grammar"}`)}
+	shell := llm.Tool{Name: "shell", Custom: true, Format: json.RawMessage(`{"type":"grammar","syntax":"lark","definition":"start: x"}`)}
 	search := llm.Tool{Hosted: "web_search"}
 	for name, tc := range map[string]struct {
 		conv          llm.Conversation
@@ -125,7 +125,7 @@ func TestTools(t *testing.T) {
 		"free text": {
 			llm.Conversation{Tools: []llm.Tool{shell}},
 			newestTraits,
-			`[{"functionDeclarations":[{"name":"shell","parametersJsonSchema":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}]}]`, ``, "grammar",
+			`[{"functionDeclarations":[{"name":"shell","description":"The input must match this grammar (lark):\nstart: x","parametersJsonSchema":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}]}]`, ``, "grammar",
 		},
 		"tools of other providers": {
 			llm.Conversation{Tools: []llm.Tool{search}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, ``, ``, `"web_search" was dropped`,

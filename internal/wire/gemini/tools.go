@@ -82,8 +82,9 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 	schema := t.Schema
 	if t.Custom {
 		schema = customSchema
-		if t.Format != nil {
-			r.warn("the grammar of tool %s was dropped: Gemini does not support it.", show.Quote(t.Name))
+		if text, grammar := t.DescribeGrammar(); grammar {
+			f.Description = text
+			r.warn("the grammar of tool %s was moved to its description: Gemini does not enforce it.", show.Quote(t.Name))
 		}
 	}
 	if noArguments(schema) {

@@ -64,17 +64,19 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 		w.Element(tool.Raw)
 		return
 	}
+	description, grammar := tool.Description, false
+	if tool.Custom {
+		description, grammar = tool.DescribeGrammar()
+	}
 	w.Open()
 	w.Str("name", tool.Name)
-	if tool.Description != "" {
-		w.Str("description", tool.Description)
-	}
+	w.OptionalStr("description", description)
 	strict = strict && isStrict(tool)
 	switch {
 	case tool.Custom:
 		w.Raw("input_schema", []byte(freeText))
-		if len(tool.Format) > 0 {
-			r.warn("the format of the tool %s was dropped: the provider cannot enforce it", tool.Name)
+		if grammar {
+			r.warn("the grammar of the tool %s was moved to its description: the provider does not enforce it", tool.Name)
 		}
 	case strict:
 		w.Raw("input_schema", objectSchema(r.narrowSchema(tool.Schema, "the schema of the tool "+tool.Name)))

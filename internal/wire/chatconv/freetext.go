@@ -1,0 +1,78 @@
+package chatconv
+
+import (
+	"iter"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// freeTextSchema is the schema of a custom tool for providers that have only functions: its text is in one argument.
+const freeTextSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
+
+// wrapFreeText returns the text of a custom tool as the arguments of a function.
+func wrapFreeText(text string) string {
+	var w rawjson.Writer
+	w.Open()
+	w.Str("input", text)
+	w.Close()
+	return string(w.Out)
+}
+
+// unwrapFreeText is the inverse of wrapFreeText. Arguments of another form are returned unchanged.
+func unwrapFreeText(arguments string) string {
+	if text := rawjson.ParseString(arguments).Get("input"); text.Kind == rawjson.Text {
+		return text.String()
+	}
+	return arguments
+}
+
+// FreeText converts calls of custom tools that were sent as functions back to custom calls. Their text comes in one delta, because
+// it can only be decoded as a whole.
+func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		var held []*heldCall
+		find := func(p *llm.Delta) *heldCall {
+			for _, h := range held {
+				if h.choice == p.Choice && h.index == p.Index {
+					return h
+				}
+			}
+			return nil
+		}
+		for p, err := range deltas {
+			switch {
+			case err != nil:
+			case p.Kind == llm.CallDelta && p.Call != nil && !p.Call.Custom && custom(p.Call.Name):
+				call := *p.Call
+				call.Custom, call.Arguments = true, ""
+				h := &heldCall{choice: p.Choice, index: p.Index}
+				h.arguments.WriteString(p.Call.Arguments)
+				held = append(held, h)
+				p.Call = &call
+			case p.Kind == llm.ArgumentsDelta:
+				if h := find(&p); h != nil {
+					h.arguments.WriteString(p.Text)
+					continue
+				}
+			case p.Kind == llm.FinishDelta:
+				for _, h := range held {
+					text := unwrapFreeText(h.arguments.String())
+					if h.choice == p.Choice && text != "" && !yield(llm.Delta{Kind: llm.ArgumentsDelta, Choice: h.choice, Index: h.index, Text: text}, nil) {
+						return
+					}
+				}
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// heldCall is a call of a custom tool whose arguments are not complete.
+type heldCall struct {
+	choice, index int
+	arguments     strings.Builder
+}
