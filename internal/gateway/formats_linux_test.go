@@ -38,12 +38,12 @@ func conversationAsker(t testing.TB, format string, size int) func() {
 		case "chat":
 			list = append(list,
 				`{"role":"user","content":"`+text+`"}`,
-				fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"read","arguments":"{\\"path\\":\\"a.txt\\"}"}}]}`, n),
+				fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}}]}`, n),
 				fmt.Sprintf(`{"role":"tool","tool_call_id":"call_%d","content":"%s"}`, n, text))
 		default:
 			list = append(list,
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":"`+text+`"}]}`,
-				fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"read","arguments":"{\\"path\\":\\"a.txt\\"}"}`, n),
+				fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"read","arguments":"{\"path\":\"a.txt\"}"}`, n),
 				fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, n, text))
 		}
 	}

@@ -13,8 +13,8 @@ func TestResponsesRequestAllocatesLikeChat(t *testing.T) { //nolint:paralleltest
 	const mostMore = 1.10
 	for name, size := range map[string]int{"1 KB": 1 << 10, "100 KB": 100 << 10} {
 		t.Run(name, func(t *testing.T) {
-			chatBytes, chatCount := allocated(conversationAsker(t, "chat", size))
-			gotBytes, gotCount := allocated(conversationAsker(t, "responses", size))
+			chatBytes, chatCount := allocatedBy(conversationAsker(t, "chat", size))
+			gotBytes, gotCount := allocatedBy(conversationAsker(t, "responses", size))
 			t.Logf("responses: %.0f bytes in %.0f allocations; chat: %.0f bytes in %.0f", gotBytes, gotCount, chatBytes, chatCount)
 			if gotBytes > mostMore*chatBytes || gotCount > mostMore*chatCount+slack {
 				t.Errorf("a Responses request takes %.2f times the bytes and %.2f times the allocations of chat, want at most %.2f", gotBytes/chatBytes, gotCount/chatCount, mostMore)
@@ -23,8 +23,8 @@ func TestResponsesRequestAllocatesLikeChat(t *testing.T) { //nolint:paralleltest
 	}
 }
 
-// allocated returns the bytes and the number of allocations of one call.
-func allocated(ask func()) (bytes, count float64) {
+// allocatedBy returns the bytes and the number of allocations of one call.
+func allocatedBy(ask func()) (bytes, count float64) {
 	const runs = 200
 	ask() // fills the pools
 	var before, after runtime.MemStats
