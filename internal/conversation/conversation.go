@@ -24,6 +24,7 @@ type Findings struct {
 	Purpose   Purpose `json:"purpose,omitempty"`   // housekeeping; empty for a task of the user
 	Inherited int     `json:"inherited,omitempty"` // user turns since the one that states the task
 	Trouble   Trouble `json:"trouble,omitzero"`
+	Loop      bool    `json:"loop,omitempty"` // the last message is the result of a tool
 }
 
 // Mode is the mode of an agent.
@@ -89,6 +90,7 @@ func (c *conversation) read() Reading {
 	c.identify(head(first, maxSystem))
 	text := c.task()
 	c.state.Purpose = c.purpose(users)
+	c.state.Loop = len(c.messages) > 0 && c.messages[len(c.messages)-1].isResult()
 	if c.state.Purpose == "" {
 		c.state.Trouble = c.trouble()
 	}

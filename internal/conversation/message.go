@@ -78,6 +78,21 @@ func authorOf(v rawjson.Value) (by author) {
 	return by
 }
 
+// isResult reports whether the message has a result of a tool. The messages format has results in messages of the user.
+func (m *message) isResult() bool {
+	if m.author == byTool {
+		return true
+	}
+	found := false
+	if m.author == byUser && m.content().IsList() {
+		m.content().ForEach(func(_, part rawjson.Value) bool {
+			found = member(part, `"type"`).Raw == `"tool_result"`
+			return !found
+		})
+	}
+	return found
+}
+
 // content returns the content of a message.
 func (m *message) content() rawjson.Value {
 	if m.value.Kind == rawjson.Text {

@@ -102,7 +102,8 @@ type ranking struct {
 	features    predict.Features // with the effect of the escalation
 	weights     weights
 	target      QualityTarget
-	reference   float64 // reference cost of the request, in dollars
+	reference   float64      // reference cost of the request, in dollars
+	discards    money.Amount // cost of the reasoning that a switch inside a tool loop loses
 	outputPrior outputPrior
 	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
 	tokenMeter  token.Meter // counts the prompt
@@ -154,7 +155,7 @@ func (r *ranking) rank() {
 
 // evaluate filters and scores the candidates. While none remains, it drops needs in the order of relaxations.
 func (r *ranking) evaluate() {
-	r.target, r.reference = r.qualityTarget(), r.referenceCost()
+	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discarded()
 	for i, without := range relaxations {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
 			continue

@@ -79,8 +79,9 @@ type Candidate struct {
 	Cost       float64       `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
 	Speed      float64       `json:"speed"`            // speed component of the score, 0 to 1
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // expected cost of re-reading this conversation in later turns
-	Effort     string        `json:"effort,omitempty"`   // reasoning effort that the router chose
+	Ahead      money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of re-reading this conversation in later turns
+	Discards   money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that is lost with a switch inside a tool loop
+	Effort     string        `json:"effort,omitempty"`      // reasoning effort that the router chose
 	Output     int64         `json:"expected_output,omitempty"`
 	Cache      CacheHit      `json:"cached_prefix,omitzero"`
 	Latency    int64         `json:"expected_ms,omitempty"`
@@ -89,12 +90,20 @@ type Candidate struct {
 	Excluded   *Exclusion    `json:"excluded,omitempty"`
 }
 
-// Stay reports that the conversation keeps its target because part of its prompt is cached there.
+// Stay reports that the conversation keeps its target because part of its prompt is cached there, or because only this target can read
+// the reasoning of the current tool loop.
 type Stay struct {
 	Target      string       `json:"target"`      // target that is kept
 	Alternative string       `json:"alternative"` // choice if no prompt were cached
 	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns
+	Reason      StayReason   `json:"reason,omitempty"`
 }
+
+// StayReason is why a conversation keeps its target. It is empty for a cached prompt.
+type StayReason string
+
+// StayReasoning means that another target could not read the reasoning of the tool loop.
+const StayReasoning StayReason = "reasoning"
 
 // Baseline is the model that savings are measured against.
 type Baseline struct {

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/predict"
@@ -74,6 +75,28 @@ func (r *ranking) expect(cand *candidate) {
 		cand.Ahead = times(rates.Cost(&again), turns)
 	}
 	cand.total, cand.totalUncached = cand.cost.Add(cand.Ahead), uncachedCost.Add(uncachedAhead)
+}
+
+// discarded returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or encrypted
+// for the target that made it. It is the same amount for all other targets, so their order does not change. A stuck loop escalates
+// without this cost.
+func (r *ranking) discarded() money.Amount {
+	in := r.in
+	if !in.Conversation.Loop || in.Last == "" || !IsAuto(in.Model) || in.Effort == "none" || in.Conversation.Trouble.Level >= conversation.Troubled {
+		return 0
+	}
+	for i := range r.candidates {
+		cand := &r.candidates[i]
+		if cand.Target != in.Last {
+			continue
+		}
+		if !cand.target.Model.Abilities.Has(llm.Reasoning) || cand.price.price == nil {
+			return 0
+		}
+		lost := llm.Usage{Output: r.outputPrior.reasoning}
+		return times(cand.price.ratesFor(r.promptFor(cand)).Cost(&lost), min(max(in.Turns, 1), horizon))
+	}
+	return 0
 }
 
 // apply moves tokens from fresh input to cache reads and writes.

@@ -44,18 +44,34 @@ func (r *ranking) bestOfModels(list []*candidate) []float64 {
 	return r.bestByModel
 }
 
-// keptTarget returns a Stay if another target would have been chosen without cached prompts.
+// keptTarget returns a Stay if another target would have been chosen without cached prompts, or without the reasoning that a switch
+// discards.
 func (r *ranking) keptTarget() *Stay {
 	chosen := r.ready[0]
-	if chosen.Cache.Read == 0 {
+	if chosen.Cache.Read > 0 {
+		if stay := r.keptFor(r.uncachedPenalty); stay != nil {
+			return stay
+		}
+	}
+	if r.discards == 0 || chosen.Target != r.in.Last {
 		return nil
 	}
-	other, least := chosen, r.uncachedPenalty(chosen)
+	stay := r.keptFor(func(cand *candidate) float64 { return cand.penaltyWithoutCost + r.price(cand.total.Sub(cand.Discards)) })
+	if stay != nil {
+		stay.Reason = StayReasoning
+	}
+	return stay
+}
+
+// keptFor returns a Stay if another target has a smaller penalty by this measure.
+func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
+	chosen := r.ready[0]
+	other, least := chosen, penaltyOf(chosen)
 	for _, cand := range r.ready[1:] {
 		if cand.fallbackOrder != chosen.fallbackOrder || cand.providerOrder != chosen.providerOrder || cand.preference != chosen.preference {
 			continue
 		}
-		if penalty := r.uncachedPenalty(cand); penalty < least {
+		if penalty := penaltyOf(cand); penalty < least {
 			other, least = cand, penalty
 		}
 	}

@@ -276,6 +276,8 @@ func readRequest(t *testing.T, text string) Input {
 			in.Turns = int(number(t, value))
 		case "last":
 			in.Last = value
+		case "loop":
+			in.Conversation.Loop = true
 		case "purpose":
 			in.Conversation.Purpose = conversation.Purpose(value)
 		case "inherited":
@@ -399,6 +401,9 @@ func plan(d *Decision, err error) string {
 	}
 	if d.Stay != nil {
 		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Alternative, d.Stay.Switch)
+		if d.Stay.Reason != "" {
+			fmt.Fprintf(&b, "stayed because of %s\n", d.Stay.Reason)
+		}
 	}
 	if d.Explored {
 		fmt.Fprintf(&b, "explored\n")

@@ -150,6 +150,10 @@ func (r *ranking) score(cand *candidate) {
 // estimate computes the components and the penalty at the candidate's effort.
 func (r *ranking) estimate(cand *candidate) {
 	r.expect(cand)
+	if cand.priced() && cand.Target != r.in.Last {
+		cand.Discards = r.discards
+		cand.total, cand.totalUncached = cand.total.Add(r.discards), cand.totalUncached.Add(r.discards)
+	}
 	if cand.priced() {
 		cand.Cost = round(1 - costs.position(cand.cost.Dollars()))
 	}

@@ -182,6 +182,10 @@ var features = []feature{
 		parts: map[string]string{"messages": `{"type":"text","text":"long","cache_control":{"type":"ephemeral"}}`},
 	},
 	{
+		name: "citations of a document", sent: `"citations":\{"enabled":true\}`,
+		parts: map[string]string{"messages": `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"The sky is blue."},"citations":{"enabled":true}}`},
+	},
+	{
 		name: "failed tool result", sent: `"is_error":true|"status":"error"|"error":`,
 		add: map[string]string{"messages": messagesFunctions + `,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"lost"}]}]`},
 	},

@@ -179,7 +179,11 @@ func (p *decisionPage) choice(d *route.Decision) {
 		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
 	}
 	if d.Stay != nil {
-		p.Field("kept", fmt.Sprintf("%s, because its prompt cache has this conversation: switching to %s would cost %s more", d.Stay.Target, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
+		because := "its prompt cache has this conversation"
+		if d.Stay.Reason == route.StayReasoning {
+			because = "only it can read the reasoning of this tool loop"
+		}
+		p.Field("kept", fmt.Sprintf("%s, because %s: switching to %s would cost %s more", d.Stay.Target, because, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
 	}
 }
 
