@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -44,7 +45,11 @@ type Family struct {
 // errArtefact is wrapped by every error about the file.
 var errArtefact = errors.New("predictor file")
 
-// Version identifies the artefact and its content.
+// featureVersion is the version of the code that computes features. Increase it with every change of their values: logged decisions
+// name it, and only decisions with features of the current version can be compared.
+const featureVersion = 5
+
+// Version identifies the content of the artefact and the code that computes features.
 func (p *Predictor) Version() string { return p.version }
 
 // Dimensions returns the number of skills.
@@ -79,7 +84,7 @@ func Parse(data []byte) (*Predictor, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	p := &Predictor{version: f.Name + "-" + hex.EncodeToString(sum[:6])}
+	p := &Predictor{version: f.Name + "." + strconv.Itoa(featureVersion) + "-" + hex.EncodeToString(sum[:6])}
 	if p.net, err = f.readNet(); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	if unknown := 1 - s.Known; unknown > 0 && s.Ease == 0 {
 		s.Ease -= math.Round(1000*unknown*demandOf(prompt.Text)) / 1000
 	}
+	s.Output = p.outputLength(&s, prompt.Text)
 	return s
 }
 

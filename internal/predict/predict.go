@@ -24,6 +24,7 @@ type Features struct {
 	Skills   []float64 `json:"skills"`             // rounded to thousandths, so that storing is lossless
 	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is than its kind, for every model, in logits; negative for a demanding prompt
 	Known    float64   `json:"known"`              // similarity to the training data, 0 to 1
+	Output   int64     `json:"output,omitempty"`   // expected visible output tokens; 0 if unknown
 }
 
 // The sources of an ability.

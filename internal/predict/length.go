@@ -1,0 +1,102 @@
+package predict
+
+import (
+	"math"
+	"strings"
+)
+
+// lengthPrior is the typical number of visible output tokens for prompts of a kind. It grows with a power of the number of words.
+type lengthPrior struct {
+	tokens float64 // for a prompt of this many words
+	words  float64
+	power  float64
+}
+
+// taskLengths apply to prompts unlike the training data. They follow the recorded lengths of chat models, whose responses to prompts of
+// eight words are as long as those to a hundred, and of agents.
+var taskLengths = map[Task]lengthPrior{
+	Chat:        {400, 15, 0.15},
+	Code:        {450, 40, 0.3},
+	Maths:       {330, 40, 0.5},
+	Reasoning:   {400, 60, 0.4},
+	Knowledge:   {350, 20, 0.15},
+	Extraction:  {180, 60, 0.2},
+	ToolUse:     {110, 20, 0},
+	Vision:      {250, 10, 0.2},
+	LongContext: {500, 20, 0},
+	"":          {400, 20, 0.2},
+}
+
+// choiceLength applies to multiple-choice questions unlike the training data.
+var choiceLength = lengthPrior{140, 40, 0.2}
+
+// familyLengths apply to prompts of the families of the training data. They follow the mean lengths of responses with an explanation
+// that ZeroEval and MMLU-Pro publish. Questions of the other families have the length of their task.
+var familyLengths = map[string]lengthPrior{
+	"mmlu":     {150, 60, 0.2},
+	"mmlu_pro": {260, 80, 0.2},
+	"gsm":      {165, 45, 0.4},
+	"math":     {420, 30, 0.2},
+	"logic":    {560, 250, 0.4},
+	"tools":    {80, 30, 0},
+	"code":     {240, 15, 0.25},
+}
+
+const (
+	greetingLength = 25   // tokens of the response to a greeting
+	sumLength      = 50   // tokens of the response to a sum such as 17*23
+	maxSum         = 24   // bytes of such a prompt
+	bytesPerWord   = 6    // with the space
+	maxGrowth      = 1.6  // of the length for a long prompt
+	demandGrowth   = 0.15 // of the length per logit of demand
+)
+
+func (l lengthPrior) at(words float64) float64 {
+	if l.power == 0 {
+		return l.tokens
+	}
+	return l.tokens * min(maxGrowth, math.Pow(max(words, 1)/l.words, l.power))
+}
+
+// outputLength returns the expected number of visible output tokens: the mean of the families weighted by their shares, and the length of
+// the task for the rest. It returns 0 for translations, whose length is
+// that of the prompt.
+func (p *Predictor) outputLength(f *Features, text string) int64 {
+	if f.Task == Translation {
+		return 0
+	}
+	if f.Ease >= smallTalkEase {
+		return greetingLength
+	}
+	words := float64(len(text)) / bytesPerWord
+	usual := taskLengths[f.Task]
+	switch {
+	case len(text) <= maxSum && strings.ContainsAny(text, "0123456789") && strings.ContainsAny(text, "*+/^=×÷"):
+		return sumLength
+	case f.Task == Knowledge && hasChoices(text):
+		usual = choiceLength
+	}
+	rest, length := 1.0, 0.0 // share of the prompt without a family
+	if f.Known > 0 && f.Task != Chat && len(p.families) > 0 {
+		shares := f.Skills[p.families[0].Level-1:]
+		equal := (1 - f.Known) / float64(len(p.families)) // part of each share for what is unlike the training data
+		for i, family := range p.families {
+			if l, ok := familyLengths[family.Name]; ok && shares[i]-equal > 0.01 {
+				rest -= shares[i] - equal
+				length += (shares[i] - equal) * l.at(words)
+			}
+		}
+	}
+	length += max(0, rest) * usual.at(words) * (1 + demandGrowth*max(0, -f.Ease))
+	return max(1, int64(math.Round(length)))
+}
+
+// hasChoices reports whether a text has a second option.
+func hasChoices(text string) bool {
+	for _, option := range [...]string{"\nB.", "\nB)", "\nB:", "(B)", "\nb)", "\n(b)"} {
+		if strings.Contains(text, option) {
+			return true
+		}
+	}
+	return false
+}
