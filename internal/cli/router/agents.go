@@ -2,19 +2,27 @@ package router
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/cli"
 	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/protocol"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/route"
 )
 
 func newRouterAgents(c *cli.Console) *cobra.Command {
@@ -24,10 +32,17 @@ func newRouterAgents(c *cli.Console) *cobra.Command {
 
 Each line is a run of an agent: {"messages": […], "outcome": 0 to 1}, with messages in the chat format. The command reads the
 conversation as the gateway would have received it at every turn of the model. A run is stuck when three results of tools in a
-row look like errors; it is healthy when it was solved and never had two errors in a row.`,
+row look like errors; it is healthy when it was solved and never had two errors in a row.
+
+With "source" and "tokens": {"in", "out"} it also compares the expected cost of a run with the recorded one, as the larger value
+divided by the smaller one. A text with the mark "[... N characters cut ...]" counts as that much longer.`,
 		Example: `  xz -dc runs.jsonl.xz | fairlead router agents`,
 		RunE: func(*cobra.Command, []string) error {
-			t, err := measureAgents(c.In)
+			predictor, err := predict.Embedded()
+			if err != nil {
+				return err
+			}
+			t, err := measureAgents(c.In, predictor)
 			if err != nil {
 				return err
 			}
@@ -35,7 +50,7 @@ row look like errors; it is healthy when it was solved and never had two errors 
 healthy runs: %d, escalated: %.2f per 100
 solved runs: %d, escalated: %.2f per 100
 stuck runs: %d, escalated within 3 turns: %.1f %%
-`, t.runs, t.requests, t.healthy, percent(t.falseHealthy, t.healthy), t.solved, percent(t.falseSolved, t.solved), t.stuck, percent(t.caught, t.stuck))
+`+"%s", t.runs, t.requests, t.healthy, percent(t.falseHealthy, t.healthy), t.solved, percent(t.falseSolved, t.solved), t.stuck, percent(t.caught, t.stuck), t.costs())
 			return err
 		},
 	}
@@ -49,6 +64,9 @@ type agentTally struct {
 	healthy, falseHealthy int // solved without two failing results in a row; of them escalated
 	solved, falseSolved   int
 	stuck, caught         int // with three failing results in a row; of them escalated within stuckTurns
+
+	predictor       *predict.Predictor
+	single, session map[string]*protocol.Factors // error of the cost of a run by source: of its first request alone, and as expected
 }
 
 const (
@@ -58,8 +76,8 @@ const (
 )
 
 // measureAgents reads runs, one a line.
-func measureAgents(in io.Reader) (*agentTally, error) {
-	t := &agentTally{}
+func measureAgents(in io.Reader, predictor *predict.Predictor) (*agentTally, error) {
+	t := &agentTally{predictor: predictor, single: map[string]*protocol.Factors{}, session: map[string]*protocol.Factors{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), maxAgentLine)
 	for lines.Scan() {
@@ -75,12 +93,21 @@ var looksFailing = regexp.MustCompile(`(?i)\b(error|exception|traceback|failed|f
 
 var errNoMessages = errors.New(`"messages" is missing`)
 
+// agentRun is a line of the input.
+type agentRun struct {
+	Source   string            `json:"source"`
+	Messages []json.RawMessage `json:"messages"`
+	Tools    json.RawMessage   `json:"tools"`
+	Outcome  float64           `json:"outcome"`
+	Tokens   *struct {
+		In  float64 `json:"in"`
+		Out float64 `json:"out"`
+	} `json:"tokens"`
+}
+
 // run adds one run.
 func (t *agentTally) run(line []byte) error {
-	var r struct {
-		Messages []json.RawMessage `json:"messages"`
-		Outcome  float64           `json:"outcome"`
-	}
+	var r agentRun
 	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
@@ -88,6 +115,7 @@ func (t *agentTally) run(line []byte) error {
 		return errNoMessages
 	}
 	t.runs++
+	t.cost(&r)
 	streak, worst, turn, stuckAt, escalatedAt := 0, 0, 0, -1, -1
 	body := []byte(`{"messages":[`)
 	for i, raw := range r.Messages {
@@ -127,6 +155,62 @@ func (t *agentTally) run(line []byte) error {
 		t.caught += count(escalatedAt >= 0 && escalatedAt <= stuckAt+stuckTurns)
 	}
 	return nil
+}
+
+// outputWeight is the price of an output token in input tokens, at most vendors.
+const outputWeight = 5
+
+// shortened is the mark of a text that the data has in part, with the number of missing characters.
+var shortened = regexp.MustCompile(`\[\.\.\. (\d+) characters cut \.\.\.\]`)
+
+// cost compares the tokens of a run, weighted like their prices, with those that its first request lets expect.
+func (t *agentTally) cost(r *agentRun) {
+	first := slices.IndexFunc(r.Messages, func(m json.RawMessage) bool { return rawjson.Parse(m).Get("role").String() == "user" })
+	if r.Tokens == nil || r.Tokens.In <= 0 || r.Tokens.Out <= 0 || first < 0 {
+		return
+	}
+	var missing int64
+	for _, m := range r.Messages[:first+1] {
+		for _, found := range shortened.FindAllSubmatch(m, -1) {
+			n, _ := strconv.ParseInt(string(found[1]), 10, 64) // digits only
+			missing += n
+		}
+	}
+	line := promptLine{Messages: slices.Concat([]byte("["), bytes.Join(rawMessages(r.Messages[:first+1]), []byte(",")), []byte("]")), Tools: r.Tools}
+	asked, err := line.read()
+	if err != nil {
+		return
+	}
+	in := route.Input{Op: llm.Chat, Features: t.predictor.Features(asked.prompt), InputTokens: asked.prompt.Tokens + missing/bytesPerToken, Needs: llm.Tools}
+	real := r.Tokens.In + outputWeight*r.Tokens.Out
+	add := func(to map[string]*protocol.Factors, input, output int64) {
+		if to[r.Source] == nil {
+			to[r.Source] = &protocol.Factors{}
+		}
+		to[r.Source].Add(float64(input+outputWeight*output), real)
+	}
+	add(t.single, in.InputTokens, constantOutput)
+	input, output := route.ExpectedTokens(&in)
+	add(t.session, input, output)
+}
+
+func rawMessages(list []json.RawMessage) [][]byte {
+	parts := make([][]byte, len(list))
+	for i, m := range list {
+		parts[i] = m
+	}
+	return parts
+}
+
+// costs describes the errors of the expected costs.
+func (t *agentTally) costs() string {
+	var b strings.Builder
+	for _, source := range slices.Sorted(maps.Keys(t.session)) {
+		one, all := t.single[source].Error(), t.session[source].Error()
+		fmt.Fprintf(&b, "cost of a run, %s, %d runs: expected by its first request alone, error factor %.2f (p90 %.2f); with the expected session %.2f (p90 %.2f)\n",
+			cmp.Or(source, "unnamed source"), len(*t.session[source]), one.Median, one.P90, all.Median, all.P90)
+	}
+	return b.String()
 }
 
 func count(yes bool) int {

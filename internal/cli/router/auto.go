@@ -30,10 +30,10 @@ type decider struct {
 	objective route.Objective
 }
 
-// newDecider returns a decider among models at these prices. The abilities are those of the roster.
-func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price) *decider {
+// newDecider returns a decider among models at these prices and efforts. The abilities are those of the roster.
+func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
 	p := &provider.Provider{Name: poolProvider}
-	abilities := poolAbilities{}
+	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}
 	for _, name := range models {
 		m := catalog.Model{Name: name, Op: llm.Chat, Assumed: true}
 		if listed, ok := r.catalog.Model(name); ok {
@@ -41,28 +41,39 @@ func newDecider(r *roster, objective route.Objective, models []string, price fun
 			m.Name, m.Deprecated = name, false
 		}
 		m.Abilities |= llm.Tools | llm.JSONMode | llm.JSONSchema
-		abilities[name], _ = r.ability(name)
-		p.Targets = append(p.Targets, &provider.Target{Provider: p.Name, Model: &m, Upstream: name, Price: price(name)})
+		abilities.byModel[name], _ = r.ability(name)
+		p.Targets = append(p.Targets, &provider.Target{Provider: p.Name, Model: &m, Upstream: name, Price: price(name), Efforts: efforts(&m)})
 	}
 	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}
 }
 
-type poolAbilities map[string]predict.Ability
+// recordedEffort leaves the effort to the model: outcomes were recorded at one effort only.
+func recordedEffort(*catalog.Model) []catalog.Effort { return nil }
+
+// poolAbilities are the abilities of the models of a pool.
+type poolAbilities struct {
+	byModel map[string]predict.Ability
+	typical []float64
+}
 
 // Ability implements route.Predictor.
-func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a[m.Name] }
+func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a.byModel[m.Name] }
+
+// Typical returns the skills of a prompt about which nothing is known.
+func (a poolAbilities) Typical() []float64 { return a.typical }
 
 // pricedAt is the time of the decisions; list prices hold at all times.
 var pricedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// decide returns the decision for a prompt.
-func (d *decider) decide(p predict.Prompt) (*route.Decision, error) {
+// decide returns the decision for a prompt or a conversation.
+func (d *decider) decide(a *asked) (*route.Decision, error) {
 	in := route.Input{
-		Op: llm.Chat, Model: "auto", Objective: d.objective, Features: d.predictor.Features(p), Predictor: d.predictor.Version(),
-		InputTokens: p.Tokens, Choices: 1, Messages: p.Messages, At: pricedAt,
+		Op: llm.Chat, Model: "auto", Objective: d.objective, Features: d.predictor.Features(a.prompt), Predictor: d.predictor.Version(),
+		InputTokens: a.prompt.Tokens, Text: a.text, Choices: 1, Messages: a.prompt.Messages, Turns: a.turns, Conversation: a.state, At: pricedAt,
 	}
-	in.Text.Add(p.System)
-	in.Text.Add(p.Text)
+	if a.prompt.Tools {
+		in.Needs = llm.Tools
+	}
 	return route.Decide(&in, d.snapshot, route.Conditions{})
 }
 
@@ -70,7 +81,7 @@ func (d *decider) decide(p predict.Prompt) (*route.Decision, error) {
 const framedRows = 400
 
 // choose returns the choices for the rows of a pool.
-func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]predict.Prompt) ([]protocol.Chosen, error) {
+func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]asked) ([]protocol.Chosen, error) {
 	choices := make([]protocol.Chosen, len(rows))
 	g, ctx := errgroup.WithContext(ctx)
 	workers := runtime.GOMAXPROCS(0)
@@ -78,7 +89,7 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 		g.Go(func() error {
 			for i := w; i < len(rows) && ctx.Err() == nil; i += workers {
 				prompt := prompts[rows[i].ID]
-				decision, err := d.decide(prompt)
+				decision, err := d.decide(&prompt)
 				if err != nil {
 					return fmt.Errorf("decide %s: %w", rows[i].ID, err)
 				}
@@ -89,8 +100,12 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 					}
 				}
 				if i%max(1, len(rows)/framedRows) == 0 {
-					prompt.Text = "Hello! Could you please help me with the following?\n\n" + prompt.Text + "\n\nThank you very much in advance!"
-					framed, err := d.decide(prompt)
+					text := "Hello! Could you please help me with the following?\n\n" + prompt.prompt.Text + "\n\nThank you very much in advance!"
+					prompt, err := (&promptLine{Prompt: &text}).read()
+					if err != nil {
+						return fmt.Errorf("read %s: %w", rows[i].ID, err)
+					}
+					framed, err := d.decide(&prompt)
 					if err != nil {
 						return fmt.Errorf("decide %s: %w", rows[i].ID, err)
 					}
@@ -125,7 +140,7 @@ func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices
 		if len(models) < 2 {
 			continue
 		}
-		choices, err := newDecider(roster, objective, models, price).choose(ctx, rows, e.prompts)
+		choices, err := newDecider(roster, objective, models, price, recordedEffort).choose(ctx, rows, e.prompts)
 		if err != nil {
 			return nil, err
 		}

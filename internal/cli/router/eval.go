@@ -32,6 +32,7 @@ type evalFlags struct {
 	prices      string
 	names       string
 	tradeoff    float64
+	behaviour   string
 }
 
 func newRouterEval(c *cli.Console, o *cli.Options) *cobra.Command {
@@ -49,10 +50,18 @@ AUTO is what plain "auto" achieves with the decisions of the gateway, at recorde
 of models at the same cost, the cheapest and the best model, a random choice, and a router that knows the outcomes. FLIPS is the
 share of choices that a polite frame around the prompt changes. CALIBRATION compares predicted and observed success.
 
+LENGTHS compares expected and recorded outputs ("out_chars": {model: characters} or "costs") as the larger value divided by the smaller one,
+beside a constant length of 400 tokens.
+
+BEHAVIOUR is the share of groups of requests whose decisions satisfy a relation. Each line of the file is {"id", "relation", "requests":
+[{"id", "role", "messages", "tools"}]}; the relations are same (equal choice), inherit (a short reply has the probability of its task),
+easier and harder, housekeeping (a cheap model), trouble and recovered (identical failing tool calls, then good ones). The
+candidates are the models of the catalog, or those of --models.
+
 Predictions are made here unless a file has them. Figures on data that the predictor was trained with flatter it: for those
 use predictions made by cross-validation, or a predictor trained without them ("train/train.py --hold-out").`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && f.behaviour == "" {
 				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "the data is missing: files, or a directory of .jsonl files")
 			}
 			return nil
@@ -60,6 +69,7 @@ use predictions made by cross-validation, or a predictor trained without them ("
 		Example: `  fairlead router eval outcomes/
   fairlead router eval outcomes/mmlu.jsonl --pair mmlu:gpt-4o/llama-3.1-8b-instruct
   fairlead router eval held/ --predictor held/predictor.bin --prices prices.csv
+  fairlead router eval --behaviour relations.jsonl
   fairlead router eval outcomes/ --predictions folds.jsonl --json | jq .pooled.apgr`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := f.run(cmd.Context(), args)
@@ -79,6 +89,7 @@ use predictions made by cross-validation, or a predictor trained without them ("
 	cmd.Flags().StringVar(&f.prices, "prices", "", "file with prices of models that the catalog does not list: model,input_usd_per_mtok,output_usd_per_mtok")
 	cmd.Flags().StringVar(&f.names, "names", "", "file with the models that other names in the data stand for: name,model")
 	cmd.Flags().Float64Var(&f.tradeoff, "tradeoff", 0.5, "trade-off of auto from 0 (cheapest) to 1 (best)")
+	cmd.Flags().StringVar(&f.behaviour, "behaviour", "", "file of requests with the relation that their decisions must satisfy")
 	cmd.Flags().StringArrayVar(&f.pairs, "pair", nil, "judge this pair, SOURCE:STRONG/WEAK, instead of the usual ones; may be repeated")
 	return cmd
 }
@@ -100,7 +111,7 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 	if err != nil {
 		return protocol.Report{}, err
 	}
-	e := &evaluation{plan: plan, predictions: protocol.Predictions{}, prompts: map[string]predict.Prompt{}}
+	e := &evaluation{plan: plan, predictions: protocol.Predictions{}, prompts: map[string]asked{}}
 	if e.names, err = readNames(f.names); err != nil {
 		return protocol.Report{}, err
 	}
@@ -117,9 +128,14 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 		}
 	}
 	report := protocol.Evaluate(e.rows, e.predictions, plan)
-	if e.guess != nil {
-		report.Auto, err = e.auto(ctx, objective, prices)
+	if e.guess == nil {
+		return report, nil
 	}
+	report.Lengths = e.lengths(prices)
+	if report.Auto, err = e.auto(ctx, objective, prices); err != nil || f.behaviour == "" {
+		return report, err
+	}
+	report.Behaviour, err = e.behaviour(ctx, f.behaviour, f.models)
 	return report, err
 }
 
@@ -170,8 +186,8 @@ type evaluation struct {
 	mu          sync.Mutex
 	rows        []protocol.Row
 	predictions protocol.Predictions
-	prompts     map[string]predict.Prompt // of the pools, by row
-	names       map[string]string         // models by other names in the data
+	prompts     map[string]asked  // of the pools, by row
+	names       map[string]string // models by other names in the data
 }
 
 // outcomeLine is a line of the data.
@@ -179,6 +195,7 @@ type outcomeLine struct {
 	Source       string             `json:"source"`
 	Scores       map[string]float64 `json:"scores"`
 	Costs        map[string]float64 `json:"costs"`
+	Chars        map[string]float64 `json:"out_chars"`
 	Contaminated bool               `json:"contaminated"`
 }
 
@@ -201,13 +218,13 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		row := protocol.Row{ID: string(id), Source: in.Source, Scores: e.canonical(in.Scores), Costs: e.canonical(in.Costs), Contaminated: in.Contaminated}
+		row := protocol.Row{ID: string(id), Source: in.Source, Scores: e.canonical(in.Scores), Costs: e.canonical(in.Costs), Chars: e.canonical(in.Chars), Contaminated: in.Contaminated}
 		if all {
 			wanted = slices.Collect(maps.Keys(row.Scores))
 		}
 		var guessed map[string]float64
 		if e.guess != nil {
-			guessed = e.guess.chances(prompt, wanted)
+			guessed = e.guess.chances(prompt.prompt, wanted)
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -215,7 +232,7 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		if e.guess != nil {
 			e.predictions[row.ID] = guessed
 		}
-		if e.guess != nil && e.inPool(row.Source) {
+		if e.guess != nil && (e.inPool(row.Source) || e.inLengths(row.Source)) {
 			e.prompts[row.ID] = prompt
 		}
 		return nil

@@ -133,3 +133,20 @@ func TestEvalOfAuto(t *testing.T) {
 	_, err = l.Run(cli.ExitFailed, "router", "eval", dir, "--prices", names)
 	clitest.MustContain(t, err, "line 1: wrong number of fields", "fix: write one line for each model")
 }
+
+func TestEvalOfBehaviourAndLengths(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	ask := func(role, content string) string {
+		return fmt.Sprintf(`{"id": %q, "role": %q, "messages": [{"role": "user", "content": %q}]}`, content, role, content)
+	}
+	path := l.File("relations.jsonl", fmt.Sprintf(`{"id": "s", "relation": "same", "requests": [%s, %s]}`+"\n"+`{"id": "e", "relation": "easier", "requests": [%s, %s]}`,
+		ask("a", "Write a SQL query for the three most recent orders of each customer."),
+		ask("b", "Hi! Write a SQL query for the three most recent orders of each customer.\n\nThanks a lot in advance!"),
+		ask("a", "hi"), ask("b", "Prove that every bounded monotone sequence converges, and derive a counterexample without completeness.")))
+	out, _ := l.Run(cli.ExitOK, "router", "eval", "--behaviour", path, "--models", "gpt-5-nano,gpt-5-mini,gpt-5")
+	clitest.MustContain(t, out, "BEHAVIOUR", "easier", "same", "100.0 %")
+	data := l.File("lengths.jsonl", strings.Repeat(`{"id": "a", "source": "alpaca_eval", "prompt": "Give me some tips for a job interview.", "scores": {"gpt-4o": 1}, "out_chars": {"gpt-4o": 1720}}`+"\n", 3))
+	out, _ = l.Run(cli.ExitOK, "router", "eval", data)
+	clitest.MustContain(t, out, "LENGTHS", "output tokens")
+}

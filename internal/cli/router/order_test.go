@@ -6,8 +6,8 @@ import (
 	"fairlead/internal/predict"
 )
 
-// asked are prompts of several kinds of work.
-var asked = map[string][]string{
+// kinds are prompts of several kinds of work.
+var kinds = map[string][]string{
 	"maths": {
 		"Find all real solutions of $x^4 - 5x^2 + 4 = 0$.",
 		"Let $f(n)$ be the number of divisors of $n$. What is the sum of $f(n)$ for all $n$ from 1 to 12?",
@@ -37,11 +37,11 @@ var asked = map[string][]string{
 func level(r *roster, name, kind string) float64 {
 	ability, _ := r.ability(name)
 	sum := 0.0
-	for _, text := range asked[kind] {
+	for _, text := range kinds[kind] {
 		sketch := r.predictor.Features(predict.Prompt{Text: text})
 		sum += predict.Success(&sketch, &ability).Probability
 	}
-	return sum / float64(len(asked[kind]))
+	return sum / float64(len(kinds[kind]))
 }
 
 func TestStrongModelsArePredictedToBeStronger(t *testing.T) {

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
+	"fairlead/internal/conversation"
+	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 )
 
@@ -14,7 +17,7 @@ type promptLine struct {
 	ID       json.RawMessage `json:"id"`
 	Prompt   *string         `json:"prompt"`
 	System   string          `json:"system"`
-	Messages []promptMessage `json:"messages"`
+	Messages json.RawMessage `json:"messages"`
 	Tools    json.RawMessage `json:"tools"`
 	Format   struct {
 		Type string `json:"type"`
@@ -66,45 +69,69 @@ var (
 	errNoPrompt = errors.New(`there is neither a "prompt" nor "messages"`)
 )
 
+// asked is a prompt or a conversation as the gateway reads it.
+type asked struct {
+	prompt predict.Prompt
+	state  conversation.Findings
+	text   llm.Text // statistics of all texts, for token counts
+	turns  int      // answers of the model so far
+}
+
 // parsePrompt decodes a line. The id is returned unchanged.
-func parsePrompt(line []byte) (id []byte, p predict.Prompt, err error) {
+func parsePrompt(line []byte) (id []byte, a asked, err error) {
 	var in promptLine
 	if err := json.Unmarshal(line, &in); err != nil {
-		return nil, p, err
+		return nil, a, err
 	}
-	switch {
-	case len(in.ID) == 0 || in.ID[0] == 'n':
-		return nil, p, errNoID
-	case in.ID[0] != '"' && in.ID[0] != '-' && (in.ID[0] < '0' || in.ID[0] > '9'):
-		return nil, p, errBadID
-	case in.Prompt == nil && len(in.Messages) == 0:
-		return nil, p, errNoPrompt
+	if len(in.ID) == 0 || in.ID[0] == 'n' {
+		return nil, a, errNoID
 	}
-	p = in.prompt()
-	p.Tools = len(in.Tools) > 2 && in.Tools[0] == '[' // more than "[]"; a string does not define tools
-	p.JSON = strings.HasPrefix(in.Format.Type, "json")
-	return in.ID, p, nil
+	if in.ID[0] != '"' && in.ID[0] != '-' && (in.ID[0] < '0' || in.ID[0] > '9') {
+		return nil, a, errBadID
+	}
+	a, err = in.read()
+	return in.ID, a, err
 }
 
 const bytesPerToken = 4
 
-func (in *promptLine) prompt() predict.Prompt {
-	p := predict.Prompt{System: in.System, Messages: len(in.Messages)}
-	size := len(in.System)
-	for _, m := range in.Messages {
-		size += len(m.Content.text)
-		p.Images = p.Images || m.Content.images
-		switch m.Role {
-		case "system", "developer":
-			p.System = strings.TrimPrefix(p.System+"\n"+m.Content.text, "\n")
-		case "user":
-			p.Text = m.Content.text
+// read reads the messages like the gateway: the task of the conversation without the text that clients add.
+func (in *promptLine) read() (a asked, err error) {
+	var messages []promptMessage
+	if len(in.Messages) > 0 {
+		if err := json.Unmarshal(in.Messages, &messages); err != nil {
+			return a, err
 		}
 	}
 	if in.Prompt != nil {
-		p.Text, p.Messages = *in.Prompt, max(p.Messages, 1)
-		size += len(p.Text)
+		messages = []promptMessage{{Role: "user", Content: promptContent{text: *in.Prompt}}}
+		quoted, _ := json.Marshal(*in.Prompt) // a string always marshals
+		in.Messages = slices.Concat([]byte(`[{"role":"user","content":`), quoted, []byte("}]"))
 	}
-	p.Tokens = int64(size / bytesPerToken)
-	return p
+	if len(messages) == 0 {
+		return a, errNoPrompt
+	}
+	req := &llm.Request{Op: llm.Chat, Messages: len(messages)}
+	req.Body = slices.Concat([]byte(`{"messages":`), in.Messages, []byte("}"))
+	req.Fields = []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(req.Body) - 1}}
+	size := len(in.System)
+	a.text.Add(in.System)
+	for _, m := range messages {
+		size += len(m.Content.text)
+		a.text.Add(m.Content.text)
+		a.prompt.Images = a.prompt.Images || m.Content.images
+		if m.Role == "assistant" {
+			a.turns++
+		}
+	}
+	if a.prompt.Tools = len(in.Tools) > 2 && in.Tools[0] == '['; a.prompt.Tools { // more than "[]"; a string does not define tools
+		req.Needs |= llm.Tools
+		size += len(in.Tools)
+	}
+	reading := conversation.Read(req)
+	a.state = reading.Findings
+	a.prompt.Text, a.prompt.System = reading.Text, strings.Trim(in.System+"\n"+reading.System, "\n")
+	a.prompt.JSON = strings.HasPrefix(in.Format.Type, "json")
+	a.prompt.Messages, a.prompt.Tokens = len(messages), int64(size/bytesPerToken)
+	return a, nil
 }

@@ -41,10 +41,12 @@ func showReport(c *cli.Console, o *cli.Options, r protocol.Report) error {
 		t.Add(cli.Cell{Text: "pooled"}, cli.Cell{Text: cli.Dash}, cli.Cell{Text: cli.Dash}, cli.Cell{Text: cli.Count(int64(p.Prompts))}, cli.Cell{Text: cli.Dash},
 			cli.Cell{Text: thousandths(p.APGR)}, cli.Cell{Text: cli.Dash}, cli.Cell{Text: share(p.CPT50)}, cli.Cell{Text: share(p.CPT80)}, cli.Cell{Text: cli.Dash})
 	}
-	if err := c.PrintTable(o, t); err != nil {
-		return err
+	if len(r.Calibration) > 0 || skipped < len(r.Pairs) || len(r.Behaviour) == 0 {
+		if err := c.PrintTable(o, t); err != nil {
+			return err
+		}
 	}
-	if skipped > 0 {
+	if skipped > 0 && skipped < len(r.Pairs) {
 		c.Infof(o, "%s excluded: too few prompts with outcomes and predictions of both models", cli.Plural(skipped, "pair"))
 	}
 	if err := showFrontiers(c, o, r.Costed); err != nil {
@@ -53,7 +55,57 @@ func showReport(c *cli.Console, o *cli.Options, r protocol.Report) error {
 	if err := showAuto(c, o, r.Auto); err != nil {
 		return err
 	}
-	return showCalibration(c, o, r.Calibration)
+	if err := showCalibration(c, o, r.Calibration); err != nil {
+		return err
+	}
+	if err := showLengths(c, o, r.Lengths); err != nil {
+		return err
+	}
+	return showBehaviour(c, o, r.Behaviour)
+}
+
+// showLengths prints the error factors of expected outputs and costs.
+func showLengths(c *cli.Console, o *cli.Options, results []protocol.LengthResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{
+		{Title: "LENGTHS"}, {Title: "UNIT"}, {Title: "COUNT", Right: true}, {Title: "CONSTANT", Right: true}, {Title: "P90", Right: true},
+		{Title: "EXPECTED", Right: true}, {Title: "P90", Right: true},
+	}}
+	for _, r := range results {
+		t.Add(cli.Cell{Text: r.Source}, cli.Cell{Text: r.Unit}, cli.Cell{Text: cli.Count(int64(r.Count))}, cli.Cell{Text: factor(r.Constant.Median)},
+			cli.Cell{Text: factor(r.Constant.P90)}, cli.Cell{Text: factor(r.Expected.Median)}, cli.Cell{Text: factor(r.Expected.P90)})
+	}
+	if err := c.Print("\n"); err != nil {
+		return err
+	}
+	return c.PrintTable(o, t)
+}
+
+func factor(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// showBehaviour prints the share of groups that satisfy each relation.
+func showBehaviour(c *cli.Console, o *cli.Options, results []protocol.BehaviourResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	t := &cli.Table{Columns: []cli.Column{{Title: "BEHAVIOUR"}, {Title: "GROUPS", Right: true}, {Title: "SATISFIED", Right: true}}}
+	for _, r := range results {
+		t.Add(cli.Cell{Text: r.Relation}, cli.Cell{Text: cli.Count(int64(r.Items))}, cli.Cell{Text: share(float64(r.Passed) / float64(r.Items))})
+	}
+	if err := c.Print("\n"); err != nil {
+		return err
+	}
+	if err := c.PrintTable(o, t); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, failed := range r.Failed {
+			c.Infof(o, "not satisfied: %s", failed)
+		}
+	}
+	return nil
 }
 
 // showAuto prints the choices of auto beside fixed choices, each as a share of good responses and dollars per thousand

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/cli"
 	"fairlead/internal/predict"
+	"fairlead/internal/route"
 )
 
 func newRouterScore(c *cli.Console) *cobra.Command {
@@ -21,7 +22,8 @@ func newRouterScore(c *cli.Console) *cobra.Command {
 		Long: `Predict the success probability of models for prompts on standard input.
 
 Each line in is {"id": …, "prompt": "…"} or {"id": …, "messages": […]}; each line out is {"id": …, "scores": {model: probability}},
-in the same order. No data leaves this machine.
+in the same order. Conversations are read as the gateway reads them: a short reply inherits its task, text that clients add is
+removed, and a stuck tool loop lowers the probabilities. No data leaves this machine.
 
 A model may be one of the catalog or one that the predictor was trained with. Any other is given by its benchmark scores, in a
 CSV file with the columns model,benchmark,value (a share from 0 to 1, or per cent); a model listed there is taken as the file
@@ -53,13 +55,14 @@ func scoreLines(ctx context.Context, c *cli.Console, predictor *predict.Predicto
 	for i, m := range models {
 		keys[i], _ = json.Marshal(m.name) // a string always marshals
 	}
+	typical := predictor.Typical()
 	out := bufio.NewWriterSize(c.Out, 64<<10)
 	err := eachLine(ctx, c.In, func(line, buffer []byte) ([]byte, error) {
-		id, prompt, err := parsePrompt(line)
+		id, asked, err := parsePrompt(line)
 		if err != nil {
 			return nil, err
 		}
-		sketch := predictor.Features(prompt)
+		sketch := route.Strained(predictor.Features(asked.prompt), &asked.state.Trouble, typical)
 		buffer = append(append(append(buffer, `{"id":`...), id...), `,"scores":{`...)
 		for i := range models {
 			if i > 0 {

@@ -59,6 +59,28 @@ func TestScoreTakesPromptsAndConversations(t *testing.T) {
 	}
 }
 
+// A short reply inherits the task before it, and a stuck tool loop lowers the probability, as in the gateway.
+func TestScoreReadsTheConversation(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	task := `{"role": "user", "content": "Design a lock-free multi-producer queue in C++20 and prove linearizability."}`
+	failing := `{"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "run", "arguments": "{\"cmd\": \"make\"}"}}]}, {"role": "tool", "tool_call_id": "c", "content": "error: undefined reference to main"}`
+	tools := `"tools": [{"type": "function", "function": {"name": "run"}}]`
+	l.Console.In = strings.NewReader(`{"id": 0, "messages": [` + task + `]}` + "\n" +
+		`{"id": 1, "messages": [` + task + `, {"role": "assistant", "content": "Here is a plan. Shall I start?"}, {"role": "user", "content": "yes, go ahead"}]}` + "\n" +
+		`{"id": 2, "messages": [{"role": "user", "content": "yes, go ahead"}]}` + "\n" +
+		`{"id": 3, ` + tools + `, "messages": [` + task + `]}` + "\n" +
+		`{"id": 4, ` + tools + `, "messages": [` + strings.Join([]string{task, failing, failing, failing, failing}, ", ") + `]}` + "\n")
+	out, _ := l.Run(cli.ExitOK, "router", "score", "--models", "gpt-4o-mini")
+	var p []float64
+	for _, row := range clitest.Lines(t, out) {
+		p = append(p, row["scores"].(map[string]any)["gpt-4o-mini"].(float64))
+	}
+	if len(p) != 5 || p[1] != p[0] || p[2] < p[0]+0.1 || p[4] > p[3]-0.05 {
+		t.Errorf("task %.3f, its reply %.3f, the reply alone %.3f; with tools %.3f, stuck %.3f", p[0], p[1], p[2], p[3], p[4])
+	}
+}
+
 func TestAWrongLineIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{

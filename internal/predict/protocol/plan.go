@@ -43,6 +43,7 @@ func Standard() Plan {
 			{Name: "routerbench", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
 			{Name: "swebench", Sources: []string{"swebench_verified"}},
 		},
+		Lengths:   []string{"alpaca_eval", "routerbench_mbpp"},
 		Pooled:    Pair{Strong: strong, Weak: weak},
 		NotPooled: []string{"alpaca_eval", "gemini_flores", "routellm_mtbench"},
 	}

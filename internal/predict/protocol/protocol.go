@@ -16,6 +16,7 @@ type Row struct {
 	Source       string
 	Scores       map[string]float64 // outcome by model, 0 to 1
 	Costs        map[string]float64 // dollars by model, if recorded
+	Chars        map[string]float64 // characters of the response by model, if recorded
 	Contaminated bool               // the prompt may be in training data: not used for pairs
 }
 
@@ -41,6 +42,8 @@ type Plan struct {
 	Pairs  []Pair
 	Costed []Costed
 	Pools  []Pool // for the choices of auto
+	// Lengths are sources whose prompts are the whole request, for the expected output and cost.
+	Lengths []string
 	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
 	// are preferences or similarities rather than correctness.
 	Pooled    Pair
@@ -72,6 +75,9 @@ type Report struct {
 
 	Calibration []Calibration `json:"calibration,omitempty"`
 	Auto        []AutoResult  `json:"auto,omitempty"`
+
+	Lengths   []LengthResult    `json:"lengths,omitempty"`
+	Behaviour []BehaviourResult `json:"behaviour,omitempty"`
 }
 
 const (

@@ -1,0 +1,103 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/protocol"
+	"fairlead/internal/route"
+)
+
+// behaviourLine is a line of the behaviour file.
+type behaviourLine struct {
+	ID       string `json:"id"`
+	Relation string `json:"relation"`
+	Kind     string `json:"kind"`
+	Requests []struct {
+		ID   string `json:"id"`
+		Role string `json:"role"`
+		promptLine
+	} `json:"requests"`
+}
+
+// behaviour decides the requests of a behaviour file among the models of the catalog, or those of --models, at list prices.
+func (e *evaluation) behaviour(ctx context.Context, path string, only []string) ([]protocol.BehaviourResult, error) {
+	d, err := e.catalogDecider(only)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu        sync.Mutex
+		items     []protocol.Behaviour
+		decisions = map[string]protocol.Judged{}
+	)
+	err = e.readFile(ctx, path, func(line []byte) error {
+		var in behaviourLine
+		if err := json.Unmarshal(line, &in); err != nil {
+			return err
+		}
+		item := protocol.Behaviour{ID: in.ID, Relation: in.Relation, Kind: in.Kind, Requests: map[string]string{}}
+		for i := range in.Requests {
+			request := &in.Requests[i]
+			asked, err := request.read()
+			if err != nil {
+				return err
+			}
+			decision, err := d.decide(&asked)
+			if err != nil {
+				return fmt.Errorf("decide %s: %w", request.ID, err)
+			}
+			mu.Lock()
+			item.Requests[request.Role] = request.ID
+			decisions[request.ID] = judged(decision)
+			mu.Unlock()
+		}
+		mu.Lock()
+		items = append(items, item)
+		mu.Unlock()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.EvaluateBehaviour(items, decisions), nil
+}
+
+// judged returns the part of a decision that the relations are about.
+func judged(d *route.Decision) protocol.Judged {
+	j := protocol.Judged{Model: d.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
+	for i := range d.Candidates {
+		if c := &d.Candidates[i]; c.Excluded == nil {
+			j.Success[c.Model] = c.Quality
+			if c.Price != nil {
+				j.Cost[c.Model] = c.Price.Dollars()
+			}
+		}
+	}
+	return j
+}
+
+// catalogDecider returns a decider among the current chat models of the catalog that take tools and have a price, scores and
+// a context window for agents, or among the named models.
+func (e *evaluation) catalogDecider(only []string) (*decider, error) {
+	roster := e.guess.roster
+	names := only
+	if len(names) == 0 {
+		for _, m := range roster.catalog.Models() {
+			if m.Op == llm.Chat && !m.Deprecated && m.Abilities.Has(llm.Tools) && roster.catalog.ListPrice(m.Name) != nil && roster.fitter.Of(m).Source != predict.FromPrior {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	objective, err := route.ParseObjective("auto", "")
+	if err != nil {
+		return nil, err
+	}
+	efforts := func(m *catalog.Model) []catalog.Effort { return catalog.EffortsFor(m.Home, m.Name) }
+	return newDecider(roster, objective, names, roster.catalog.ListPrice, efforts), nil
+}

@@ -1,0 +1,34 @@
+package protocol
+
+import "slices"
+
+// ErrorFactor is how far expected and real lengths or costs are apart, as the larger one divided by the smaller one.
+type ErrorFactor struct {
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"` // 90 % of the factors are smaller
+}
+
+// LengthResult compares expected and recorded outputs or costs of one source.
+type LengthResult struct {
+	Source   string      `json:"source"`
+	Unit     string      `json:"unit"` // output tokens, dollars
+	Count    int         `json:"count"`
+	Constant ErrorFactor `json:"constant"` // of a constant output length
+	Expected ErrorFactor `json:"expected"` // of the lengths that the router expects
+}
+
+// Factors collects error factors.
+type Factors []float64
+
+// Add adds the factor of an expected and a real value. Values that are not positive are ignored.
+func (f *Factors) Add(expected, real float64) {
+	if expected > 0 && real > 0 {
+		*f = append(*f, max(expected/real, real/expected))
+	}
+}
+
+// Error returns the median and the 90th percentile.
+func (f Factors) Error() ErrorFactor {
+	sorted := slices.Sorted(slices.Values(f))
+	return ErrorFactor{quantile(sorted, 0.5), quantile(sorted, 0.9)}
+}
