@@ -32,7 +32,7 @@ var escalations = [MaxEscalation + 1]struct {
 	strain float64 // how much the logit of every prediction falls: the task is harder than its text
 	doubt  float64 // how much the general ability of a model replaces its prediction for the text
 	shift  float64 // how far the trade-off moves towards 1
-}{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.7}, {1.5, 0.9, 0.9}}
+}{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
 
 // escalation returns the step for a conversation.
 func escalation(t *conversation.Trouble) int {
@@ -71,17 +71,24 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 }
 
 // strained returns the features with the effects of the escalation step.
-func (r *ranking) strained() predict.Features {
-	f := r.in.Features
-	if r.step == 0 {
+func (r *ranking) strained() predict.Features { return strain(r.in.Features, r.step, r.snap.typical) }
+
+// Strained returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
+// Typical are the skills of a prompt about which nothing is known.
+func Strained(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
+	return strain(f, escalation(t), typical)
+}
+
+func strain(f predict.Features, step int, typical []float64) predict.Features {
+	if step == 0 {
 		return f
 	}
-	e := &escalations[r.step]
+	e := &escalations[step]
 	f.Ease -= e.strain
-	if len(r.snap.typical) == len(f.Skills) {
+	if len(typical) == len(f.Skills) {
 		skills := make([]float64, len(f.Skills))
 		for i, z := range f.Skills {
-			skills[i] = (1-e.doubt)*z + e.doubt*r.snap.typical[i]
+			skills[i] = (1-e.doubt)*z + e.doubt*typical[i]
 		}
 		f.Skills = skills
 	}

@@ -105,6 +105,7 @@ type ranking struct {
 	reference   float64      // reference cost of the request, in dollars
 	discards    money.Amount // cost of the reasoning that a switch inside a tool loop loses
 	outputPrior outputPrior
+	session     Session     // expected rest of the conversation
 	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
 	tokenMeter  token.Meter // counts the prompt
 	measured    bool        // tokenMeter is set
@@ -126,6 +127,7 @@ func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
 		r = &ranking{snap: s, success: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), bestByModel: make([]float64, len(s.models))}
 	}
 	r.in, r.c, r.outputPrior = in, c, expectedOutput(in)
+	r.session = expectedSession(in, r.outputPrior)
 	return r
 }
 

@@ -79,7 +79,7 @@ type Candidate struct {
 	Cost       float64       `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
 	Speed      float64       `json:"speed"`            // speed component of the score, 0 to 1
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead      money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of re-reading this conversation in later turns
+	Ahead      money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of the later turns of this conversation
 	Discards   money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that is lost with a switch inside a tool loop
 	Effort     string        `json:"effort,omitempty"`      // reasoning effort that the router chose
 	Output     int64         `json:"expected_output,omitempty"`

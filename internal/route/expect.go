@@ -1,6 +1,8 @@
 package route
 
 import (
+	"math"
+
 	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
@@ -8,10 +10,11 @@ import (
 	"fairlead/internal/token"
 )
 
-// outputPrior is the typical number of output tokens of a task, and of reasoning tokens for reasoning models. The estimates
-// are used to compare prices; the bill uses the real counts.
+// outputPrior is the expected number of output tokens, and of reasoning tokens for reasoning models. The estimates are used to compare
+// prices; the bill uses the real counts.
 type outputPrior struct{ visible, reasoning int64 }
 
+// outputPriors are the typical numbers of a task. They apply where the features have no length.
 var outputPriors = map[predict.Task]outputPrior{
 	predict.Chat:        {350, 500},
 	predict.Code:        {700, 2000},
@@ -20,36 +23,79 @@ var outputPriors = map[predict.Task]outputPrior{
 	predict.Knowledge:   {150, 700},
 	predict.Translation: {0, 300}, // the output is about as long as the prompt
 	predict.Extraction:  {200, 400},
-	predict.ToolUse:     {120, 400},
+	predict.ToolUse:     {120, 240},
 	predict.Vision:      {250, 600},
 	predict.LongContext: {500, 1000},
 	"":                  {400, 1100},
 }
 
-const (
-	shortPrompt = 12 // tokens of a first message, with those of its frame, that usually gets a short response
-	easyPrompt  = 2  // ease from which a short prompt is a greeting or thanks
-	mostEasy    = 60 // tokens of such a prompt
-)
+const reasoningGrowth = 0.4 // of the reasoning tokens per logit of demand
 
-// expectedOutput returns the typical output for a request. A first message of a few words gets 130 visible tokens in the median of
-// AlpacaEval's 122 models, and longer ones 210 regardless of their length. A greeting gets a sentence.
+// expectedOutput returns the expected output for a request. Reasoning is in proportion to the visible length, and longer for a
+// demanding prompt.
 func expectedOutput(in *Input) outputPrior {
 	a := outputPriors[in.Features.Task]
-	switch {
-	case in.Features.Ease >= easyPrompt && in.InputTokens <= mostEasy:
-		return outputPrior{25, 50}
-	case in.InputTokens > 0 && in.InputTokens <= shortPrompt && in.Turns == 0:
-		return outputPrior{a.visible * 2 / 5, a.reasoning * 2 / 5}
+	if in.Features.Output <= 0 || a.visible == 0 {
+		return a
 	}
-	return a
+	ratio := float64(a.reasoning) / float64(a.visible) * (1 + reasoningGrowth*max(0, -in.Features.Ease))
+	return outputPrior{in.Features.Output, int64(ratio * float64(in.Features.Output))}
 }
 
-// horizon limits the expected number of further turns, which is otherwise the number of turns so far.
-const horizon = 8
+const (
+	horizon = 8 // limit of the expected number of further turns of a conversation, which is otherwise the number of turns so far
 
-// expect estimates the cost of the request at a target: cached tokens at the cached price, plus re-reading the conversation
-// in later turns.
+	// The number of turns of an agent grows with its instructions and tools: 4 for the 900 tokens of MINT, 11 for the 2,400 of tau-bench.
+	agentTurns   = 3.5
+	agentPrompt  = 900
+	agentPower   = 1.1
+	mostTurns    = 30
+	growthTokens = 150  // tokens that a turn adds to the prompt, in addition to the output
+	growthShare  = 0.08 // the same, as a share of the first prompt: agents with large prompts read files
+)
+
+// Session is the expected rest of a conversation after the current request.
+type Session struct {
+	Turns  float64 // further requests
+	Growth float64 // tokens that each of them adds to the prompt
+	Output float64 // output tokens of each of them
+}
+
+// expectedSession returns the expected rest of the conversation. An agent of n turns is expected to take t²/(t+n) more, where t is the
+// typical number for its first prompt, and at least n/2 up to half of horizon. Further turns of an agent take little reasoning.
+func expectedSession(in *Input, output outputPrior) Session {
+	turns := float64(min(in.Turns, horizon))
+	if in.Op != llm.Chat || !in.Needs.Has(llm.Tools) || in.Conversation.Purpose != "" {
+		return Session{Turns: turns}
+	}
+	n, prompt := float64(in.Turns), float64(in.InputTokens)
+	first := max(prompt-n*growthTokens, prompt/4)
+	typical := min(agentTurns*math.Pow(max(first/agentPrompt, 1), agentPower), mostTurns)
+	return Session{Turns: max(typical*typical/(typical+n), turns/2), Growth: growthTokens + growthShare*first, Output: float64(output.visible)}
+}
+
+// usage returns the tokens of the further requests of a conversation whose prompt has this length now.
+func (s Session) usage(prompt int64, caches bool) llm.Usage {
+	fresh := s.Turns * s.Growth
+	again := s.Turns*float64(prompt) + fresh*max(0, s.Turns-1)/2
+	u := llm.Usage{Input: int64(fresh + again), Output: int64(s.Turns * s.Output)}
+	if caches {
+		u.Input, u.CacheRead = int64(fresh), int64(again)
+	}
+	return u
+}
+
+// ExpectedTokens returns the expected prompt and output tokens of a request and of the rest of its conversation, at a model that
+// does not reason.
+func ExpectedTokens(in *Input) (input, output int64) {
+	prior := expectedOutput(in)
+	rest := expectedSession(in, prior)
+	u := rest.usage(in.InputTokens, false)
+	return in.InputTokens + u.Input, prior.visible + u.Output
+}
+
+// expect estimates the cost of the request at a target: cached tokens at the cached price, plus the expected rest of the
+// conversation.
 func (r *ranking) expect(cand *candidate) {
 	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand, r.maxOutput)}
 	cand.Output = u.Output
@@ -64,15 +110,14 @@ func (r *ranking) expect(cand *candidate) {
 		cand.cost = rates.Cost(&u)
 	}
 	cand.total, cand.totalUncached = cand.cost, uncachedCost
-	turns := min(r.in.Turns, horizon)
-	if turns == 0 {
+	if r.session.Turns == 0 {
 		return
 	}
-	again := llm.Usage{Input: cand.prompt}
-	uncachedAhead := times(rates.Cost(&again), turns)
+	again := r.session.usage(cand.prompt, false)
+	uncachedAhead := rates.Cost(&again)
 	if cand.Ahead = uncachedAhead; cand.Cache.Caches {
-		again = llm.Usage{CacheRead: cand.prompt}
-		cand.Ahead = times(rates.Cost(&again), turns)
+		again = r.session.usage(cand.prompt, true)
+		cand.Ahead = rates.Cost(&again)
 	}
 	cand.total, cand.totalUncached = cand.cost.Add(cand.Ahead), uncachedCost.Add(uncachedAhead)
 }
@@ -93,8 +138,8 @@ func (r *ranking) discarded() money.Amount {
 		if !cand.target.Model.Abilities.Has(llm.Reasoning) || cand.price.price == nil {
 			return 0
 		}
-		lost := llm.Usage{Output: r.outputPrior.reasoning}
-		return times(cand.price.ratesFor(r.promptFor(cand)).Cost(&lost), min(max(in.Turns, 1), horizon))
+		lost := llm.Usage{Output: r.outputPrior.reasoning * int64(min(max(in.Turns, 1), horizon))}
+		return cand.price.ratesFor(r.promptFor(cand)).Cost(&lost)
 	}
 	return 0
 }
@@ -107,13 +152,6 @@ func (w *CacheHit) apply(u *llm.Usage) {
 		u.CacheWriteLong = u.CacheWrite
 	}
 	u.Input -= u.CacheRead + u.CacheWrite
-}
-
-func times(a money.Amount, n int) (sum money.Amount) {
-	for range n {
-		sum = sum.Add(a)
-	}
-	return sum
 }
 
 // output estimates the output tokens for a prompt. A limit of 0 means none.

@@ -3,25 +3,60 @@ package route
 import (
 	"testing"
 
+	"fairlead/internal/conversation"
+	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 )
 
-func TestShortPromptsAreExpectedToGetShortResponses(t *testing.T) {
+func TestExpectedOutputFollowsTheFeatures(t *testing.T) {
 	t.Parallel()
-	chat := Input{Features: predict.Features{Task: predict.Chat}, InputTokens: 40}
-	usual := expectedOutput(&chat)
-	for name, c := range map[string]struct {
-		in   Input
-		want outputPrior
-	}{
-		"a usual prompt":             {chat, usual},
-		"a greeting":                 {Input{Features: predict.Features{Task: predict.Chat, Ease: 3}, InputTokens: 5}, outputPrior{25, 50}},
-		"a few words":                {Input{Features: predict.Features{Task: predict.Chat}, InputTokens: 9}, outputPrior{usual.visible * 2 / 5, usual.reasoning * 2 / 5}},
-		"a few words in an exchange": {Input{Features: predict.Features{Task: predict.Chat}, InputTokens: 9, Turns: 2}, usual},
-		"an unknown length":          {Input{Features: predict.Features{Task: predict.Chat}}, usual},
-	} {
-		if got := expectedOutput(&c.in); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+	of := func(f predict.Features) outputPrior { return expectedOutput(&Input{Features: f}) }
+	usual := outputPriors[predict.Chat]
+	if got := of(predict.Features{Task: predict.Chat}); got != usual {
+		t.Errorf("without a length: %+v, want %+v", got, usual)
+	}
+	short := of(predict.Features{Task: predict.Chat, Output: 25, Ease: 3})
+	if short.visible != 25 || short.reasoning > 50 {
+		t.Errorf("a greeting: %+v", short)
+	}
+	plain, demanding := of(predict.Features{Task: predict.Code, Output: 400}), of(predict.Features{Task: predict.Code, Output: 400, Ease: -2})
+	if demanding.visible != plain.visible || demanding.reasoning < 3*plain.reasoning/2 {
+		t.Errorf("plain %+v, demanding %+v", plain, demanding)
+	}
+	if got := of(predict.Features{Task: predict.Translation}); got != outputPriors[predict.Translation] {
+		t.Errorf("a translation: %+v", got)
+	}
+}
+
+func TestExpectedRestOfASession(t *testing.T) {
+	t.Parallel()
+	rest := func(in Input) Session {
+		in.Op = llm.Chat
+		return expectedSession(&in, outputPrior{visible: 100})
+	}
+	if s := rest(Input{InputTokens: 3000, Turns: 3}); s != (Session{Turns: 3}) {
+		t.Errorf("a conversation without tools: %+v", s)
+	}
+	if s := rest(Input{InputTokens: 3000, Turns: 30}); s.Turns != horizon {
+		t.Errorf("a long conversation: %+v", s)
+	}
+	small, large := rest(Input{Needs: llm.Tools, InputTokens: 900}), rest(Input{Needs: llm.Tools, InputTokens: 20_000})
+	if small.Turns < 3 || small.Turns > 5 || large.Turns != mostTurns || large.Growth <= small.Growth {
+		t.Errorf("agents with small and large prompts: %+v, %+v", small, large)
+	}
+	before := large.Turns
+	for turns, prompt := 1, int64(20_000); turns < 100; turns, prompt = turns+1, prompt+growthTokens {
+		s := rest(Input{Needs: llm.Tools, InputTokens: prompt, Turns: turns})
+		if s.Turns > before || s.Turns < 4 {
+			t.Fatalf("after %d turns %.1f more, before %.1f", turns, s.Turns, before)
 		}
+		before = s.Turns
+	}
+	if s := rest(Input{Needs: llm.Tools, InputTokens: 20_000, Conversation: conversation.Findings{Purpose: conversation.Title}}); s.Growth != 0 || s.Turns != 0 {
+		t.Errorf("a housekeeping call: %+v", s)
+	}
+	in, out := ExpectedTokens(&Input{Op: llm.Chat, Needs: llm.Tools, InputTokens: 900, Features: predict.Features{Task: predict.ToolUse, Output: 100}})
+	if in < 4*900 || in > 10*900 || out < 400 || out > 600 {
+		t.Errorf("expected %d and %d tokens", in, out)
 	}
 }

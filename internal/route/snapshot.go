@@ -18,7 +18,7 @@ import (
 )
 
 // Router is the version of the routing rules, stored with each decision.
-const Router = "utility-3"
+const Router = "utility-4"
 
 // Predictor estimates the abilities of models.
 type Predictor interface {
