@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 )
 
 // Body returns the error object of every path: {"error": message, "code": CODE, "details": {…}}. It never contains the
@@ -66,9 +67,7 @@ func (e *Error) Linked(base, entryID string) *Error {
 	if entryID != "" {
 		linked.Details["log_url"] = base + "/requests/" + entryID
 	}
-	for name, value := range e.Details {
-		linked.Details[name] = value
-	}
+	maps.Copy(linked.Details, e.Details)
 	return &linked
 }
 

@@ -35,7 +35,7 @@ type content struct {
 	groups   []group
 	template *template.Template
 	style    []byte
-	search   func() []section // all sections, collected by the first search
+	search   func() []searchable // all sections, collected by the first search
 }
 
 // New returns a site. files must contain index.md.

@@ -39,6 +39,33 @@ func addresses(t *testing.T) []string {
 	return list
 }
 
+// BenchmarkRender measures the first request of each page: the cost of a crawler.
+func BenchmarkRender(b *testing.B) {
+	var pages []string
+	_ = fs.WalkDir(docs.Files, ".", func(file string, _ fs.DirEntry, err error) error { // embedded files can be read
+		if name, ok := strings.CutSuffix(file, ".md"); ok {
+			pages = append(pages, "/docs/"+name)
+		}
+		return err
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		site := ours()
+		for _, page := range pages {
+			site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, page, nil))
+		}
+	}
+	b.ReportMetric(float64(len(pages)), "pages")
+}
+
+// BenchmarkSearch measures a search after the first one.
+func BenchmarkSearch(b *testing.B) {
+	site := ours()
+	for b.Loop() {
+		site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/docs/search?q=budget+of+a+key", nil))
+	}
+}
+
 var (
 	linked   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	fragment = regexp.MustCompile(` id="([^"]*)"`)

@@ -8,38 +8,50 @@ import (
 	"unicode/utf8"
 )
 
+// searchable is a section with its texts in lower case.
+type searchable struct {
+	section
+	lowTitle, lowPage, lowText string
+}
+
 // sections returns the sections of all pages, sorted by page.
-func (c *content) sections() []section {
-	var list []section
+func (c *content) sections() []searchable {
+	var list []searchable
 	for _, name := range slices.Sorted(maps.Keys(c.pages)) {
-		list = append(list, c.pages[name].render().sections...)
+		for _, s := range c.pages[name].render().sections {
+			list = append(list, searchable{s, strings.ToLower(s.title), strings.ToLower(s.page.title), strings.ToLower(s.text)})
+		}
 	}
 	return list
 }
 
 // find returns the best sections that contain all terms.
-func find(sections []section, terms []string) []result {
-	var found []result
+func find(sections []searchable, terms []string) []result {
+	type match struct{ score, section int }
+	var found []match
 	for i := range sections {
-		if score := score(&sections[i], terms); score > 0 {
-			found = append(found, newResult(&sections[i], terms, score))
+		if score := sections[i].score(terms); score > 0 {
+			found = append(found, match{score, i})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b result) int { return cmp.Compare(b.score, a.score) })
-	return found[:min(len(found), maxResults)]
+	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(b.score, a.score) })
+	var results []result
+	for _, m := range found[:min(len(found), maxResults)] {
+		results = append(results, sections[m.section].result(terms))
+	}
+	return results
 }
 
 // score rates a section: matches in the heading count most, then those in the title of the page. Decisions are for developers
 // and come after guides.
-func score(s *section, terms []string) int {
-	title, pageTitle, text := strings.ToLower(s.title), strings.ToLower(s.page.title), strings.ToLower(s.text)
+func (s *searchable) score(terms []string) int {
 	total := 0
 	for _, term := range terms {
-		n := min(strings.Count(text, term), 5)
-		if strings.Contains(title, term) {
+		n := min(strings.Count(s.lowText, term), 5)
+		if strings.Contains(s.lowTitle, term) {
 			n += 30
 		}
-		if n > 0 && strings.Contains(pageTitle, term) {
+		if n > 0 && strings.Contains(s.lowPage, term) {
 			n += 10
 		}
 		if n == 0 {
@@ -53,20 +65,20 @@ func score(s *section, terms []string) int {
 	return total
 }
 
-func newResult(s *section, terms []string, score int) result {
-	r := result{URL: s.page.url(), Page: s.page.title, Title: s.title, score: score}
+// result returns the section with an excerpt around the first term.
+func (s *searchable) result(terms []string) result {
+	r := result{URL: s.page.url(), Page: s.page.title, Title: s.title}
 	if s.id != "" {
 		r.URL += "#" + s.id
 	}
 	at, term := -1, ""
-	lower := strings.ToLower(s.text)
 	for _, t := range terms {
-		if i := strings.Index(lower, t); i >= 0 {
+		if i := strings.Index(s.lowText, t); i >= 0 {
 			at, term = i, t
 			break
 		}
 	}
-	if at < 0 || len(lower) != len(s.text) { // some letters change their length in lower case
+	if at < 0 || len(s.lowText) != len(s.text) { // some letters change their length in lower case
 		r.After = cutWords(s.text, excerptLen)
 		return r
 	}

@@ -50,7 +50,6 @@ const (
 type result struct {
 	URL, Page, Title     string
 	Before, Match, After string
-	score                int
 }
 
 // results returns the view of a search. A section matches when it contains every term.

@@ -100,7 +100,7 @@ func TestUnitsStateIsTheDataDirectory(t *testing.T) {
 // The page about the unit reads the master key from where systemd puts the credential that it loads.
 func TestPageReadsTheCredentialThatTheUnitLoads(t *testing.T) {
 	t.Parallel()
-	page := read(t, "deploy", "README.md")
+	page := read(t, "docs", "guides", "deploy.md")
 	loads := regexp.MustCompile(`(?m)^LoadCredential=([a-z_-]+):/\S+$`).FindStringSubmatch(page)
 	if loads == nil {
 		t.Fatal("the page loads no credential")
