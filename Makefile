@@ -136,7 +136,7 @@ faults-table: ## copy the results of the last make faults into docs/reliability.
 soak: build ## run half an hour of load and watch memory, goroutines and files; MINUTES=3 for less
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead FAIRLEAD_SOAK_MINUTES=$(or $(MINUTES),30) $(GO) test -v -count=1 -timeout 120m -run Soak ./test/soak
 
-generate: ## write docs/openapi.json, docs/config.schema.json and the dashboard types generated from them
+generate: ## write docs/openapi.json, docs/config.schema.json and the reference pages and dashboard types generated from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
 	$(GO) test ./internal/requestlog -count=1 -run TestDashboardFiltersAreCurrent -update
