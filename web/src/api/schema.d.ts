@@ -1652,6 +1652,8 @@ export interface components {
             cached_prefix?: components["schemas"]["CacheHit"];
             /** Format: double */
             cost: number;
+            /** @example 12.5 */
+            discards_usd?: string;
             effort?: string;
             excluded?: components["schemas"]["Exclusion"];
             /** @example 12.5 */
@@ -2175,6 +2177,7 @@ export interface components {
             client?: string;
             /** Format: int64 */
             inherited?: number;
+            loop?: boolean;
             mode?: string;
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
@@ -3699,6 +3702,7 @@ export interface components {
         };
         Stay: {
             alternative: string;
+            reason?: string;
             /** @example 12.5 */
             switch_usd: string;
             target: string;
