@@ -6,6 +6,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/outline"
 	"fairlead/internal/predict"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -35,9 +36,9 @@ func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features p
 	return in.Features, in.Predictor
 }
 
-// features computes the features of a stored request body. It returns nil when the body is missing or redacted.
+// features computes the features of a stored request body. It returns nil when the body is missing, incomplete or redacted.
 func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *predict.Features {
-	if len(body) == 0 || bytes.Contains(body, []byte(redactionMark)) {
+	if len(body) == 0 || bytes.Contains(body, []byte(redactionMark)) || bytes.Contains(body, []byte(outline.Gone)) {
 		return nil
 	}
 	for _, one := range s.Routes {

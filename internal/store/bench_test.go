@@ -16,9 +16,11 @@ import (
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/outline/outlinetest"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/store"
+	"fairlead/internal/store/storetest"
 )
 
 // benchEntry is an entry of usual size, as the spool hands it on: a decision among a dozen targets that was recorded, two kilobytes of body.
@@ -128,5 +130,44 @@ func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgre
 func BenchmarkWriteBodiesSQLite(b *testing.B) {
 	for _, size := range []int{10 << 10, 100 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) { benchmarkWrite(b, openSQLite(b), size) })
+	}
+}
+
+// BenchmarkWriteTurnsSQLite compares the CPU time of storing sessions of 40 turns whole and split, the splitting included.
+func BenchmarkWriteTurnsSQLite(b *testing.B) {
+	turns := outlinetest.Session{Format: "chat", Turns: 40, Growth: 3200, Seed: 1}.Make()
+	for _, split := range []bool{false, true} {
+		b.Run(fmt.Sprintf("split=%v", split), func(b *testing.B) {
+			db, session := openSQLite(b), 0
+			began, n := cpuTime(b), 0
+			for b.Loop() {
+				session++
+				workspace := fmt.Sprintf("ws_%026d", session)
+				writers := make([]*storetest.Writer, 16) // concurrent sessions whose texts are not shared
+				for i := range writers {
+					writers[i] = storetest.NewWriter(b, fmt.Sprint(workspace, i))
+				}
+				for i, turn := range turns {
+					at := time.Date(2026, 11, 15, 0, 0, i, 0, time.UTC)
+					var batch []requestlog.Entry
+					for _, w := range writers {
+						e := benchEntry(b, i, at)
+						e.WorkspaceID, e.Body = workspace, requestlog.Body{Request: turn.Body, Response: turn.Answer}
+						if split {
+							e.Body = w.Entry(b, workspace, at, turn).Body
+						}
+						batch = append(batch, e)
+					}
+					if err := db.Log.WriteEntries(b.Context(), batch); err != nil {
+						b.Fatal(err)
+					}
+					for j, w := range writers {
+						w.Remember(&batch[j])
+					}
+					n += len(batch)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(n), "cpu-us/turn")
+		})
 	}
 }

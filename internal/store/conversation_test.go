@@ -33,7 +33,7 @@ func TestConversationsGrowByWhatIsNew(t *testing.T) {
 	}
 }
 
-// growConversations writes concurrent sessions, one batch per turn, and compares the growth of the database with what is new.
+// growConversations writes concurrent sessions, one batch per turn, and compares the growth of the database with the new bytes.
 func growConversations(t *testing.T, db *store.DB, s outlinetest.Session) {
 	t.Helper()
 	const sessions = 4
@@ -77,7 +77,7 @@ func growConversations(t *testing.T, db *store.DB, s outlinetest.Session) {
 	t.Logf("%d turns to %d KB: %d bytes per turn, new %d: %.2f; one turn is read in %s", s.Turns, len(turns[0][s.Turns-1].Body)>>10,
 		grown/count, int64(fresh)/count, ratio, times[len(times)/2].Round(time.Microsecond))
 	if ratio > 2.5 {
-		t.Errorf("a turn of %d turns grows the database by %.2f times what is new", s.Turns, ratio)
+		t.Errorf("a turn of %d turns grows the database by %.2f times the new bytes", s.Turns, ratio)
 	}
 }
 

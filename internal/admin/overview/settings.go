@@ -112,7 +112,7 @@ type MessageView struct {
 	Since           time.Time `json:"since"`
 	Requests        int64     `json:"requests" doc:"Requests longer than 2 KB whose bodies are stored."`
 	RequestBytes    int64     `json:"request_bytes" doc:"Length of their bodies."`
-	StoredBytes     int64     `json:"stored_bytes" doc:"What is stored of their bodies: new messages, compressed, and references."`
+	StoredBytes     int64     `json:"stored_bytes" doc:"Stored bytes of their bodies: new messages, compressed, and references."`
 	BytesPerRequest int64     `json:"stored_bytes_per_request"`
 	SavedPercent    float64   `json:"saved_percent" doc:"Part of request_bytes that sharing and compression save."`
 }

@@ -98,7 +98,7 @@ func appendPlain(to, head, text []byte) []byte {
 	return append(append(binary.AppendUvarint(to, uint64(len(head)+len(text))), head...), text...)
 }
 
-// plainLen returns the number of bytes that appendPlain appends for a text that is no outline.
+// plainLen returns the number of bytes that appendPlain appends for a text without an outline.
 func plainLen(text []byte) int {
 	if text == nil {
 		return entryblock.SizedLen(0)

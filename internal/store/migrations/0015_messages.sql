@@ -20,7 +20,7 @@ create table messages (
 -- only: postgres
 create table messages_rest partition of messages default;
 
--- The days for which a workspace has messages: the number of requests, their length, and what is stored of it. sweep is 1 while
+-- The days for which a workspace has messages: the number of requests, their length, and the stored bytes. sweep is 1 while
 -- messages may have lost their last request.
 create table message_days (
     day           bigint not null,

@@ -45,12 +45,17 @@ func (w *Writer) Write(t testing.TB, db *store.DB, entries ...requestlog.Entry) 
 	t.Helper()
 	must(t, db.Log.WriteEntries(t.Context(), entries))
 	for i := range entries {
-		if e := &entries[i]; len(e.Body.Missing) > 0 {
-			w.known.Clear()
-		} else {
-			w.known.Add(outline.DayOf(e.Time), e.Body.Parts)
-		}
+		w.Remember(&entries[i])
 	}
+}
+
+// Remember remembers the parts of an entry that was written.
+func (w *Writer) Remember(e *requestlog.Entry) {
+	if len(e.Body.Missing) > 0 {
+		w.known.Clear()
+		return
+	}
+	w.known.Add(outline.DayOf(e.Time), e.Body.Parts)
 }
 
 func messagesOf(t testing.TB, db *store.DB, workspace string) (n int) {
