@@ -68,11 +68,15 @@ func (b *bench) compare(ctx context.Context) error {
 	if err := b.holdAll(ctx, got); err != nil {
 		return err
 	}
+	agents, err := b.measureAgents(ctx)
+	if err != nil {
+		return err
+	}
 	more, err := b.measureSteps(ctx)
 	if err != nil {
 		return err
 	}
-	b.report(got, append(figures(got, memory), more...))
+	b.report(got, slices.Concat(figures(got, memory), agents, more))
 	fmt.Fprintf(b.out, "\nmemory at rest without the pages of the program's file: %.1f MiB\n", mebibytes(memory[fairlead].idle-memory[fairlead].file))
 	return nil
 }

@@ -21,6 +21,7 @@ type deployment struct {
 	keys, entries    int // stored in addition to the key in use, and before the measurement
 	concurrent       int // requests at a time, however long work waits; 0 for the usual bounds
 	tls              bool
+	formats          []string // a provider of each format, called mock-FORMAT; nil for one provider of the chat format
 }
 
 // startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
@@ -93,10 +94,12 @@ func (b *bench) serve(ctx context.Context, config, data, key string) (*server, e
 
 func (d deployment) config(up string) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "listen: 127.0.0.1:0\ndetect: false\nproviders:\n  - name: mock\n    base_url: http://%s/v1\n    api_keys: [bench-key]\n    models:\n", up)
-	for i := range d.models {
-		fmt.Fprintf(&s, "      - {name: model-%d, upstream: %q, input_per_mtok: %.2f, output_per_mtok: %.2f, context: 1000000, quality: %.2f}\n",
-			i, "mock", 0.1+float64(i)/10, 0.4+float64(i)/3, 0.5+0.4*float64(i+1)/float64(d.models))
+	s.WriteString("listen: 127.0.0.1:0\ndetect: false\nproviders:\n")
+	if len(d.formats) == 0 {
+		d.provider(&s, "mock", "chat", up)
+	}
+	for _, format := range d.formats {
+		d.provider(&s, "mock-"+format, format, up)
 	}
 	if d.concurrent > 0 {
 		fmt.Fprintf(&s, "limits: {concurrent: %d, shed_after: 0s}\n", d.concurrent)
@@ -108,6 +111,14 @@ func (d deployment) config(up string) string {
 		fmt.Fprintf(&s, "  - name: rule-%d\n    when: request.task == \"code\" && key.tags[\"team\"] == \"infra-%d\"\n    deny: Not here.\n", i, i)
 	}
 	return s.String()
+}
+
+func (d deployment) provider(s *strings.Builder, name, format, up string) {
+	fmt.Fprintf(s, "  - name: %s\n    format: %s\n    base_url: http://%s/v1\n    api_keys: [bench-key]\n    models:\n", name, format, up)
+	for i := range d.models {
+		fmt.Fprintf(s, "      - {name: model-%d, upstream: %q, input_per_mtok: %.2f, output_per_mtok: %.2f, context: 1000000, quality: %.2f}\n",
+			i, "mock", 0.1+float64(i)/10, 0.4+float64(i)/3, 0.5+0.4*float64(i+1)/float64(d.models))
+	}
 }
 
 func (b *bench) makeKey(ctx context.Context, config, data string, flags ...string) (string, error) {

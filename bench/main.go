@@ -46,6 +46,8 @@ type plan struct {
 	hold   time.Duration // how long open streams are watched
 	open   int           // of them
 	soak   time.Duration // load before memory is read
+
+	sessions int // of agents, for each of eight callers in a round
 }
 
 // manyStreams is ten thousand where a process may have two files for each of them.
@@ -67,10 +69,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return serveFloor(ctx, args[1:], out)
 		}
 	}
-	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute}
+	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute, sessions: 3}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
-	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, stream-200, hold, memory, decide, log-sqlite, log-postgres")
+	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
 	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
 	against := flags.String("against", "", "path of a second build: measure both in turn, without and with TLS")
@@ -78,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if *quick {
-		p = plan{binary: p.binary, rounds: 2, slice: 2 * time.Second, warmup: time.Second, hold: 6 * time.Second, open: 2000, soak: 20 * time.Second}
+		p = plan{binary: p.binary, rounds: 2, slice: 2 * time.Second, warmup: time.Second, hold: 6 * time.Second, open: 2000, soak: 20 * time.Second, sessions: 1}
 	}
 	if *only != "" {
 		p.only = strings.Split(*only, ",")

@@ -115,6 +115,11 @@ func median(list []load.Result, of func(load.Result) float64) float64 {
 	for _, r := range list {
 		values = append(values, of(r))
 	}
+	return middle(values)
+}
+
+// middle is the median of values; 0 of none.
+func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"fairlead/bench/agent"
 	"fairlead/bench/http1"
 )
 
@@ -29,17 +30,22 @@ type caller struct {
 	bytes    int             // of answers, while it was measured
 	size     int             // of a whole answer
 	failures map[string]int
+	end      []byte // part of the last event of a stream
 }
 
 func newCaller(r *run) *caller {
-	buffer := 16 << 10
-	if r.Hold {
-		buffer = 4 << 10 // there are many of them
-	}
-	c := &caller{run: r, in: http1.NewReader(nil, buffer), request: request(r.Target, r.Spec), failures: map[string]int{}}
+	c := &caller{run: r, in: newReader(r.Hold), request: request(r.Target, r.Spec), failures: map[string]int{}, end: streamEnd(agent.Chat)}
 	at := bytes.LastIndex(c.request, []byte(serial))
 	c.serialAt = c.request[at : at : at+len(serial)]
 	return c
+}
+
+// newReader returns a reader of answers. Its buffer is small for one of many callers.
+func newReader(many bool) *http1.Reader {
+	if many {
+		return http1.NewReader(nil, 4<<10)
+	}
+	return http1.NewReader(nil, 16<<10)
 }
 
 // work calls until the run is over, from the moment on that is the i-th caller's.
@@ -87,7 +93,9 @@ func (c *caller) call(ctx context.Context) error {
 			return err
 		}
 	}
-	_ = fmt.Appendf(c.serialAt, "%0*d", len(serial), c.sent.Add(1)%1e10)
+	if c.serialAt != nil {
+		_ = fmt.Appendf(c.serialAt, "%0*d", len(serial), c.sent.Add(1)%1e10)
+	}
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
@@ -140,7 +148,7 @@ func (c *caller) read(began time.Time, good bool) error {
 
 // whole reports whether the response contains its end marker.
 func (c *caller) whole() bool {
-	if c.Stream && !bytes.HasSuffix(c.answer, []byte("data: [DONE]\n\n")) {
+	if c.Stream && !c.ended() {
 		return false
 	}
 	return bytes.Contains(c.answer, []byte(`"usage":`))

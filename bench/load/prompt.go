@@ -11,7 +11,11 @@ const serial = "0000000000"
 
 // request is a whole request as it goes over the connection.
 func request(t Target, s Spec) []byte {
-	body := body(t.Model, s)
+	return post(t, []byte(body(t.Model, s)))
+}
+
+// post is a request with a body.
+func post(t Target, body []byte) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
 		t.Path, t.Address, t.Key, len(body), body)
 }

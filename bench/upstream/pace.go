@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"time"
+
+	"fairlead/bench/agent"
 )
 
 // Pace is how an answer streams.
@@ -11,6 +13,7 @@ type Pace struct {
 	First  time.Duration // before the first chunk
 	Gap    time.Duration // between chunks
 	Chunks int           // with text in them
+	Format string        // client format of the events; empty for chat
 }
 
 // mark stands around a pace. No prompt that asks for a whole answer has it, which makes looking for it cheap.
@@ -18,7 +21,11 @@ const mark = '~'
 
 // String is the text for a prompt to begin with.
 func (p Pace) String() string {
-	return fmt.Sprintf("%c%d %d %d%[1]c ", mark, p.First, p.Gap, p.Chunks)
+	format := p.Format
+	if format == "" {
+		format = agent.Chat
+	}
+	return fmt.Sprintf("%c%d %d %d %s%[1]c ", mark, p.First, p.Gap, p.Chunks, format)
 }
 
 // wish is what a request says about its pace, put together from the parts that its body comes in.
@@ -46,6 +53,6 @@ func (w *wish) pace() (p Pace, streams bool) {
 	if len(w.text) == 0 {
 		return Pace{}, false
 	}
-	n, _ := fmt.Sscanf(string(w.text), "%d %d %d", &p.First, &p.Gap, &p.Chunks)
-	return p, n == 3
+	n, _ := fmt.Sscanf(string(w.text), "%d %d %d %s", &p.First, &p.Gap, &p.Chunks, &p.Format)
+	return p, n == 4
 }

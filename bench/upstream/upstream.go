@@ -53,14 +53,14 @@ func (s *script) converse(conn net.Conn) {
 }
 
 func (s *script) answer(to io.Writer, w *wish) error {
-	if p, streams := w.pace(); streams {
-		return s.stream(to, p)
+	if p, streams := w.pace(); streams && s.streams[p.Format] != nil {
+		return s.streams[p.Format].write(to, p)
 	}
 	_, err := to.Write(s.whole)
 	return err
 }
 
-func (s *script) stream(to io.Writer, p Pace) error {
+func (s *stream) write(to io.Writer, p Pace) error {
 	time.Sleep(p.First)
 	if _, err := to.Write(s.opening); err != nil {
 		return err

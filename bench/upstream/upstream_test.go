@@ -72,7 +72,7 @@ func TestAnswersAreWellFormed(t *testing.T) {
 
 func TestAPaceIsFoundWhereverTheBodyIsCut(t *testing.T) {
 	t.Parallel()
-	want := Pace{First: 50 * time.Millisecond, Gap: time.Second, Chunks: 12}
+	want := Pace{First: 50 * time.Millisecond, Gap: time.Second, Chunks: 12, Format: "chat"}
 	body := `{"content":"` + want.String() + `and a prompt"}`
 	for i := range body {
 		for j := i; j < len(body); j++ {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"fairlead/bench/agent"
+	"fairlead/bench/load"
+	"fairlead/bench/upstream"
+)
+
+// agentResults are the runs of each format on each server.
+type agentResults map[string]map[string][]load.AgentResult
+
+// measureAgents runs sessions of coding agents in every client format, interleaved over the servers, and prints the CPU time of a
+// turn and its growth with the number of the turn. Fairlead has a provider of each format.
+func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
+	if len(b.only) > 0 && !slices.Contains(b.only, "agent") {
+		return nil, nil
+	}
+	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, formats: agent.Formats()})
+	if err != nil {
+		return nil, err
+	}
+	defer b.stopAll()
+	got := agentResults{}
+	for round := range b.rounds {
+		for _, format := range agent.Formats() {
+			pace := upstream.Pace{First: 2 * time.Millisecond, Gap: time.Millisecond, Chunks: 20, Format: format}
+			spec := load.AgentSpec{Format: format, Sessions: 8, Repeat: b.sessions, Preface: pace.String(), Fields: fmt.Sprintf(`"provider":{"only":[%q]},`, "mock-"+format)}
+			for i := range servers {
+				s := servers[(i+round)%len(servers)]
+				one, err := load.RunAgent(ctx, s.at, spec)
+				if err != nil {
+					return nil, fmt.Errorf("agent, %s on %s: %w", format, s.name, err)
+				}
+				if got[format] == nil {
+					got[format] = map[string][]load.AgentResult{}
+				}
+				got[format][s.name] = append(got[format][s.name], one)
+				fmt.Fprintf(b.out, "agent       %-9s %-9s %8.1f µs CPU a turn  failures %v\n", format, s.name, micros(one.CPU(0, agent.Turns)), one.Failures)
+			}
+		}
+	}
+	return b.reportAgents(got), nil
+}
+
+// reportAgents prints the curves and returns the figures.
+func (b *bench) reportAgents(got agentResults) (figures []figure) {
+	const group = 8 // turns of one column
+	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
+	var columns []string
+	for first := 0; first < agent.Turns; first += group {
+		columns = append(columns, fmt.Sprintf("turns %d-%d", first+1, first+group))
+	}
+	fmt.Fprintf(t, "\nCPU µs per turn of an agent\tmean\t%s\n", strings.Join(columns, "\t"))
+	for _, format := range agent.Formats() {
+		mean := func(server string, first, last int) float64 {
+			values := make([]float64, 0, b.rounds)
+			for _, r := range got[format][server] {
+				values = append(values, micros(r.CPU(first, last)))
+			}
+			return middle(values)
+		}
+		var added []float64
+		for _, server := range []string{nginx, floor, fairlead} {
+			fmt.Fprintf(t, "%s, %s\t%.0f", format, server, mean(server, 0, agent.Turns))
+			for first := 0; first < agent.Turns; first += group {
+				fmt.Fprintf(t, "\t%.0f", mean(server, first, first+group))
+			}
+			fmt.Fprintln(t)
+		}
+		fmt.Fprintf(t, "%s, fairlead above floor\t%.0f", format, mean(fairlead, 0, agent.Turns)-mean(floor, 0, agent.Turns))
+		for first := 0; first < agent.Turns; first += group {
+			added = append(added, mean(fairlead, first, first+group)-mean(floor, first, first+group))
+			fmt.Fprintf(t, "\t%.0f", added[len(added)-1])
+		}
+		fmt.Fprintln(t)
+		figures = append(figures,
+			figure{"CPU per turn of an agent, " + format + ", of the floor's", mean(fairlead, 0, agent.Turns) / mean(floor, 0, agent.Turns), "×", 2, 1.5, false},
+			figure{"  its last turns, without the floor's part, of its first", added[len(added)-1] / added[0], "×", 1.2, 1.1, false})
+	}
+	_ = t.Flush()
+	return figures
+}

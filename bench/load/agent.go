@@ -1,0 +1,122 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead/bench/agent"
+)
+
+// AgentSpec is the traffic of coding agents. All sessions run their turns at the same time, so that the CPU time of a target can be
+// attributed to a turn.
+type AgentSpec struct {
+	Format   string // of package agent
+	Sessions int    // at the same time
+	Repeat   int    // sessions of each caller, one after the other; one more is not measured
+	Preface  string // what the instructions begin with
+	Fields   string // further members of the body, each with a trailing comma
+}
+
+// AgentResult is the CPU time of a target by turn.
+type AgentResult struct {
+	Turns    [agent.Turns]time.Duration // for all sessions
+	Sessions int                        // that were measured
+	Took     []time.Duration            // of each turn until its last byte
+	Failures map[string]int
+}
+
+// CPU returns the mean CPU time of one turn, from the first turn up to but not including the last.
+func (r AgentResult) CPU(first, last int) time.Duration {
+	var sum time.Duration
+	for _, one := range r.Turns[first:last] {
+		sum += one
+	}
+	return sum / time.Duration(max(r.Sessions*(last-first), 1))
+}
+
+// RunAgent runs sessions of coding agents and measures the target after every turn.
+func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
+	t.Path = strings.TrimSuffix(t.Path, agent.Path(agent.Chat)) + agent.Path(s.Format)
+	r := &run{Spec: Spec{Stream: true}, Target: t}
+	callers := make([]*caller, s.Sessions)
+	for i := range callers {
+		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, end: streamEnd(s.Format)}
+		defer callers[i].drop()
+	}
+	seed := uint64(time.Now().UnixMicro()) // other sessions than in the run before
+	var result AgentResult
+	for round := range s.Repeat + 1 {
+		sessions := make([]*agent.Session, len(callers))
+		for i := range sessions {
+			seed++
+			sessions[i] = agent.New(s.Format, t.Model, s.Preface, s.Fields, seed)
+		}
+		r.measuring.Store(round > 0)
+		if err := result.runSessions(ctx, callers, sessions); err != nil {
+			return result, err
+		}
+	}
+	result.Sessions = s.Repeat * s.Sessions
+	result.Failures = map[string]int{}
+	for _, c := range callers {
+		result.Took = append(result.Took, c.took...)
+		for what, n := range c.failures {
+			result.Failures[what] += n
+		}
+	}
+	if want := result.Sessions * agent.Turns; len(result.Took) < want {
+		return result, fmt.Errorf("%d of %d turns were answered: %v", len(result.Took), want, result.Failures)
+	}
+	return result, nil
+}
+
+// runSessions runs one session of each caller, turn by turn.
+func (r *AgentResult) runSessions(ctx context.Context, callers []*caller, sessions []*agent.Session) error {
+	for turn := range agent.Turns {
+		var running sync.WaitGroup
+		errs := make([]error, len(callers))
+		for i, c := range callers {
+			c.request = post(c.Target, sessions[i].Next())
+			c.serialAt = nil
+		}
+		before, err := UsageOf(callers[0].PID)
+		if err != nil {
+			return err
+		}
+		for i, c := range callers {
+			running.Go(func() { errs[i] = c.call(ctx) })
+		}
+		running.Wait()
+		after, err := UsageOf(callers[0].PID)
+		if err != nil {
+			return err
+		}
+		for _, err := range errs {
+			if err != nil {
+				return fmt.Errorf("turn %d: %w", turn+1, err)
+			}
+		}
+		if callers[0].measuring.Load() {
+			r.Turns[turn] += after.CPU - before.CPU
+		}
+	}
+	return nil
+}
+
+// streamEnd returns a part of the last event of a stream.
+func streamEnd(format string) []byte {
+	switch format {
+	case agent.Messages:
+		return []byte("event: message_stop\n")
+	case agent.Responses:
+		return []byte("event: response.completed\n")
+	}
+	return []byte("data: [DONE]\n\n")
+}
+
+// ended reports whether a stream contains its last event.
+func (c *caller) ended() bool { return bytes.Contains(c.answer, c.end) }
