@@ -44,8 +44,8 @@ func holdBody(req *http.Request) *sentBody {
 	return b
 }
 
-// contents receives the bytes of a reader in memory, which writes all of them at once. They are kept without a copy: nobody changes
-// the body of a request that is being sent.
+// contents receives the bytes of a reader in memory, which writes all of them in one call. They are kept without a copy, because the
+// body of a request does not change while it is sent.
 type contents []byte
 
 // Write implements io.Writer.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 	"fairlead/internal/token"
+	"fairlead/internal/turncache"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire"
 )
@@ -24,6 +26,7 @@ type prompt struct {
 	session     session.Source  // empty before the session is known, and for requests without one
 	budgets     []ledger.Budget // of the session and the end user
 	downgrade   string          // why the request is routed by auto:cost; empty if it is routed as requested
+	turn        *turncache.Turn // nil for a short body
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.
@@ -32,7 +35,8 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := g.decodeBody(in, who.grant.Key.ID, body)
+	turn := g.turns.Turn(who.grant.Workspace.ID, in.route.Path, body.Bytes)
+	req, err := g.decodeBody(in, who.grant.Key.ID, body, turn)
 	if err != nil {
 		body.Release()
 		return nil, nil, err
@@ -41,7 +45,7 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
 		req.Beta = strings.Join(in.http.Header.Values(f.FeatureHeader()), ",")
 	}
-	p := &prompt{req: req}
+	p := &prompt{req: req, turn: turn}
 	if in.route.Op != llm.Count {
 		p.tokens = token.PromptOf(req).Estimate()
 	}
@@ -50,7 +54,7 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 
 // decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is
 // decoded without a slot, because other requests would wait for the slot too long.
-func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*llm.Request, error) {
+func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn *turncache.Turn) (*llm.Request, error) {
 	ctx := in.http.Context()
 	if !body.Large() {
 		err := g.Admission.Acquire(ctx, keyID)
@@ -64,11 +68,19 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*ll
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
-	req, err := in.route.Format.DecodeRequest(ctx, in.route.Op, body.Bytes)
+	req, err := decodeTurn(ctx, in.route, body.Bytes, turn)
 	if err != nil {
 		return nil, err
 	}
 	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	return req, llm.Cancelled(ctx)
+}
+
+// decodeTurn decodes a body and continues from an earlier turn of the conversation if the format can.
+func decodeTurn(ctx context.Context, r Route, body []byte, turn *turncache.Turn) (*llm.Request, error) {
+	if f, ok := r.Format.(wire.TurnDecoder); ok {
+		return f.DecodeTurn(ctx, r.Op, body, turn)
+	}
+	return r.Format.DecodeRequest(ctx, r.Op, body)
 }

@@ -25,6 +25,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 	"fairlead/internal/token"
+	"fairlead/internal/turncache"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire"
 )
@@ -149,6 +150,7 @@ type Gateway struct {
 	inflight inflight
 	uploads  upload.Budget
 	counter  *token.Counter
+	turns    *turncache.Cache
 
 	background background
 }
@@ -156,7 +158,7 @@ type Gateway struct {
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
 	g := &Gateway{
-		Parts: p, counter: token.NewCounter(),
+		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
 		inflight: inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}},
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())

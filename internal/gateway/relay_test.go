@@ -72,7 +72,7 @@ func TestRequestOfADisconnectedClientIsNotDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &incoming{http: r, route: Route{Format: undecodable{t: t}}}
-	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)})
+	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)}, nil)
 	if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
 		t.Errorf("got %v", err)
 	}

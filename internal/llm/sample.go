@@ -33,6 +33,12 @@ func (s Sample) Equal(other Sample) bool {
 	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
 }
 
+// Clone returns a copy that does not share memory with the sample.
+func (s Sample) Clone() Sample {
+	s.spans = slices.Clone(s.spans)
+	return s
+}
+
 // Add adds the encoded text body[start:end], without the quotes.
 func (s *Sample) Add(start, end int) {
 	one := span{start: int32(start), end: int32(end), at: s.at}

@@ -191,12 +191,16 @@ func (s *Scanner) Members(yield func(key []byte) bool) {
 	if !s.open() {
 		return
 	}
-	base := len(s.keys)
-	var many map[string]struct{}
 	if s.Peek() == '}' {
 		s.close()
 		return
 	}
+	s.members(len(s.keys), yield)
+}
+
+// members yields the members of an open object. base is the number of keys of the objects around it.
+func (s *Scanner) members(base int, yield func(key []byte) bool) {
+	var many map[string]struct{}
 	for s.Err == nil {
 		if s.Peek() != '"' {
 			s.Fail("a key in double quotes is expected")
@@ -232,10 +236,18 @@ func (s *Scanner) Elements(yield func(n int) bool) {
 		return
 	}
 	if s.Peek() == ']' {
+		if s.Strict {
+			s.Limit(s.Size.AddElement()) // an empty list takes memory too
+		}
 		s.close()
 		return
 	}
-	for n := 0; s.Err == nil; n++ {
+	s.elements(0, yield)
+}
+
+// elements yields the indexes of an open list from n on.
+func (s *Scanner) elements(n int, yield func(n int) bool) {
+	for ; s.Err == nil; n++ {
 		if s.Strict {
 			s.Limit(s.Size.AddElement())
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/turncache"
 )
 
 // Format decodes requests and encodes responses of one client-facing API.
@@ -25,6 +26,12 @@ type Format interface {
 	// EncodeResponse encodes a response in this format: many events for a stream, one otherwise. model is the name that the
 	// client sees. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
+}
+
+// TurnDecoder is implemented by formats that can continue from an earlier turn of the conversation.
+type TurnDecoder interface {
+	// DecodeTurn is like DecodeRequest and returns the same result. It reads only the messages that no earlier turn has decoded.
+	DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error)
 }
 
 // Framing writes the events of a stream as bytes.

@@ -115,18 +115,24 @@ func (d *decoder) messageList() {
 		return
 	}
 	d.messages = true
+	field := llm.Field{Name: "messages", KeyStart: d.KeyStart, Value: d.Pos}
 	for n := range d.Elements {
-		d.req.Messages++
-		d.Limit(strict.CheckMessages(d.req.Messages))
-		if d.Kind() != '{' {
-			d.Wrong(fmt.Sprintf("messages[%d]", n), "an object")
-			continue
-		}
-		d.message(n)
+		d.listedMessage(n)
+		d.mark(n, field)
 	}
 	if d.req.Messages == 0 && d.Err == nil {
 		d.Problem("messages", "messages is empty. Send at least one message.")
 	}
+}
+
+func (d *decoder) listedMessage(n int) {
+	d.req.Messages++
+	d.Limit(strict.CheckMessages(d.req.Messages))
+	if d.Kind() != '{' {
+		d.Wrong(fmt.Sprintf("messages[%d]", n), "an object")
+		return
+	}
+	d.message(n)
 }
 
 func (d *decoder) message(n int) {
@@ -170,8 +176,8 @@ func (d *decoder) message(n int) {
 	case "assistant":
 		d.req.Answers++
 	case "system", "developer":
-		if d.req.Instructed.Empty() && !first.Empty() {
-			d.req.Instructed = llm.RawText(d.Data[first.Start:first.End])
+		if d.instructed.Empty() {
+			d.instructed = first
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/validate"
@@ -27,15 +28,26 @@ type decoder struct {
 	longest                   int    // input: bytes, or token ids
 	top                       string // top-level member being read
 	previewText               rawjson.String
+	instructed                rawjson.String
+	turn                      *turncache.Turn
+	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
 }
 
 // DecodeRequest validates a request strictly and describes it. It rejects bodies that two parsers may read differently, and
 // checks the types of the fields that routing, limits and pricing need. All other fields are left to the provider.
-func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	return f.DecodeTurn(ctx, op, body, nil)
+}
+
+// DecodeTurn implements wire.TurnDecoder.
+func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
 	d := decoder{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)},
 		req:    &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
+	}
+	if op == llm.Chat {
+		d.turn = turn
 	}
 	defer d.Release()
 	d.Sample = &d.req.Sample
@@ -48,7 +60,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 func (d *decoder) decode(op llm.Op) error {
 	fields := fieldsOf(op)
 	d.req.Fields = make([]llm.Field, 0, 8)
-	err := strict.Members(&d.Scanner, func(key []byte) {
+	read := func(key []byte) {
 		field := llm.Field{KeyStart: d.KeyStart, Value: d.Pos}
 		field.Name = fields.ReadMember(&d.Reader, key, d)
 		d.top = field.Name
@@ -57,7 +69,13 @@ func (d *decoder) decode(op llm.Op) error {
 		}
 		field.End = d.Pos
 		d.req.Fields = append(d.req.Fields, field)
-	})
+	}
+	var err error
+	if _, known := d.turn.Find(turncache.Decoding); known != nil {
+		d.resume(known.(*checkpoint), read)
+	} else {
+		err = strict.Members(&d.Scanner, read)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -68,6 +86,7 @@ func (d *decoder) decode(op llm.Op) error {
 	if err := d.Reject(); err != nil {
 		return err
 	}
+	d.keep()
 	return nil
 }
 
@@ -87,6 +106,9 @@ func (d *decoder) finish(op llm.Op) {
 	r.EndUser = d.endUser
 	if r.EndUser == "" {
 		r.EndUser = d.safetyIdentifier
+	}
+	if !d.instructed.Empty() {
+		r.Instructed = llm.RawText(d.Data[d.instructed.Start:d.instructed.End])
 	}
 	if !d.previewText.Empty() && d.Valid() {
 		r.Preview = preview(d.Data[d.previewText.Start:d.previewText.End])

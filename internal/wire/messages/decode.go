@@ -7,6 +7,8 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/validate"
 )
@@ -16,12 +18,39 @@ type decoder struct {
 	validate.Reader
 	req  *llm.Request
 	seen map[string]bool // top-level members that are not null
+
+	base       int  // position in the body of the member being read
+	asked      span // first text of the last user message
+	instructed span // first text of the instructions
+	marks      []mark
+}
+
+// span is the position of an encoded text in the body, without the quotes.
+type span struct{ start, end int }
+
+// textAt returns the position of a text that is part of the member being read.
+func (d *decoder) textAt(v rawjson.Value) span {
+	if v.Kind != rawjson.Text {
+		return span{}
+	}
+	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
 }
 
 // DecodeRequest validates a Messages request strictly and describes it. It checks the types of the fields that routing,
 // limits and pricing need. All other fields are left to the provider. A request that only counts tokens needs no max_tokens.
-func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	fields, err := strict.Object(ctx, body)
+func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	return f.DecodeTurn(ctx, op, body, nil)
+}
+
+// DecodeTurn implements wire.TurnDecoder.
+func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
+	known, from := find(turn)
+	var recent turncache.Recent[strict.Prefix]
+	next := recent.Next
+	if turn == nil {
+		next = nil
+	}
+	fields, err := strict.ObjectAfter(ctx, body, from, "messages", next)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +62,15 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 		req:    &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1},
 		seen:   make(map[string]bool, len(fields)),
 	}
-	for _, f := range fields {
-		d.Pos = f.Value
+	for prefix := range recent.Kept() {
+		d.marks = append(d.marks, mark{prefix: prefix})
+	}
+	first := 0
+	if known != nil {
+		first = d.resume(known)
+	}
+	for _, f := range fields[first:] {
+		d.Pos, d.base = f.Value, f.Value
 		if d.SkipNull() {
 			d.RejectLookAlikes("", f.Name, requestFields.Names()...)
 			continue
@@ -54,6 +90,12 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if err := d.Reject(); err != nil {
 		return nil, err
 	}
+	if t := d.asked; t.end > 0 {
+		d.req.Preview = show.Preview(string(rawjson.Unescape(nil, body[t.start:t.end], t.end-t.start)), llm.PreviewBytes)
+		d.req.Asked = llm.RawText(body[t.start:t.end])
+	}
+	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
+	d.keep(turn)
 	return d.req, nil
 }
 

@@ -24,7 +24,7 @@ func (d *decoder) system(v rawjson.Value) {
 		if v.IsList() {
 			first = v.Get("0.text")
 		}
-		d.req.Instructed = llm.PlainText(first.String())
+		d.instructed = d.textAt(first)
 	}
 }
 
@@ -58,10 +58,13 @@ func (d *decoder) outputFormat(v rawjson.Value) {
 }
 
 func (d *decoder) messages(v rawjson.Value) {
-	if !d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
-		return
+	if d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
+		d.messageList(v, 0)
 	}
-	n := 0
+}
+
+// messageList decodes the messages from index n on.
+func (d *decoder) messageList(v rawjson.Value, n int) {
 	v.ForEach(func(_, message rawjson.Value) bool {
 		if over := strict.CheckMessages(n + 1); over != nil {
 			d.Problem("messages", "%s", strict.LimitMessage(over))
@@ -72,6 +75,7 @@ func (d *decoder) messages(v rawjson.Value) {
 			d.message(where+".", message)
 		}
 		n++
+		d.mark(d.base+message.Index+len(message.Raw), n)
 		return d.active()
 	})
 	d.req.Messages += n
@@ -119,16 +123,16 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	if role == "assistant" {
 		d.req.Answers++
 	}
-	if role == "user" && strings.TrimSpace(first) != "" {
-		d.req.Preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainText(first)
+	if role == "user" && strings.TrimSpace(first.String()) != "" {
+		d.asked = d.textAt(first)
 	}
 }
 
 // content counts the content of a message and returns its first text. read counts one block and returns its text.
-func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) string) (first string) {
+func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) rawjson.Value) (first rawjson.Value) {
 	if v.Kind == rawjson.Text {
 		d.text(v.String())
-		return v.String()
+		return v
 	}
 	n := 0
 	v.ForEach(func(_, block rawjson.Value) bool {
@@ -142,7 +146,7 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 		if !d.IsKind(param+".type", block.Get("type"), false, "a string", rawjson.Text) {
 			return true
 		}
-		if text := read(param, block); first == "" {
+		if text := read(param, block); len(first.Raw) <= len(`""`) {
 			first = text
 		}
 		return d.active()
@@ -151,7 +155,7 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 }
 
 // block counts one block and returns its text.
-func (d *decoder) block(where string, v rawjson.Value) string {
+func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	if v.Get("type").String() != "tool_result" {
 		return d.plainBlock(where, v)
 	}
@@ -160,19 +164,19 @@ func (d *decoder) block(where string, v rawjson.Value) string {
 	} else {
 		d.counted(content)
 	}
-	return ""
+	return rawjson.Value{}
 }
 
 // plainBlock counts a block without nested blocks. The tokens of images are estimated from their size. The tokens of
 // documents, and of blocks of unknown type, can only be counted by the provider.
-func (d *decoder) plainBlock(where string, v rawjson.Value) string {
+func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	switch v.Get("type").String() {
 	case "text":
 		text := v.Get("text")
 		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
 			d.text(text.String())
+			return text
 		}
-		return text.String()
 	case "image":
 		d.req.Needs |= llm.Vision
 		d.req.Images++
@@ -200,7 +204,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) string {
 			d.attachment(v)
 		}
 	}
-	return ""
+	return rawjson.Value{}
 }
 
 // attachment counts a block whose tokens only the provider can count. Inline data is not text.

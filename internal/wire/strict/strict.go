@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
 	"fairlead/internal/wire/show"
 )
 
@@ -20,27 +22,90 @@ const maxKey = 512
 // Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
 // InvalidRequest, or of kind ClientCancelled when ctx ends first.
 func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
-	if _, err := Measure(body); err != nil {
-		return nil, err
-	}
+	return ObjectAfter(ctx, body, nil, "", nil)
+}
+
+// Prefix is the state of Object after an element of a list. It does not refer to the body.
+type Prefix struct {
+	scanner rawjson.Checkpoint
+	Fields  []llm.Field // before the list
+	List    llm.Field   // its end is not known
+	Next    int         // index of the next element
+}
+
+// End returns the position of the prefix in the body.
+func (p *Prefix) End() int { return p.scanner.Pos }
+
+// Bytes returns the size of the prefix.
+func (p *Prefix) Bytes() int { return 128 + p.scanner.Bytes() + 48*len(p.Fields) }
+
+// ObjectAfter is like Object for a body that was read before up to a prefix; nil reads the body from its beginning. It calls mark
+// after every element of the list with this name that is at least turncache.MinPrefix bytes from the beginning.
+func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, mark func() *Prefix) ([]llm.Field, error) {
 	s := rawjson.NewStrict(ctx, body)
 	defer s.Release()
-	fields := make([]llm.Field, 0, 16)
-	top := ""
-	err := Members(&s, func(key []byte) {
-		top = string(key)
-		field := llm.Field{Name: top, KeyStart: s.KeyStart, Value: s.Pos}
-		s.Skip()
-		field.End = s.Pos
-		fields = append(fields, field)
-	})
+	o := objectReader{Scanner: &s, fields: make([]llm.Field, 0, 16), list: list, mark: mark}
+	var err error
+	if from == nil {
+		err = Members(&s, o.member)
+	} else {
+		o.resume(from)
+	}
 	if err == nil && s.Err != nil {
-		err = Error(&s, top)
+		err = Error(&s, o.top)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return fields, nil
+	return o.fields, nil
+}
+
+// objectReader reads the members of an object.
+type objectReader struct {
+	*rawjson.Scanner
+	fields []llm.Field
+	top    string // member being read
+	list   string
+	mark   func() *Prefix
+}
+
+func (o *objectReader) member(key []byte) {
+	o.top = string(key)
+	field := llm.Field{Name: o.top, KeyStart: o.KeyStart, Value: o.Pos}
+	if o.mark != nil && o.top == o.list && o.Kind() == '[' {
+		for n := range o.Elements {
+			o.element(n, field)
+		}
+	} else {
+		o.Skip()
+	}
+	field.End = o.Pos
+	o.fields = append(o.fields, field)
+}
+
+func (o *objectReader) element(n int, list llm.Field) {
+	if o.Skip(); o.Err == nil && o.mark != nil && o.Pos >= turncache.MinPrefix {
+		*o.mark() = Prefix{scanner: o.Checkpoint(), Fields: slices.Clone(o.fields), List: list, Next: n + 1}
+	}
+}
+
+// resume reads the rest of the list and the members after it.
+func (o *objectReader) resume(from *Prefix) {
+	o.fields = append(o.fields, from.Fields...)
+	o.Resume(from.scanner)
+	field := from.List
+	o.top = field.Name
+	for n := range func(yield func(int) bool) { o.ElementsAfter(from.Next, yield) } {
+		o.element(n, from.List)
+	}
+	field.End = o.Pos
+	o.fields = append(o.fields, field)
+	for key := range o.MembersAfter {
+		o.member(key)
+	}
+	if o.Err == nil {
+		o.End()
+	}
 }
 
 // Members calls read for every member of a document that must be one object. read starts at the member's value.

@@ -1,0 +1,140 @@
+package turncache_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/turncache"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+)
+
+// turnFormat is a format with the members of its conversations. Every element of a conversation is one of the variants; %s is a text.
+type turnFormat struct {
+	decode interface {
+		DecodeTurn(context.Context, llm.Op, []byte, *turncache.Turn) (*llm.Request, error)
+		DecodeRequest(context.Context, llm.Op, []byte) (*llm.Request, error)
+	}
+	before, after []string // members around the list, each with a comma on the side of the list
+	list          string
+	elements      []string
+	broken        []string // elements and endings that the decoder rejects
+}
+
+const picture = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4`
+
+func turnFormats() map[string]turnFormat {
+	tool := `{"type":"function","function":{"name":"t","description":%s,"parameters":{"type":"object","properties":{}}}}`
+	return map[string]turnFormat{
+		"chat": {
+			decode: chat.Format{}, list: "messages",
+			before: []string{`"model":"auto",`, `"model" : "auto", "stream":true , "metadata":{"a":"b"},"temperature":1,`, `"user":"u","model":"auto","tools":[` + tool + `],`},
+			after:  []string{``, `,"max_tokens":5`, `,"tools":[{"type":"web_search"}],"seed":1`, ` , "extra":{"text":"abc"}`},
+			elements: []string{
+				`{"role":"user","content":%s}`, `{"role":"system","content":%s}`, `{"role":"developer","content":[{"type":"text","text":%s}]}`,
+				`{"role":"assistant","content":%s,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{}}}]}`,
+				`{"role":"tool","tool_call_id":"1","content":%s}`, `{"role":"assistant","content":null,"refusal":%s}`,
+				`{"role":"user","content":[{"type":"text","text":%s,"cache_control":{"type":"ephemeral"}},{"type":"image_url","image_url":{"url":"` + picture + `","detail":"low"}}]}`,
+				`{"role":"user","content":[{"type":"text","text":%s},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA"}}]}`,
+				`{"role":"user","name":"x","unknown":{"nested":[1,2,{"a":%s}]}}`,
+			},
+			broken: []string{`{"content":%s}`, `{"role":"user","role":"user","content":%s}`, `7`, `{"Role":"user","content":%s}`, `{"role":"user","content":%s`, `{"role":"user","content":"` + "\x01" + `"}`},
+		},
+		"messages": {
+			decode: messages.Format{}, list: "messages",
+			before: []string{
+				`"model":"auto","max_tokens":9,`, `"model" : "auto" ,"max_tokens":9,"system":[{"type":"text","text":"be brief\u00e9"}],`, `"max_tokens":1,"metadata":{"user_id":"u"},"model":"m","stream":true,"top_k":3,`,
+			},
+			after: []string{``, `,"system":"be kind"`, `,"tools":[{"name":"t","description":"d","input_schema":{}}]`, ` , "thinking":{"type":"enabled","budget_tokens":1024}`, `,"other":{"a":"text"}`},
+			elements: []string{
+				`{"role":"user","content":%s}`, `{"role":"assistant","content":[{"type":"text","text":%s},{"type":"tool_use","id":"1","name":"n","input":{"a":1}}]}`,
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":%s},{"type":"text","text":"next"}]}`, `{"role":"assistant","content":[{"type":"thinking","thinking":%s,"signature":"s"}]}`,
+				`{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":%s,"cache_control":{"type":"ephemeral"}}]}`, `{"role":"system","content":%s}`,
+				`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"}},{"type":"document","source":{"type":"base64","data":"AAAA"},"title":%s}]}`,
+				`{"role":"user","content":[{"type":"text","text":"   "}],"extra":%s}`,
+			},
+			broken: []string{`{"role":"tool","content":%s}`, `{"role":"user","content":[{"type":"text","text":7}]}`, `{"role":"user","content":%s,"content":1}`, `null`, `{"role":"user","content":[{"text":%s}]}`},
+		},
+	}
+}
+
+// conversation draws the turns of a conversation. Later turns may change the last messages, as clients do that move a cache mark or
+// edit a message, and may add elements that are rejected.
+func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
+	pick := func(list []string) string { return list[r.IntN(len(list))] }
+	element := func(of string) string {
+		if !strings.Contains(of, "%s") {
+			return of
+		}
+		texts := []string{`"short"`, `"héllo \u4e16\ud83d\ude00 \\n \"quoted\""`, `""`, `"` + strings.Repeat(`word\n `, r.IntN(700)) + `"`, `"` + strings.Repeat("x", r.IntN(9000)) + `"`}
+		return fmt.Sprintf(of, pick(texts))
+	}
+	before, after := pick(f.before), pick(f.after)
+	var list []string
+	for range turns {
+		if n := len(list); n > 2 && r.IntN(3) == 0 {
+			list[n-1-r.IntN(2)] = element(pick(f.elements))
+		}
+		for range 1 + r.IntN(4) {
+			list = append(list, element(pick(f.elements)))
+		}
+		sent := list
+		if r.IntN(6) == 0 {
+			sent = append(append([]string{}, list...), element(pick(f.broken)))
+		}
+		if r.IntN(5) == 0 {
+			after = pick(f.after)
+		}
+		separator := pick([]string{",", ",", " , ", ",\n"})
+		bodies = append(bodies, fmt.Appendf(nil, `{%s"%s":[%s]%s}`, before, f.list, strings.Join(sent, separator), after))
+	}
+	return bodies
+}
+
+// TestDecodingAfterAnEarlierTurnGivesTheSameResult compares requests that were decoded with a cache with requests decoded without
+// one, over random conversations.
+func TestDecodingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
+	t.Parallel()
+	for name, f := range turnFormats() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache, found, valid := turncache.New(8<<20), 0, 0
+			for seed := range uint64(60) {
+				for n, body := range conversation(f, rand.New(rand.NewPCG(seed, 3)), 12) {
+					fresh, freshErr := f.decode.DecodeRequest(t.Context(), llm.Chat, bytes.Clone(body))
+					turn := cache.Turn("ws", name, body)
+					if end, _ := turn.Find(turncache.Decoding); end > 0 {
+						found++
+					}
+					cached, err := f.decode.DecodeTurn(t.Context(), llm.Chat, body, turn)
+					if fmt.Sprint(err) != fmt.Sprint(freshErr) {
+						t.Fatalf("seed %d, turn %d: error %v, without a cache %v\n%s", seed, n, err, freshErr, body)
+					}
+					if err != nil {
+						continue
+					}
+					valid++
+					fresh.Measure()
+					cached.Measure()
+					if !bytes.Equal(cached.Body, body) {
+						t.Fatalf("seed %d, turn %d: another body", seed, n)
+					}
+					fresh.Body, cached.Body = nil, nil // comparing them byte by byte takes long
+					if diff := cmp.Diff(fresh, cached); diff != "" {
+						t.Fatalf("seed %d, turn %d (-without +with a cache):\n%s\n%s", seed, n, diff, body)
+					}
+				}
+			}
+			if found < 80 || valid < 300 {
+				t.Errorf("%d turns continued an earlier one, %d were valid", found, valid)
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package chat
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
+)
+
+// checkpoint is the state of a decoder after a message. It does not refer to the body.
+type checkpoint struct {
+	scanner rawjson.Checkpoint
+	decoder decoder // without the scanner
+	request llm.Request
+	field   llm.Field // the list of messages; its end is not known
+	next    int       // index of the next message
+}
+
+// mark stores the state after message n.
+func (d *decoder) mark(n int, field llm.Field) {
+	if d.turn == nil || d.Pos < turncache.MinPrefix || d.Err != nil || !d.Valid() {
+		return
+	}
+	c := d.recent.Next()
+	*c = checkpoint{scanner: d.Checkpoint(), decoder: *d, request: *d.req, field: field, next: n + 1}
+	c.decoder.Reader.Scanner, c.decoder.req, c.decoder.turn, c.decoder.recent = rawjson.Scanner{}, nil, nil, turncache.Recent[checkpoint]{}
+	c.request.Body = nil
+	c.request.Fields, c.request.Sample = slices.Clone(d.req.Fields), d.req.Sample.Clone()
+	c.request.ImageSizes, c.request.Metadata = slices.Clone(d.req.ImageSizes), maps.Clone(d.req.Metadata)
+}
+
+// resume continues at a checkpoint of an earlier turn.
+func (d *decoder) resume(c *checkpoint, read func(key []byte)) {
+	reader, turn, body := d.Reader, d.turn, d.req.Body
+	*d = c.decoder
+	d.Reader, d.turn, d.req = reader, turn, new(c.request)
+	d.req.Body = body
+	d.req.Fields, d.req.Sample = slices.Clone(c.request.Fields), c.request.Sample.Clone()
+	d.req.ImageSizes, d.req.Metadata, d.req.Sampling = slices.Clone(c.request.ImageSizes), maps.Clone(c.request.Metadata), slices.Clone(c.request.Sampling)
+	d.Sample = &d.req.Sample
+	d.Resume(c.scanner)
+	d.top = c.field.Name
+	for n := range func(yield func(int) bool) { d.ElementsAfter(c.next, yield) } {
+		d.listedMessage(n)
+		d.mark(n, c.field)
+	}
+	field := c.field
+	field.End = d.Pos
+	d.req.Fields = append(d.req.Fields, field)
+	for key := range d.MembersAfter {
+		read(key)
+	}
+	if d.Err == nil {
+		d.End()
+	}
+}
+
+// keep stores the last states for the next turn. A client may change its last message in the next turn, so an earlier state is kept
+// too.
+func (d *decoder) keep() {
+	for c := range d.recent.Kept() {
+		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
+	}
+}

@@ -1,0 +1,75 @@
+package messages
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
+	"fairlead/internal/wire/strict"
+)
+
+// checkpoint is the state of a decoder after a message. It does not refer to the body.
+type checkpoint struct {
+	prefix            strict.Prefix
+	request           llm.Request
+	seen              map[string]bool
+	asked, instructed span
+}
+
+// mark is a position at which the state is stored for the next turn.
+type mark struct {
+	prefix *strict.Prefix
+	state  *checkpoint // nil until the position was reached
+}
+
+// find returns the state of an earlier turn.
+func find(turn *turncache.Turn) (known *checkpoint, from *strict.Prefix) {
+	if _, state := turn.Find(turncache.Decoding); state != nil {
+		known = state.(*checkpoint)
+		return known, &known.prefix
+	}
+	return nil, nil
+}
+
+// resume restores the state and decodes the rest of the messages. It returns the index of the first member after them.
+func (d *decoder) resume(c *checkpoint) int {
+	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
+	*d.req = c.request
+	d.req.Fields, d.req.Body, d.req.Op = fields, body, op
+	d.req.ImageSizes, d.req.Metadata, d.req.Sampling = slices.Clone(c.request.ImageSizes), maps.Clone(c.request.Metadata), slices.Clone(c.request.Sampling)
+	d.seen, d.asked, d.instructed = maps.Clone(c.seen), c.asked, c.instructed
+	list := len(c.prefix.Fields)
+	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
+	// The rest of the list begins with a comma, or ends it. The bracket stands for what was read before.
+	d.base = fields[list].End - len(rest)
+	rest = "[" + strings.TrimPrefix(rest, ",")
+	if rest == "[]" {
+		d.base--
+	}
+	d.messageList(rawjson.Value{Kind: rawjson.List, Raw: rest}, c.prefix.Next)
+	return list + 1
+}
+
+// mark stores the state after a message whose end is one of the marked positions.
+func (d *decoder) mark(end, next int) {
+	for i := range d.marks {
+		if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == next {
+			m.state = &checkpoint{prefix: *m.prefix, request: *d.req, seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed}
+			r := &m.state.request
+			r.Body, r.Fields = nil, nil
+			r.ImageSizes, r.Metadata, r.Sampling = slices.Clone(r.ImageSizes), maps.Clone(r.Metadata), slices.Clone(r.Sampling)
+		}
+	}
+}
+
+// keep stores the marked states for the next turn.
+func (d *decoder) keep(turn *turncache.Turn) {
+	for _, m := range d.marks {
+		if m.state != nil {
+			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes())
+		}
+	}
+}
