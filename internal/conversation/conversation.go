@@ -8,6 +8,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
 )
 
 // Reading is the result of reading a request.
@@ -46,21 +47,28 @@ const (
 )
 
 // Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
-func Read(req *llm.Request) Reading {
+func Read(req *llm.Request) Reading { return ReadTurn(req, nil) }
+
+// ReadTurn is like Read and returns the same result. It reads only the results of tools that no earlier turn of the conversation has
+// read.
+func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
-	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
+	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput, outcomes: newOutcomes(turn)}
+	end := 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
 			continue
 		}
 		switch f.Name {
 		case "messages", "input":
-			c.messages = elements(body[f.Value:f.End], req.Messages)
+			c.messages, end = elements(body[f.Value:f.End], req.Messages), f.End-len("]")
 		case "system", "instructions":
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}
 	}
-	return c.read()
+	reading := c.read()
+	c.outcomes.keep(end)
+	return reading
 }
 
 // conversation is a request that is being read.
@@ -70,6 +78,7 @@ type conversation struct {
 	tools     bool
 	maxOutput int64
 	state     Findings
+	outcomes  *outcomes
 }
 
 // read finds the task and computes the state.

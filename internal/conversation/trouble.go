@@ -50,7 +50,7 @@ func plural(n int, noun string) string {
 
 // trouble reads the last maxResults results of tools and the user's turns between them.
 func (c *conversation) trouble() Trouble {
-	var l loop
+	l := loop{outcomes: c.outcomes}
 	from, results := 0, 0
 	for i := len(c.messages) - 1; i > 0 && from == 0; i-- {
 		if by := c.messages[i].author; by == byTool || by == byUser {
@@ -74,6 +74,8 @@ type loop struct {
 	peak   int    // highest level so far
 	asked  []uint64
 	answer *message // the model's last message
+
+	outcomes *outcomes
 }
 
 // call is a tool call that has no result yet.
@@ -198,7 +200,7 @@ func (l *loop) userMessage(m *message) {
 		l.raise(min(l.RepeatedAsks, askWeight))
 	case l.answer == nil:
 	case endsTopic(lower):
-		*l = loop{asked: l.asked, answer: l.answer}
+		*l = loop{asked: l.asked, answer: l.answer, outcomes: l.outcomes}
 	case relationOf(turn, tail(l.answer.text(), 200)) == newTask:
 		// New information or a new task: most of the trouble is over, but an error that recurs counts as before.
 		l.Level = max(0, l.Level/2-1)
@@ -215,10 +217,7 @@ const (
 
 // result adds the result of a call.
 func (l *loop) result(id, output rawjson.Value, isError bool) {
-	text := contentText(output, resultHead)
-	if output.IsObject() {
-		text = head(output.Raw, resultHead)
-	}
+	o := l.outcomes.of(output)
 	signature := uint64(0)
 	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
 		if l.calls[i].id == id.Raw {
@@ -226,9 +225,8 @@ func (l *loop) result(id, output rawjson.Value, isError bool) {
 			l.calls = append(l.calls[:i], l.calls[i+1:]...)
 		}
 	}
-	failed, passed := judge(text)
-	l.outcome(isError || failed, errorSignature(text), signature)
-	if passed && !isError {
+	l.outcome(isError || o.failed, o.text, signature)
+	if o.passed && !isError {
 		l.Level, l.SameErrors = 0, 0
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
+	"fairlead/internal/turncache"
 	"fairlead/internal/wire"
 )
 
@@ -148,13 +149,48 @@ func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, c
 	}
 	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
 	if req.Op == llm.Chat {
-		reading = conversation.Read(req)
+		reading = conversation.ReadTurn(req, p.turn)
 	}
-	return g.Routing.Predictor.Features(predict.Prompt{
+	return g.predict(p, predict.Prompt{
 		Text: reading.Text, System: reading.System,
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: p.tokens,
 	}), reading.Findings
+}
+
+// taskFeatures are the features of a task, which an agent works on for many turns.
+type taskFeatures struct {
+	text     uint64 // hash
+	features predict.Features
+}
+
+// predict returns the features of a prompt. They depend on the text and its kind of task, so those of an earlier turn with the same
+// task are returned unchanged.
+func (g *Gateway) predict(p *prompt, of predict.Prompt) predict.Features {
+	if p.turn == nil {
+		return g.Routing.Predictor.Features(of)
+	}
+	task, text := predict.TaskOf(of), p.turn.Hash(of.Text)
+	end := messagesEnd(p.req)
+	if _, state := p.turn.Find(turncache.Features); state != nil {
+		if known := state.(*taskFeatures); known.text == text && known.features.Task == task {
+			p.turn.Keep(turncache.Features, end, known, 512)
+			return known.features
+		}
+	}
+	f := g.Routing.Predictor.Features(of)
+	p.turn.Keep(turncache.Features, end, &taskFeatures{text, f}, 512)
+	return f
+}
+
+// messagesEnd returns the position after the last message, up to which the next turn of the conversation has the same body.
+func messagesEnd(req *llm.Request) int {
+	for _, f := range req.Fields {
+		if f.Name == "messages" || f.Name == "input" {
+			return f.End - len("]")
+		}
+	}
+	return 0
 }
 
 // usesFeatures reports whether the decision depends on the features of the prompt.

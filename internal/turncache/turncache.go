@@ -28,9 +28,9 @@ type Kind uint8
 
 // The readers.
 const (
-	Decoding Kind = iota
-	Fingerprint
-	Reading
+	Decoding Kind = iota // wire formats
+	Reading              // package conversation
+	Features             // features of the task
 )
 
 // Cache holds the states of readers. It is safe for concurrent use. When it is full, the least recently used states go first.
@@ -130,6 +130,14 @@ func (t *Turn) Find(kind Kind) (end int, state any) {
 		}
 	}
 	return 0, nil
+}
+
+// Hash returns a hash of a text that clients cannot predict. It returns 0 for a nil Turn.
+func (t *Turn) Hash(text string) uint64 {
+	if t == nil {
+		return 0
+	}
+	return maphash.String(t.cache.seeds[1], text)
 }
 
 // tail returns the hash of a part of the body that is shorter than a block.
