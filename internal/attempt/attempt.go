@@ -111,6 +111,10 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		}},
 	}
 	a.call.Counter = a
+	if s.Mark != nil {
+		a.call.CacheMark = s.Mark(t)
+		a.note.CacheMark = a.call.CacheMark
+	}
 	s.Clock.paused = 0
 	s.Attempts = append(s.Attempts, a.note.Attempt)
 	s.Clock.start(a.began)
@@ -390,6 +394,9 @@ func (a *Attempt) abandon(e *llm.Error, chargePrompt bool) {
 // Finish records the result of an attempt that has delivered its response, or only the beginning if e is not nil.
 func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	a.note.Usage, a.note.Cost = new(c.Usage), c.Attempt
+	if a.note.CacheMark != "" {
+		a.note.CacheSaved = a.series.Terms.CacheSaved(a.call.Target, c.Usage)
+	}
 	if e == nil {
 		a.state = complete
 	} else {

@@ -78,6 +78,7 @@ type Series struct {
 	Snapshot   *route.Snapshot
 	Format     wire.Format
 	Client     func(*provider.Target) provider.Client // the client's format for calls to a target; nil for Format
+	Mark       func(*provider.Target) string          // lifetime of the prompt-cache mark for a target, or empty; nil for none
 	KeyID      string
 	Workspace  string // id of the caller's workspace
 	Session    string // id of the session; empty for none

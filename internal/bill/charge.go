@@ -59,6 +59,19 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 	return c
 }
 
+// CacheSaved returns how much less a usage costs than without a prompt cache. It is negative for a response that mostly wrote to the
+// cache, and nil when the price is unknown.
+func (t Terms) CacheSaved(target *provider.Target, u llm.Usage) *money.Amount {
+	if target.Price == nil || u.Estimated {
+		return nil
+	}
+	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier)
+	fresh := u
+	fresh.Input, fresh.CacheRead, fresh.CacheWrite, fresh.CacheWriteLong = u.Prompt(), 0, 0, 0
+	price := target.Price.At(t.At)
+	return new(price.Bill(fresh).Total.Sub(price.Bill(u).Total))
+}
+
 // Baseline is the model that the cost of a request is compared with.
 type Baseline struct {
 	Model string         // empty for none
@@ -101,5 +114,11 @@ func CacheRules(t *provider.Target) catalog.CacheRule {
 	if t.Price == nil {
 		return catalog.CacheRule{}
 	}
-	return catalog.CacheRuleFor(t.Vendor, t.Model.Name, t.Price)
+	rules := catalog.CacheRuleFor(t.Vendor, t.Model.Name, t.Price)
+	if p := t.Price; t.EndMark && rules.Granularity == catalog.CacheMarks && rules.Writes && *p.CacheRead < p.Input {
+		saved, long := float64(p.Input-*p.CacheRead), cmp.Or(p.CacheWriteLong, p.CacheWrite)
+		rules.EndMark = true
+		rules.BreakEven, rules.BreakEvenLong = float64(*p.CacheWrite-p.Input)/saved, float64(*long-p.Input)/saved
+	}
+	return rules
 }

@@ -191,6 +191,11 @@ type CacheRule struct {
 	Lookback    int           // how many messages before a mark a cached prefix is found; 0 for no limit
 	Writes      bool          // cache writes are billed separately
 	HitRate     float64       // prior for the share of an expected read that happens
+
+	// EndMark reports that the provider accepts a mark at the end of the prompt as a member of the request. It depends on the provider's
+	// API, not on the model, so the caller sets it, together with the break-even points.
+	EndMark                  bool
+	BreakEven, BreakEvenLong float64 // expected reads of a written token from which the write pays, for both lifetimes
 }
 
 type cacheRow struct {

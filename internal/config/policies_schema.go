@@ -22,6 +22,8 @@ func policySchema() map[string]any {
 	maxEscalation["minimum"], maxEscalation["maximum"] = 0, 3
 	logBodies := described("false disables storing request and response bodies.", "boolean")
 	logBodies["enum"] = []bool{false}
+	cacheMarks := described("false disables the prompt-cache marks that Fairlead sets.", "boolean")
+	cacheMarks["enum"] = []bool{false}
 	return map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"name"},
 		"properties": map[string]any{
@@ -39,6 +41,7 @@ func policySchema() map[string]any {
 			"max_output_tokens": maxOutput,
 			"max_escalation":    maxEscalation,
 			"baseline":          text("Baseline model for savings."),
+			"cache_marks":       cacheMarks,
 			"log_bodies":        logBodies,
 		},
 	}

@@ -49,6 +49,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
+		p.fingerprint.Outlook = p.cache.Outlook()
 	}
 	g.nameSession(who, p)
 	g.limitSession(ctx, who.grant, p)
@@ -67,6 +68,9 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		if d, err = g.pinEmbedding(ctx, in, who, d, policies); err != nil {
 			return plan{decision: d}, err
 		}
+	}
+	if d.NoCacheMarks {
+		p.fingerprint.Outlook = promptcache.Outlook{}
 	}
 	planned := plan{prompt: p, decision: d}
 	switch limit := d.MaxOutput; {

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/provider"
 )
 
 // reserve reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the
@@ -116,6 +117,9 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 	s := &attempt.Series{
 		Dispatcher: g.Dispatcher, Settings: &in.settings.Attempts, Snapshot: in.snap, Format: in.route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID,
 		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
+	}
+	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
+		s.Mark = func(t *provider.Target) string { return p.fingerprint.EndMark(bill.CacheRules(t)).Lifetime() }
 	}
 	if in.settings.Attempts.Hedge {
 		s.TryHold = func(ctx context.Context, amount money.Amount) (*ledger.Hold, error) {

@@ -72,6 +72,9 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&limitsEscalation != 0 && !lowest(&o.MaxEscalation, r.maxEscalation, r.name) {
 		overruled |= limitsEscalation
 	}
+	if has&disablesMarks != 0 && !o.CacheMarks.IsSet() {
+		o.CacheMarks = Setting[bool]{false, r.name}
+	}
 	if has&disablesBodies != 0 && !o.LogBodies.IsSet() {
 		o.LogBodies = Setting[bool]{false, r.name}
 	}

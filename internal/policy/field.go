@@ -49,6 +49,7 @@ func fields() []field {
 		{"max_output_tokens", (*reader).readMaxOutput},
 		{"max_escalation", (*reader).readMaxEscalation},
 		{"baseline", (*reader).readBaseline},
+		{"cache_marks", (*reader).readCacheMarks},
 		{"log_bodies", (*reader).readLogBodies},
 	}
 }
@@ -307,6 +308,14 @@ func (p *reader) readMaxEscalation(n *yaml.Node, path string, policy *Policy, r 
 		return
 	}
 	policy.MaxEscalation, r.maxEscalation = &steps, steps
+}
+
+func (p *reader) readCacheMarks(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= disablesMarks
+	policy.CacheMarks = p.boolean(n, path)
+	if policy.CacheMarks != nil && *policy.CacheMarks {
+		p.report(n, BadValue, path, "a policy can only disable prompt-cache marks", "write false, or remove the field")
+	}
 }
 
 func (p *reader) readLogBodies(n *yaml.Node, path string, policy *Policy, r *rule) {

@@ -50,6 +50,7 @@ func (p *Policy) node() *yaml.Node {
 	add("max_output_tokens", p.MaxOutput != 0, func() *yaml.Node { return plain(strconv.FormatInt(p.MaxOutput, 10)) })
 	add("max_escalation", p.MaxEscalation != nil, func() *yaml.Node { return plain(strconv.FormatInt(*p.MaxEscalation, 10)) })
 	add("baseline", p.Baseline != "", word(p.Baseline))
+	add("cache_marks", p.CacheMarks != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.CacheMarks)) })
 	add("log_bodies", p.LogBodies != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.LogBodies)) })
 	return m
 }

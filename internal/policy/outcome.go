@@ -14,6 +14,7 @@ type Outcome struct {
 	MaxOutput     Setting[int64]        // lowest of all policies
 	MaxEscalation Setting[int64]        // lowest of all policies
 	Baseline      Setting[string]
+	CacheMarks    Setting[bool] // false if set: the gateway sets no prompt-cache marks
 	LogBodies     Setting[bool] // false if set: bodies must not be stored
 	Prefer        []Preference  // best first
 	Hits          []Hit         // evaluated policies, in order

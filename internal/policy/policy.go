@@ -24,6 +24,7 @@ type Policy struct {
 	MaxEscalation *int64       `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
 	Baseline      string       `json:"baseline,omitempty" yaml:"baseline,omitempty"`             // model
 	LogBodies     *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"`         // false, or nil
+	CacheMarks    *bool        `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"`       // false, or nil
 }
 
 // Active reports whether the policy is enabled.

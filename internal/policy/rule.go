@@ -23,6 +23,7 @@ const (
 	limitsOutput
 	compares
 	limitsEscalation
+	disablesMarks
 	disablesBodies
 )
 
@@ -73,6 +74,7 @@ func (r *rule) describe(p *Policy) {
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
 	add(limitsEscalation, escalationText(r.maxEscalation))
 	add(compares, "baseline "+p.Baseline)
+	add(disablesMarks, "no prompt-cache marks")
 	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)
 }

@@ -42,6 +42,8 @@ type Fingerprint struct {
 	Retention time.Duration
 	// MarksOnly reports that only marked prefixes may be cached.
 	MarksOnly bool
+	// Outlook determines whether the gateway marks the end of a prompt without marks.
+	Outlook Outlook
 }
 
 // Tokens returns the estimated length of the whole prompt.

@@ -101,9 +101,10 @@ func (m *Memory) Lookup(_ context.Context, workspaceID string, fp Fingerprint, n
 	}
 	if v.last == 0 && fp.Session != "" {
 		if e, ok := m.get(sessionKey(workspace, fp.Session)); ok && e.isLive(at) {
-			v.last, v.turns = e.last, int(e.turn)
+			v.last, v.turns, v.seen = e.last, int(e.turn), e.seen
 		}
 	}
+	v.fingerprint.Outlook = outlook(v.turns, time.Duration(at-min(v.seen, at))*time.Second)
 	return v
 }
 
@@ -112,6 +113,9 @@ func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules
 	id, ok := m.names.assign(target)
 	if !ok || len(fp.Links) == 0 {
 		return
+	}
+	if !isBaseline(target) {
+		fp = fp.withEndMark(rules)
 	}
 	before := m.Lookup(context.Background(), workspaceID, fp, now) // the state before this prompt, for the expected read and the turn number
 	if !isBaseline(target) {

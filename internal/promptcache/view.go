@@ -25,6 +25,7 @@ type View struct {
 	longestKnown int // longest known link, or -1
 	turns        int
 	last         uint16
+	seen         uint32        // time of the previous turn
 	covered      [slots]uint16 // targets of an entry that all have hits already
 }
 
@@ -37,7 +38,7 @@ func (v *View) addEntry(link int, e *entry, now uint32) {
 			v.last = e.last
 		}
 		if v.turns == 0 && link < len(v.fingerprint.Links)-1 { // the entry of the whole prompt is a repeat, not an earlier turn
-			v.turns = int(e.turn)
+			v.turns, v.seen = int(e.turn), e.seen
 		}
 	}
 	if live && v.longestKnown < 0 {
@@ -102,6 +103,7 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	if rules.Granularity == catalog.NoCache || w.Prompt == 0 {
 		return w
 	}
+	v.fingerprint = v.fingerprint.withEndMark(rules)
 	if id, ok := v.id(target); ok {
 		w.HitRate = v.names.hitRate(id, rules)
 		if isBaseline(target) {

@@ -40,6 +40,8 @@ type Target struct {
 	// Signs is the wire format of a provider that signs the reasoning in front of tool calls and expects it back with the
 	// results; empty for others.
 	Signs string
+	// EndMark marks providers that accept a prompt-cache mark for the end of the prompt as a member of the request.
+	EndMark bool
 	// ZeroRetention marks providers that, as declared by the operator, store nothing.
 	ZeroRetention bool
 	Efforts       []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
@@ -156,6 +158,8 @@ type Call struct {
 	Prefilled bool
 	// MaxOutput limits the output of a request without a limit; 0 for none.
 	MaxOutput int64
+	// CacheMark is the lifetime of a prompt-cache mark at the end of the prompt, 5m or 1h; empty for none.
+	CacheMark string
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter

@@ -267,6 +267,11 @@ type Attempt struct {
 	Cost       *money.Amount `json:"cost_usd,omitempty"`
 	Bytes      int64         `json:"bytes"`
 	Hedge      bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
+	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
+	CacheMark string `json:"cache_mark,omitempty"`
+	// CacheSaved is how much less the attempt cost with that mark than without a prompt cache. It is negative when the prompt was
+	// written to the cache, and nil when unknown.
+	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
 }
 
 // Failed reports whether the provider failed. A disconnected client and an invalid request are not failures of a provider.

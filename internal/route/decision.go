@@ -47,6 +47,8 @@ type Decision struct {
 	// Effects of policies other than the choice of a target.
 	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
+	// NoCacheMarks reports that the gateway sets no prompt-cache marks.
+	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
 
 	Plan []*provider.Target `json:"-"` // targets to try, best first
 }

@@ -32,6 +32,7 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 		hit := &r.hits[i]
 		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, verdict: hit.Verdict, facts: facts}
 	}
+	d.NoCacheMarks = r.policyRules.CacheMarks.IsSet()
 	d.MaxOutput, d.OmitBodies = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
 	if deny := r.policyRules.Deny; deny != nil {
 		d.Policy = deny.Policy

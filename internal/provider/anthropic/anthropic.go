@@ -44,6 +44,9 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	targets := provider.Signing(messages.Name, s.Narrowed(Lacks|llm.Transport, false))
 	if address != "" {
 		AllowSearch(targets)
+		for _, t := range targets {
+			t.EndMark = true
+		}
 	}
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,

@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/messagesconv"
@@ -36,6 +37,9 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	body, err := e.body(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	if mark, ok := endMarks[c.CacheMark]; ok {
+		body = rawjson.AppendMember(body, "cache_control", []byte(mark))
 	}
 	accept := provider.AcceptJSON
 	if c.Request.Stream {
@@ -65,6 +69,9 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	}
 	return r, nil
 }
+
+// endMarks are the values of cache_control by lifetime. At the top level, it marks the last message.
+var endMarks = map[string]string{"5m": `{"type":"ephemeral"}`, "1h": `{"type":"ephemeral","ttl":"1h"}`}
 
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)

@@ -1,0 +1,156 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/bench/agent"
+	"fairlead/internal/gateway"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// cachingProvider is a provider of the messages format that bills cache reads and writes: a marked prompt is written, and a later
+// prompt that begins with it and has a mark reads it. It has four bytes per token.
+type cachingProvider struct {
+	written []string // prompts, without the mark
+	marks   int
+}
+
+func (c *cachingProvider) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var sent struct {
+		System   json.RawMessage   `json:"system"`
+		Tools    json.RawMessage   `json:"tools"`
+		Messages []json.RawMessage `json:"messages"`
+		Mark     *struct {
+			TTL string `json:"ttl"`
+		} `json:"cache_control"`
+	}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return nil, err
+	}
+	prompt := string(sent.Tools) + string(sent.System)
+	for _, m := range sent.Messages {
+		prompt += string(m)
+	}
+	read, write := 0, 0
+	if sent.Mark != nil {
+		c.marks++
+		for _, earlier := range c.written {
+			if strings.HasPrefix(prompt, earlier) {
+				read = max(read, len(earlier)/4)
+			}
+		}
+		write = len(prompt)/4 - read
+		c.written = append(c.written, prompt)
+	}
+	usage := fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}`, len(prompt)/4-read-write, write, read)
+	reply := chunks(`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":`+usage+`}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Aye."}}`, `{"type":"content_block_stop","index":0}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`)
+	return canned{reply, "text/event-stream"}.RoundTrip(r)
+}
+
+// markedGateway returns a function that sends a body to a gateway in front of a caching provider and returns its entry.
+func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies) func(path string, body []byte) *requestlog.Entry {
+	t.Helper()
+	one := target("claude-sonnet-4-5", 3, 15)
+	one.Provider, one.Vendor, one.Model.Context, one.Model.MaxOutput = "anthropic", "anthropic", 1_000_000, 64_000
+	one.Price.CacheRead, one.Price.CacheWrite, one.Price.CacheWriteLong = new(money.PerMillion(0.3)), new(money.PerMillion(3.75)), new(money.PerMillion(6))
+	p := anthropic.Vendor.New(provider.Settings{Name: "anthropic", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "a#1", Secret: "s", Source: "test"}}})
+	p.Transport = up
+	parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
+	parts.Log = log
+	parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
+	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies, Draw: func() float64 { return 0.5 }}
+	g := gateway.New(parts)
+	return func(path string, body []byte) *requestlog.Entry {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+path, bytes.NewReader(body))
+		r.Header.Set("Authorization", "Bearer good")
+		r.Header.Set("Content-Type", "application/json")
+		g.ServeHTTP(&sink{header: http.Header{}}, r)
+		select {
+		case e := <-log.ended:
+			if e.Cost == nil || e.Error != nil {
+				t.Fatalf("no cost: %+v", e.Error)
+			}
+			return e
+		case <-time.After(10 * time.Second):
+			t.Fatal("no entry")
+			return nil
+		}
+	}
+}
+
+func TestMarksMakeAgentSessionsCheaper(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{agent.Messages, agent.Chat, agent.Responses} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			cost := func(policies gateway.Policies, turns, sessions int) (sum money.Amount, up *cachingProvider, last *requestlog.Entry) {
+				up = &cachingProvider{}
+				send := markedGateway(t, up, policies)
+				for seed := range sessions {
+					s := agent.New(format, "claude-sonnet-4-5", "", "", uint64(seed))
+					for range turns {
+						last = send(agent.Path(format), s.Next())
+						sum = sum.Add(*last.Cost)
+					}
+				}
+				return sum, up, last
+			}
+			set, problems := policy.Parse("workspace", []byte("policies: [{name: plain, cache_marks: false}]"), policy.Inventory{AllowUnknown: true})
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			off := fixedPolicies{set}
+			with, up, last := cost(nil, 20, 1)
+			without, plain, _ := cost(off, 20, 1)
+			if plain.marks != 0 {
+				t.Errorf("%d marks although a policy disables them", plain.marks)
+			}
+			if share := float64(with) / float64(without); share > 0.7 {
+				t.Errorf("a session costs %.2f of one without marks", share)
+			}
+			if a := last.Attempts[0]; a.CacheMark != "5m" || a.CacheSaved == nil || *a.CacheSaved <= 0 || a.Usage.CacheRead == 0 {
+				t.Errorf("attempt %+v, %d marks", a, up.marks)
+			}
+			oneShot, once, _ := cost(nil, 1, 8)
+			plainShot, _, _ := cost(off, 1, 8)
+			if share := float64(oneShot) / float64(plainShot); share > 1.01 {
+				t.Errorf("single prompts cost %.3f of those without marks, %d marks", share, once.marks)
+			}
+			t.Logf("%s: a session of 20 turns costs %s with marks and %s without", format, with, without)
+		})
+	}
+}
+
+func TestMarksOfTheClientAreKept(t *testing.T) {
+	t.Parallel()
+	up := &cachingProvider{}
+	send := markedGateway(t, up, nil)
+	s := agent.New(agent.Messages, "claude-sonnet-4-5", "", "", 1)
+	for range 4 {
+		body := bytes.Replace(s.Next(), []byte(`"text":"`), []byte(`"cache_control":{"type":"ephemeral"},"text":"`), 1)
+		if e := send("/messages", body); e.Attempts[0].CacheMark != "" || up.marks > 0 {
+			t.Fatalf("mark %q, %d marks", e.Attempts[0].CacheMark, up.marks)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package promptcache
+
+import (
+	"time"
+
+	"fairlead/internal/catalog"
+)
+
+// Outlook is what earlier turns of a conversation say about the next one. The zero value expects no other turn.
+type Outlook struct {
+	Another float64       // probability of another turn
+	Gap     time.Duration // time since the previous turn
+}
+
+// outlook returns the outlook of a conversation with so many earlier turns. A first turn expects no other one: most prompts are sent
+// once, and a mark would make them more expensive. After k turns that were followed by another one, the probability is (k+1)/(k+2).
+func outlook(turns int, gap time.Duration) Outlook {
+	if turns == 0 {
+		return Outlook{}
+	}
+	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
+}
+
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with these rules: the one for whose lifetime the
+// expected reads pay for the write. It returns Unmarked if the caller has set marks of its own.
+func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
+	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
+		return Unmarked
+	}
+	for _, link := range fp.Links {
+		if link.Mark != Unmarked {
+			return Unmarked
+		}
+	}
+	// A later turn reads the prefix and extends its lifetime. Within the short lifetime one read pays for the write; a conversation with
+	// longer pauses needs the long lifetime, whose write costs more than one read saves.
+	reads := fp.Outlook.Another / (1 - fp.Outlook.Another)
+	switch {
+	case fp.Outlook.Gap <= rules.Lifetime && fp.Outlook.Another*rules.HitRate > rules.BreakEven:
+		return ShortMark
+	case fp.Outlook.Gap > rules.Lifetime && fp.Outlook.Gap <= rules.Long && rules.BreakEvenLong > 0 && reads*rules.HitRate > rules.BreakEvenLong:
+		return LongMark
+	}
+	return Unmarked
+}
+
+// withEndMark returns the fingerprint with the mark that the gateway sets for a target with these rules.
+func (fp Fingerprint) withEndMark(rules catalog.CacheRule) Fingerprint {
+	mark := fp.EndMark(rules)
+	if mark == Unmarked {
+		return fp
+	}
+	links := make([]Link, len(fp.Links))
+	copy(links, fp.Links)
+	links[len(links)-1].Mark = mark
+	fp.Links = links
+	return fp
+}
+
+// Outlook returns what the earlier turns say about the next one.
+func (v View) Outlook() Outlook { return v.fingerprint.Outlook }
+
+// Lifetime returns the lifetime of a mark as providers write it: 5m, 1h, or empty for none.
+func (m Mark) Lifetime() string {
+	switch m {
+	case ShortMark:
+		return "5m"
+	case LongMark:
+		return "1h"
+	case Unmarked:
+	}
+	return ""
+}
