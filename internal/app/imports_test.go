@@ -168,6 +168,7 @@ var layers = [][]string{
 		"internal/spelling",
 		"internal/rawjson",
 		"internal/document",
+		"internal/turncache",
 	},
 }
 
@@ -208,6 +209,7 @@ var only = map[string][]string{
 	"internal/id":              {},
 	"internal/spelling":        {},
 	"internal/document":        {},
+	"internal/turncache":       {},
 }
 
 // never lists packages that a package must not import although they are below it.
