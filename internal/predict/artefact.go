@@ -34,6 +34,7 @@ type Predictor struct {
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
 	families  []Family
+	agents    int // number of agentFamilies among the families
 }
 
 // Family is a kind of prompt in the training data.
@@ -99,6 +100,9 @@ func Parse(data []byte) (*Predictor, error) {
 	}
 	for i, name := range f.Families {
 		p.families = append(p.families, Family{Name: name, Level: 1 + f.Shared + i})
+		if slices.Contains(agentFamilies, name) {
+			p.agents++
+		}
 	}
 	table := newWords()
 	p.scratches.New = func() any { return p.net.newScratch(table) }

@@ -31,11 +31,34 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	d := p.scratches.Get().(*scratch)
 	s.Skills, s.Known = p.net.skills(d, prompt.Text)
 	p.scratches.Put(d)
+	if prompt.Tools {
+		p.favourAgents(&s)
+	}
 	if unknown := 1 - s.Known; unknown > 0 && s.Ease == 0 {
 		s.Ease -= math.Round(1000*unknown*demandOf(prompt.Text)) / 1000
 	}
 	s.Output = p.outputLength(&s, prompt.Text)
 	return s
+}
+
+// agentFamilies are the families that published scores of agents are fitted to.
+var agentFamilies = []string{"tools", "code", "logic"}
+
+// favourAgents replaces the equal family shares of a prompt unlike the training data by those of agentFamilies. The text of an agent's
+// task says little about it, but a model's success with tools depends on other skills than its success with questions.
+func (p *Predictor) favourAgents(f *Features) {
+	unknown := 1 - f.Known
+	if unknown == 0 || p.agents == 0 {
+		return
+	}
+	for _, family := range p.families {
+		share := -unknown / float64(len(p.families))
+		if slices.Contains(agentFamilies, family.Name) {
+			share += unknown / float64(p.agents)
+		}
+		z := &f.Skills[family.Level-1]
+		*z = math.Round(1000*max(0, *z+share)) / 1000
+	}
 }
 
 func (n *net) newScratch(table *words) *scratch {

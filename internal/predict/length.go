@@ -77,7 +77,7 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 		usual = choiceLength
 	}
 	rest, length := 1.0, 0.0 // share of the prompt without a family
-	if f.Known > 0 && f.Task != Chat && len(p.families) > 0 {
+	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
 		shares := f.Skills[p.families[0].Level-1:]
 		equal := (1 - f.Known) / float64(len(p.families)) // part of each share for what is unlike the training data
 		for i, family := range p.families {
