@@ -60,3 +60,24 @@ func TestFeatureVersionChangesWithTheFeatures(t *testing.T) {
 		t.Errorf("the features of version %d have the digest %s, expected version %d with %s: increase featureVersion and set both here", featureVersion, got, version, digest)
 	}
 }
+
+func TestPromptsWithToolsArePredictedByTheAgentFamilies(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	const text = "Our Kafka Streams topology loses exactly-once guarantees during rebalances. Diagnose the race and fix it in the repository."
+	plain, agent := p.Features(Prompt{Text: text, Messages: 1}), p.Features(Prompt{Text: text, Tools: true, Messages: 1})
+	if plain.Known > 0.5 {
+		t.Fatalf("the prompt is known: %v", plain.Known)
+	}
+	sum, agents := 0.0, 0.0
+	for _, f := range p.Families() {
+		share := agent.Skills[f.Level-1]
+		sum += share
+		if f.Name == "tools" || f.Name == "code" || f.Name == "logic" {
+			agents += share
+		}
+	}
+	if sum < 0.99 || sum > 1.01 || agents < 1-plain.Known-0.01 {
+		t.Errorf("shares of the families sum to %.3f, those of agents to %.3f", sum, agents)
+	}
+}
