@@ -120,7 +120,7 @@ func codexCatalog(t *testing.T, root string) string {
 		t.Fatal("codex does not know gpt-5.5")
 	}
 	maps.Copy(known.Models[i], map[string]any{
-		"slug": "auto", "display_name": "Fairlead auto", "prefer_websockets": false, "supports_search_tool": false, "upgrade": nil,
+		"slug": "auto", "display_name": "Fairlead auto", "prefer_websockets": false, "supports_search_tool": false, "web_search_tool_type": "text", "upgrade": nil,
 		"context_window": 200000, "max_context_window": 200000,
 	})
 	text, err := json.Marshal(map[string]any{"models": known.Models[i : i+1]})
