@@ -24,7 +24,7 @@ async function sideways(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
-test("a session shows its turns, what is new in each, and its budget", async ({ page }, info) => {
+test("a session shows its turns with their new messages, and its budget", async ({ page }, info) => {
   await page.goto(`${world.gateway.url}/sessions`);
   await expect(page.getByText("Fix the failing build.").first()).toBeVisible();
   await expect(page.getByText("A single question")).toHaveCount(0);
@@ -38,7 +38,7 @@ test("a session shows its turns, what is new in each, and its budget", async ({ 
   await expect(turn.getByText("was sim-nano")).toBeVisible();
   await expect(page.getByText("Session budget")).toBeVisible();
   await turn.getByRole("button", { name: "Show new messages" }).click();
-  await expect(turn.getByText("Now run the tests.")).toBeVisible();
+  await expect(turn.getByText("Now run the tests.", { exact: true })).toBeVisible();
   await expect(turn.getByText("2 earlier messages not shown")).toBeVisible();
   await expect(turn.getByText("Fix the failing build.")).toHaveCount(0);
   await expectAccessible(page);
@@ -48,7 +48,8 @@ test("a session shows its turns, what is new in each, and its budget", async ({ 
 
 test("a request links to its turn", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests/${last}`);
+  await expect(page.getByRole("heading", { level: 2, name: "Metadata" })).toBeVisible();
   await page.getByRole("link", { name: "build-42" }).click();
   await expect(page).toHaveURL(/\/sessions\/build-42\?turn=req_/);
-  await expect(page.getByRole("group", { name: "Turn 2" }).getByText("Now run the tests.")).toBeVisible();
+  await expect(page.getByRole("group", { name: "Turn 2" }).getByText("Now run the tests.", { exact: true })).toBeVisible();
 });

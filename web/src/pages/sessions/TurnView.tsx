@@ -63,7 +63,9 @@ export function TurnView({ session, turn, total, marked }: Props) {
           )}
         </Group>
         <Group gap="sm">
-          <Money amount={turn.cost_usd} />
+          <Text size="sm" component="div">
+            <Money amount={turn.cost_usd} />
+          </Text>
           <Text size="sm" c="dimmed" ff="monospace">
             Total {formatMoney(total)}
           </Text>
