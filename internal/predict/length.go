@@ -79,7 +79,7 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	rest, length := 1.0, 0.0 // share of the prompt without a family
 	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
 		shares := f.Skills[p.families[0].Level-1:]
-		equal := (1 - f.Known) / float64(len(p.families)) // part of each share for what is unlike the training data
+		equal := (1 - f.Known) / float64(len(p.families)) // part of each share for texts unlike the training data
 		for i, family := range p.families {
 			if l, ok := familyLengths[family.Name]; ok && shares[i]-equal > 0.01 {
 				rest -= shares[i] - equal
