@@ -141,8 +141,10 @@ func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
 	switch {
 	case e.BodyState == requestlog.BodyStored:
 		response := buffers.compress(s.codec, e.Body.Response)
-		request := s.codec.AppendOutline(nil, e.Body.Request)
-		if !e.Body.Split {
+		var request []byte
+		if e.Body.Split {
+			request = s.codec.AppendOutline(nil, e.Body.Request)
+		} else {
 			request = buffers.compress(s.codec, e.Body.Request)
 		}
 		r.body = []any{e.WorkspaceID, e.ID, request, response, sqldb.Flag(e.Body.Streamed)}
