@@ -1,5 +1,5 @@
-// Package account owns accounts, workspaces with roles, sessions, invitations, and the API keys of a workspace. It checks
-// permissions and secrets. Package accountstore stores them.
+// Package account manages accounts, workspaces with roles, sessions, invitations and API keys. It checks permissions and secrets.
+// Package accountstore implements its stores.
 package account
 
 import (
@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Errors of the store.
+// Errors that stores return.
 var (
 	ErrNotFound = errors.New("not found")
 	ErrConflict = errors.New("already exists")
 )
 
-// Account is a person.
+// Account is a user of the dashboard.
 type Account struct {
 	ID           string
 	Email        string // lower case
@@ -30,12 +30,12 @@ type Account struct {
 type Workspace struct {
 	ID             string
 	Name           string
-	DefaultModel   string // the baseline; empty for the instance's default
-	PinnedEmbed    string // the model that `auto` means for embeddings; empty until first used
+	DefaultModel   string // baseline model; empty for the instance's default
+	PinnedEmbed    string // model that `auto` selects for embeddings; empty until first used
 	LogBodies      bool
-	EntryRetention time.Duration // 0 for the instance's
-	BodyRetention  time.Duration // 0 for the instance's
-	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's
+	EntryRetention time.Duration // 0 for the instance's default
+	BodyRetention  time.Duration // 0 for the instance's default
+	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's rules
 	Budget         *Budget
 	CreatedAt      time.Time
 }
@@ -45,10 +45,10 @@ type Role string
 
 // The roles. Each includes the permissions of the next.
 const (
-	Owner     Role = "owner"     // everything, also members and deletion
+	Owner     Role = "owner"     // all permissions, including members and deletion
 	Admin     Role = "admin"     // settings, providers, policies, all keys, members below owner
-	Developer Role = "developer" // own keys, requests with their bodies, playground
-	Viewer    Role = "viewer"    // reads figures and requests, no bodies
+	Developer Role = "developer" // own keys, requests with bodies, playground
+	Viewer    Role = "viewer"    // statistics and requests without bodies
 )
 
 // Member is an account in a workspace.
@@ -61,7 +61,7 @@ type Member struct {
 	JoinedAt    time.Time
 }
 
-// Invitation allows a person to join a workspace, and to register when registration is closed.
+// Invitation lets a person join a workspace, and register when registration is by invitation only.
 type Invitation struct {
 	ID          string
 	WorkspaceID string
@@ -88,9 +88,9 @@ type Scope string
 
 // The scopes of a key.
 const (
-	Inference Scope = "inference" // the model API
-	Read      Scope = "read"      // reading through the admin API
-	Manage    Scope = "manage"    // changing through the admin API
+	Inference Scope = "inference" // call the model API
+	Read      Scope = "read"      // read through the admin API
+	Manage    Scope = "manage"    // make changes through the admin API
 )
 
 // Key is an API key of a workspace with its restrictions. Its secrets are stored as keyed hashes.
@@ -111,9 +111,9 @@ type Key struct {
 	CreatedBy     string // account ID; empty for a key created on the command line
 	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero for never
-	RevokedAt     time.Time // zero while it is valid
+	RevokedAt     time.Time // zero if not revoked
 	LastUsedAt    time.Time
-	LastUsedBy    string // client that used it last
+	LastUsedBy    string // client of the last use
 	Secrets       []Secret
 }
 
@@ -133,12 +133,12 @@ type Limits struct {
 // Period is the interval after which a budget resets.
 type Period string
 
-// The periods of a budget.
+// Budget periods.
 const (
 	Daily   Period = "day"
-	Weekly  Period = "week" // from Monday
+	Weekly  Period = "week" // starts on Monday
 	Monthly Period = "month"
-	Total   Period = "total" // never
+	Total   Period = "total" // never resets
 )
 
 // Budget limits spending per period.

@@ -12,9 +12,9 @@ import (
 // AuditEvent records a change. It never contains secrets.
 type AuditEvent struct {
 	ID          string
-	WorkspaceID string // empty for a change of an account
+	WorkspaceID string // empty for a change to an account
 	At          time.Time
-	Actor       string // ID of an account or a key, or "command line", or "operator"
+	Actor       string // ID of an account or a key, "command line" or "operator"
 	Action      string // such as "key.create"
 	Object      string // ID of the changed object
 	Before      json.RawMessage
@@ -38,8 +38,8 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 	return events, nil
 }
 
-// Note records a change that another package made, such as a policy or a provider's credential. Before and after are
-// encoded as JSON and must not contain secrets; nil omits them.
+// Note records a change made by another package, such as a changed policy or provider credential. Before and after are encoded as
+// JSON and must not contain secrets; nil omits them.
 func (s *Service) Note(ctx context.Context, by Actor, action, object string, before, after any) error {
 	if err := s.store.Audit.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
 		return fmt.Errorf("note %s: %w", action, err)
@@ -55,11 +55,11 @@ func (s *Service) event(by Actor, action, object string, before, after any) Audi
 	}
 }
 
-// operator is the actor in the audit log of a workspace for changes by an operator from outside. It hides the
+// operator is the actor that a workspace's audit log shows for changes made from the operator's workspace. It hides the
 // operator's account.
 const operator = "operator"
 
-// in returns the event for the audit log of a workspace.
+// in returns the event for the audit log of workspaceID. If that is not the event's workspace, the actor is replaced by operator.
 func (e AuditEvent) in(workspaceID string) AuditEvent {
 	if e.WorkspaceID == workspaceID {
 		return e

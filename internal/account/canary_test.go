@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/vault"
 )
 
-// Everything secret goes in; none of it is in any file of the database, in the audit log or in an error.
-func TestSecretsAreNowhereAtRest(t *testing.T) {
+// TestSecretsAreNeverStored uses every kind of secret and checks that none appears in a database file, the audit log or an error.
+func TestSecretsAreNeverStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	const canary, replacement, credential = "canary-password-one", "canary-password-two", "sk-canary-credential-1234567890"

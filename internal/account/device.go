@@ -8,12 +8,12 @@ import (
 	"fairlead/internal/account/secret"
 )
 
-// deviceIDLength gives a device about 95 random bits.
+// deviceIDLength is the length of a device ID in characters: about 95 random bits.
 const deviceIDLength = 16
 
-// DeviceToken returns the token that identifies a browser which has signed in to the account: the presented one while it
-// is valid, otherwise a new one. The token is not a credential. It only lets the browser's wrong passwords be counted
-// separately from those of strangers. It is not stored, and a new password invalidates it.
+// DeviceToken returns the token that identifies a browser that has signed in to the account: the presented token while it is
+// valid, otherwise a new one. The token is not a credential. It only separates the browser's wrong passwords from those of other
+// clients in the attempt limit. It is not stored, and a password change invalidates it.
 func (s *Service) DeviceToken(a Account, presented string) string {
 	if s.knowsDevice(a, presented) {
 		return presented

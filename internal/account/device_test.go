@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// exhaust uses up the guesses of strangers at an account.
+// exhaust uses up the sign-in attempts for an account from unknown devices.
 func (f *fixture) exhaust(email string) {
 	f.t.Helper()
 	for range 10 {
@@ -45,7 +45,7 @@ func TestKnownDeviceIsNotLockedOutByStrangers(t *testing.T) {
 		t.Log(name)
 		f.refused(login(forged, password), llm.RateLimited)
 	}
-	for range 10 { // the device has its own bound
+	for range 10 { // the device has its own limit
 		f.refused(login(token, "wrong password"), llm.WrongCredentials)
 	}
 	f.refused(login(token, password), llm.RateLimited)

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Ending reports that secrets of a key have become invalid. Replicas exchange it, so that a revoked key is rejected everywhere,
-// even without the database.
+// Ending reports that secrets of a key have become invalid. Replicas send it to each other, so that a revoked key is rejected
+// everywhere even when the database is unavailable.
 type Ending struct {
 	KeyID  string    `json:"key"`
-	Before time.Time `json:"before,omitzero"` // secrets created earlier are invalid; zero if the key is revoked
+	Before time.Time `json:"before,omitzero"` // secrets created earlier are invalid; zero if the whole key was revoked
 }
 
-// Message encodes the ending.
+// Message encodes the ending as JSON for other replicas.
 func (e Ending) Message() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -22,7 +22,7 @@ func (e Ending) Message() (string, error) {
 	return string(text), nil
 }
 
-// ParseEnding decodes a message.
+// ParseEnding decodes the output of Message.
 func ParseEnding(message string) (Ending, error) {
 	var e Ending
 	if err := json.Unmarshal([]byte(message), &e); err != nil {
@@ -34,7 +34,7 @@ func ParseEnding(message string) (Ending, error) {
 	return e, nil
 }
 
-// Ending returns the ending of a key that was revoked or rotated without a grace period.
+// Ending returns the ending of a key that was revoked or rotated without a grace period, and false for other keys.
 func (k *Key) Ending() (Ending, bool) {
 	if !k.RevokedAt.IsZero() {
 		return Ending{KeyID: k.ID}, true

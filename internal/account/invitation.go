@@ -12,14 +12,14 @@ import (
 
 const invitationLife = 7 * 24 * time.Hour
 
-// Invite creates an invitation to the actor's workspace and returns its token, which one person can use within a week.
+// Invite creates an invitation to the actor's workspace and returns it with its token. The token can be used once, within a week.
 // The role must not be above the actor's own.
 func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, string, error) {
 	if roleRank[role] == 0 {
 		return Invitation{}, "", invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
 	}
 	if !by.mayGrantRole(role) {
-		return Invitation{}, "", denied("You cannot invite a person to a role above your own.")
+		return Invitation{}, "", denied("You cannot invite a person with a role above your own.")
 	}
 	token := secret.Token()
 	now := s.now()
@@ -43,7 +43,7 @@ func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invita
 	return invitations, nil
 }
 
-// Invitation returns the invitation of a token.
+// Invitation returns the invitation with the given token.
 func (s *Service) Invitation(ctx context.Context, token string) (Invitation, error) {
 	invitation, err := s.store.Invitations.InvitationByHash(ctx, s.invitationHash.Bytes(token))
 	if errors.Is(err, ErrNotFound) || err == nil && !s.now().Before(invitation.ExpiresAt) {

@@ -53,13 +53,13 @@ type Grace struct {
 // Limits on the secrets of a key.
 const (
 	maxGrace   = 90 * 24 * time.Hour
-	maxLive    = 5  // valid at a time
-	maxSecrets = 10 // stored, so that a recently expired secret gets a specific error
+	maxLive    = 5  // valid at the same time
+	maxSecrets = 10 // stored; expired secrets are kept for a while so that their use gets a specific error
 )
 
-// CreateKey creates a key in the actor's workspace and returns it with its text, which is shown once and not stored. It
-// returns a Conflict when the account has created too many active keys. Keys created by a key count for the account that
-// created the first one.
+// CreateKey creates a key in the actor's workspace. It also returns the key's text, which is shown once and not stored. It
+// returns a Conflict when the account has created too many active keys. A key created with another key counts toward the account
+// of the first key in the chain.
 func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, string, error) {
 	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
 		return Key{}, "", denied("You do not have permission to create API keys in this workspace. Ask an owner or admin.")
@@ -167,8 +167,8 @@ func (c KeyChange) apply(k *Key) {
 	}
 }
 
-// RotateKey adds a secret to a key and returns its text. The actor must be able to grant all permissions of the key,
-// because the new secret can be used.
+// RotateKey adds a secret to a key and returns the secret's text. The actor must be able to grant all permissions of the key,
+// because the actor can use the new secret.
 func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace) (Key, string, error) {
 	if g.For < 0 || g.AfterUse < 0 || g.For > maxGrace || g.AfterUse > maxGrace {
 		return Key{}, "", invalid("grace", "The grace period must be between 0 and 90 days.")
@@ -230,8 +230,8 @@ func (k *Key) liveSecrets(now time.Time) []int {
 	return live
 }
 
-// SecretEnd returns the time when secret i becomes invalid, or zero for never. firstUse, if not nil, returns first uses
-// that are not stored yet.
+// SecretEnd returns the time when secret i becomes invalid, or zero for never. firstUse, if not nil, returns first uses of
+// secrets that are not stored yet.
 func (k *Key) SecretEnd(i int, firstUse func(int) time.Time) time.Time {
 	secret := k.Secrets[i]
 	end := secret.ExpiresAt
@@ -264,7 +264,7 @@ func (s *Service) RevokeKey(ctx context.Context, by Actor, keyID string) (Key, e
 
 var errUnchanged = errors.New("nothing to change")
 
-// changeKey applies a change to a key that the actor may manage and writes an audit event.
+// changeKey applies a change to a key that the actor may manage. The change is stored with an audit event.
 func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string, change func(maker, *Key) error) (Key, error) {
 	m, err := s.maker(ctx, by)
 	if err != nil {
@@ -292,7 +292,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 	return key, nil
 }
 
-// mayManage reports whether the actor may manage all keys of the workspace, or its own keys and created this one.
+// mayManage reports whether the actor may manage the key: any key with ManageKeys, keys created by the actor with ManageOwnKeys.
 func (a Actor) mayManage(k Key) bool {
 	if a.May(ManageKeys) {
 		return true
@@ -301,7 +301,7 @@ func (a Actor) mayManage(k Key) bool {
 	return own && a.May(ManageOwnKeys)
 }
 
-// maker is an actor with the key that it uses, if any.
+// maker is an actor with the API key that it authenticated with, if any.
 type maker struct {
 	Actor
 	key *Key

@@ -51,7 +51,7 @@ func TestKeySettingsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTheLifeOfAKey(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
@@ -144,7 +144,7 @@ func TestGracesAreBounded(t *testing.T) {
 	}
 }
 
-func TestForeignKeysAnswerAsUnknownOnes(t *testing.T) {
+func TestKeysOfOtherWorkspacesAreNotFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	ann, bob := f.owner("ann@example.com"), f.owner("bob@example.com")
@@ -165,7 +165,7 @@ func TestForeignKeysAnswerAsUnknownOnes(t *testing.T) {
 	}
 }
 
-func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
+func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	owner := f.owner("owner@example.com")
@@ -188,7 +188,8 @@ func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
 	_, err = f.RevokeKey(f.ctx, other, own.ID)
 	f.refused(err, llm.PermissionDenied)
 
-	// The owner extended the developer's key. The developer may rename it, but not rotate it, which would give the new secret.
+	// The owner added a scope to the developer's key. The developer may rename the key but not rotate it, because the developer
+	// would get the new secret.
 	_, err = f.UpdateKey(f.ctx, owner, own.ID, account.KeyChange{Scopes: &[]account.Scope{account.Inference, account.Manage}})
 	f.must(err)
 	_, err = f.UpdateKey(f.ctx, developer, own.ID, account.KeyChange{Name: new("renamed")})

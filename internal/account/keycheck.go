@@ -171,12 +171,12 @@ func checkBudget(b *Budget) error {
 	return checkZone("budget.zone", b.Zone)
 }
 
-// mayGrant rejects a change that gives a key more permissions than its maker has. It ignores unchanged settings, so that
-// an actor can rename a key that a user with more permissions created.
+// mayGrant rejects a change that gives a key more permissions than its maker has. It ignores unchanged settings, so that an actor
+// can rename a key created by a user with more permissions.
 func (m maker) mayGrant(before, after Key) error {
 	for _, scope := range after.Scopes {
 		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {
-			return tooMuch("scopes", "You cannot grant the scope "+string(scope)+" because you do not have all of its permissions.")
+			return tooMuch("scopes", "You cannot grant the \""+string(scope)+"\" scope because you do not have all of its permissions.")
 		}
 	}
 	if m.key == nil {
@@ -185,12 +185,12 @@ func (m maker) mayGrant(before, after Key) error {
 	return within(*m.key, before, after)
 }
 
-// within rejects a change that gives a key more than the key in use allows.
+// within rejects a change that gives a key more than the maker's own key allows.
 func within(maker, before, after Key) error {
 	made := before.ID == ""
 	switch {
 	case maker.Budget != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameBudget(before.Budget, after.Budget)):
-		return tooMuch("budget", "A key that has a budget cannot give budgets to keys that spend.")
+		return tooMuch("budget", "A key with a budget cannot give other keys the \"inference\" scope or change their budgets.")
 	case (made || !slices.Equal(before.AllowedModels, after.AllowedModels)) && !covers(maker.AllowedModels, after.AllowedModels):
 		return tooMuch("allowed_models", "The allowed models must be a subset of those of the key in use.")
 	case (made || before.Limits != after.Limits) && !tighter(maker.Limits, after.Limits):
@@ -205,7 +205,7 @@ func within(maker, before, after Key) error {
 	return nil
 }
 
-// outlasts reports whether a key that expires at end is valid after limit. Zero means never.
+// outlasts reports whether a key that expires at end is still valid after limit. A zero time means never.
 func outlasts(end, limit time.Time) bool {
 	return !limit.IsZero() && (end.IsZero() || end.After(limit))
 }

@@ -11,13 +11,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The limit on wrong passwords per email address, with or without an account, and per known device.
+// Limit on wrong passwords per email address and per known device. It also applies to addresses without an account.
 const (
 	guessLimit  = 10
 	guessWindow = 15 * time.Minute
 )
 
-// Login checks the password and starts a session. Known and unknown addresses get the same error after the same work.
+// Login checks the password and starts a session. Known and unknown addresses get the same error after the same amount of work.
 func (s *Service) Login(ctx context.Context, email, password string, v Visitor) (Account, string, error) {
 	email = cut(strings.ToLower(strings.TrimSpace(email)), maxEmail)
 	account, err := s.verify(ctx, email, password, v.Device, wrongCredentials)
@@ -26,7 +26,7 @@ func (s *Service) Login(ctx context.Context, email, password string, v Visitor) 
 	}
 	token, session := s.newSession(account.ID, v)
 	err = s.store.Sessions.CreateSession(ctx, session, account.PasswordHash)
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) { // the password was changed, or the account deleted, meanwhile
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) { // the password was changed or the account deleted meanwhile
 		return Account{}, "", wrongCredentials()
 	}
 	if err != nil {
@@ -39,9 +39,9 @@ func wrongCredentials() error {
 	return llm.Errorf(llm.WrongCredentials, "The email address or password is incorrect.")
 }
 
-// verify records a guess, checks the password of the address, and deletes the guess if the password is right. It
-// acquires a hash slot first, so that a flood of guesses waits in memory and not in the database. Guesses from a device
-// that has signed in to the account before are counted separately, so that strangers cannot exhaust them.
+// verify checks the password of an address. It records a sign-in attempt first and deletes it if the password is correct. It
+// acquires a hash slot before the database is used, so that a flood of attempts waits in memory. Attempts from a device that has
+// signed in to the account before are counted separately, so that strangers cannot lock the user out.
 func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error) (Account, error) {
 	release, err := s.hasher.Acquire(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	defer release()
 	stated := email
 	if hasControl(email) {
-		email = "" // belongs to no account, and is valid in a database query
+		email = "" // matches no account and is valid in a database query
 	}
 	account, err := s.store.Accounts.AccountByEmail(ctx, email)
 	known := err == nil
@@ -63,7 +63,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	}
 	wait, err := s.store.Passwords.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
 	if err != nil {
-		return Account{}, fmt.Errorf("count a guess: %w", err)
+		return Account{}, fmt.Errorf("count a sign-in attempt: %w", err)
 	}
 	if wait > 0 {
 		return Account{}, tooManyGuesses(wait)
@@ -80,15 +80,15 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 		return Account{}, wrong()
 	}
 	if err := s.store.Passwords.ReturnGuess(ctx, subject, at); err != nil {
-		return Account{}, fmt.Errorf("count a guess: %w", err)
+		return Account{}, fmt.Errorf("count a sign-in attempt: %w", err)
 	}
 	return account, nil
 }
 
-// guessSubject returns the subject that counts the guesses for an address.
+// guessSubject returns the key under which wrong passwords for an address are counted.
 func (s *Service) guessSubject(email string) []byte { return s.guessHash.Bytes("login " + email) }
 
-// Unlock allows sign-ins to an account again after too many wrong passwords.
+// Unlock removes the recorded wrong passwords of an account, so that its user can sign in again.
 func (s *Service) Unlock(ctx context.Context, email string) error {
 	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {

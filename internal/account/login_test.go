@@ -35,7 +35,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Known and unknown addresses give the same response and consume the same guesses. The next test compares the work.
+// Known and unknown addresses get the same error and have the same limit. The next test compares the work.
 func TestGuessesAreBoundedPerAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
@@ -58,7 +58,7 @@ func TestGuessesAreBoundedPerAddress(t *testing.T) {
 		}
 	}
 	_, _, err := f.Login(f.ctx, "known@example.com", password, distant)
-	f.refused(err, llm.RateLimited) // the right password neither: it would be a checked guess
+	f.refused(err, llm.RateLimited) // a correct password is rejected too, because checking it would confirm a guess
 	f.clock.pass(15 * time.Minute)
 	_, _, err = f.Login(f.ctx, "known@example.com", password, distant)
 	f.must(err)
@@ -72,7 +72,7 @@ func slicesRepeat(s string, n int) []string {
 	return all
 }
 
-func TestGuessesAtOnceAreBoundedToo(t *testing.T) {
+func TestConcurrentGuessesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	var all sync.WaitGroup
@@ -87,13 +87,13 @@ func TestGuessesAtOnceAreBoundedToo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// On a busy machine some wait too long for their turn to be checked; those are not checked guesses.
+	// On a busy machine some attempts wait too long for a hash slot and are rejected unchecked.
 	if kinds[llm.WrongCredentials] > 10 || kinds[llm.WrongCredentials]+kinds[llm.RateLimited]+kinds[llm.Overloaded] != 40 {
 		t.Errorf("%v", kinds)
 	}
 }
 
-func TestRightPasswordsAreNoGuesses(t *testing.T) {
+func TestCorrectPasswordsDoNotCountAsGuesses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	f.register("ann@example.com")
@@ -187,7 +187,7 @@ func TestSeenIsWrittenAtMostOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestAPasswordTakesAllSessionsWithIt(t *testing.T) {
+func TestPasswordChangeEndsAllSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	a, first, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, SetupCode: f.setupCode(), Visitor: local})
@@ -214,7 +214,7 @@ func TestAPasswordTakesAllSessionsWithIt(t *testing.T) {
 	f.refused(f.ResetPassword(f.ctx, "unknown@example.com", "a third long one"), llm.NotFound)
 }
 
-// Logins that race with a change of the password leave no session of the old one.
+// A sign-in that races with a password change must not leave a session that was authenticated with the old password.
 func TestNoSessionOutlivesItsPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")

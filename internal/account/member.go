@@ -18,7 +18,8 @@ func (s *Service) Members(ctx context.Context, workspaceID string) ([]Member, er
 	return members, nil
 }
 
-// SetRole changes the role of a member, to one not above the actor's own. The role of the last owner cannot be changed.
+// SetRole changes the role of a member. The new role must not be above the actor's own. The role of the last owner cannot be
+// changed.
 func (s *Service) SetRole(ctx context.Context, by Actor, accountID string, role Role) error {
 	if roleRank[role] == 0 {
 		return invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
@@ -38,7 +39,7 @@ func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, 
 	case !leaving && !by.May(ManageMembers):
 		return nil, denied("You do not have permission to remove members. Ask an owner or admin.")
 	case keepKeys && !by.May(ManageKeys):
-		return nil, denied("Only members with the permission manage_keys can keep the keys of a member who leaves.")
+		return nil, denied("Only members with the \"manage_keys\" permission can keep the keys of a member who leaves.")
 	}
 	revoked, err := s.changeMember(ctx, by, accountID, "", !keepKeys, "member.remove")
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, 
 	return revoked, nil
 }
 
-// changeMember sets the role of a member; an empty role removes the member.
+// changeMember sets the role of a member. An empty role removes the member.
 func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, role Role, revokeKeys bool, action string) ([]Key, error) {
 	revoked, err := s.store.Members.ChangeMember(ctx, by.WorkspaceID, accountID, revokeKeys, func(m *Member, owners int) (AuditEvent, error) {
 		if m.Role == role {

@@ -5,7 +5,7 @@ import "slices"
 // Permission allows a group of operations of the admin API.
 type Permission string
 
-// The permissions, from reading to running the instance.
+// Permissions, from read access to managing the instance.
 const (
 	ReadWorkspace   Permission = "read_workspace" // name and settings
 	ReadFigures     Permission = "read_figures"   // totals and charts
@@ -13,7 +13,7 @@ const (
 	ReadBodies      Permission = "read_bodies"    // bodies of requests and responses
 	ReadModels      Permission = "read_models"
 	ReadProviders   Permission = "read_providers" // health and names; credentials are never read
-	ReadPolicies    Permission = "read_policies"  // also explaining and dry runs
+	ReadPolicies    Permission = "read_policies"  // includes explanations and dry runs
 	ReadKeys        Permission = "read_keys"
 	ReadMembers     Permission = "read_members"
 	ReadAudit       Permission = "read_audit"
@@ -30,7 +30,7 @@ const (
 	ManageInstance  Permission = "manage_instance"  // the instance, including the budgets of workspaces
 )
 
-// instanceWide permissions affect every workspace. Only actors of the operator's workspace have them.
+// instanceWide lists the permissions that affect every workspace. Only actors of the operator's workspace have them.
 var instanceWide = []Permission{ManageProviders, ManageModels, ManageInstance}
 
 var (
@@ -49,7 +49,7 @@ var (
 		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ManageModels)
 )
 
-// roleRights and scopeRights are the permissions of roles and scopes.
+// roleRights and scopeRights map roles and scopes to their permissions.
 var (
 	roleRights = map[Role][]Permission{
 		Viewer: viewerRights, Developer: developerRights, Admin: adminRights, Owner: ownerRights,
@@ -72,7 +72,7 @@ type Actor struct {
 	WorkspaceID string
 	Role        Role
 	Scopes      []Scope
-	Operator    bool // the workspace is the oldest one, whose members operate the gateway
+	Operator    bool // whether the workspace is the oldest one, whose members operate the gateway
 }
 
 // May reports whether the actor has the permission in its workspace.
@@ -102,7 +102,7 @@ func (a Actor) mayGrantRole(r Role) bool {
 	return a.May(ManageMembers) && roleRank[r] > 0 && roleRank[r] <= roleRank[a.Role]
 }
 
-// name returns the name of the actor in the audit log.
+// name returns the actor's name in the audit log.
 func (a Actor) name() string {
 	switch {
 	case a.KeyID != "":
@@ -113,10 +113,10 @@ func (a Actor) name() string {
 	return commandLine
 }
 
-// commandLine is the actor in the audit log for changes on the command line.
+// commandLine is the name of the actor in the audit log for changes made on the command line.
 const commandLine = "command line"
 
-// CommandLine returns the actor for changes on the command line.
+// CommandLine returns the actor for changes made on the command line.
 func CommandLine(workspaceID string) Actor {
 	return Actor{WorkspaceID: workspaceID, Role: Owner, Operator: true}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The whole table, written out once more: a change of rights must be made in two places, knowingly.
+// TestRights repeats the permission table, so that a change of permissions must be made in two places.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	const all = "owner admin developer viewer"
@@ -55,7 +55,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOperatorsWorkspaceReachesTheInstance(t *testing.T) {
+func TestInstancePermissionsRequireOperatorWorkspace(t *testing.T) {
 	t.Parallel()
 	for _, p := range Permissions() {
 		got := Actor{Role: Owner}.May(p)
@@ -65,7 +65,7 @@ func TestOnlyTheOperatorsWorkspaceReachesTheInstance(t *testing.T) {
 	}
 }
 
-func TestNobodyWithoutRoleOrScopeMayAnything(t *testing.T) {
+func TestActorWithoutRoleOrScopeHasNoPermissions(t *testing.T) {
 	t.Parallel()
 	for _, p := range Permissions() {
 		for _, actor := range []Actor{

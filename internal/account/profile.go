@@ -32,7 +32,7 @@ func (s *Service) Account(ctx context.Context, accountID string) (Account, error
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
-// UpdateAccount changes the name and the time zone.
+// UpdateAccount changes the name and time zone of an account.
 func (s *Service) UpdateAccount(ctx context.Context, accountID string, c ProfileChange) (Account, error) {
 	if c.Name != nil {
 		if err := checkName("name", *c.Name); err != nil {
@@ -89,7 +89,7 @@ func wrongOldPassword() error {
 	return e
 }
 
-// ResetPassword sets a password from the command line, ends all sessions of the account and unlocks it.
+// ResetPassword sets a new password, ends all sessions of the account and unlocks it. It is called from the command line.
 func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
 	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 	return s.Unlock(ctx, account.Email)
 }
 
-// DeleteAccount removes the account. A workspace with other members must have another owner first. The keys that the
-// account created in its workspaces are revoked, and all keys of workspaces that are left without members.
+// DeleteAccount deletes the account. Every workspace with other members must have another owner. Keys that the account created
+// are revoked, as are all keys of workspaces without remaining members.
 func (s *Service) DeleteAccount(ctx context.Context, accountID, password string, v Visitor) error {
 	account, err := s.Account(ctx, accountID)
 	if err != nil {

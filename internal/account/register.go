@@ -32,11 +32,12 @@ const (
 	maxName  = 100
 )
 
-// Register creates an account with its workspace, or joins the invitation's, and signs it in. The very first account
-// requires the setup code and takes over the workspace of the keys that were created on the command line.
+// Register creates an account and signs the user in. The account gets a new workspace or joins the workspace of the invitation.
+// The first account requires the setup code and becomes the owner of the workspace that holds the keys created on the command
+// line.
 //
-// Open registration neither signs in nor reports whether the address is taken: it returns no account and no token, and
-// the caller signs in next. Otherwise strangers could test addresses.
+// Open registration returns no account and no token, and does not report whether the address is taken, so that registered
+// addresses cannot be probed. The user signs in next.
 func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
 	account, err := s.draftAccount(r)
 	if err != nil {
@@ -64,8 +65,8 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	return account, token, nil
 }
 
-// enrolSilently creates the account unless its address is taken. The caller cannot tell which: the result is the same,
-// and an audit event takes the place of the account, so that either way one transaction is committed.
+// enrolSilently creates the account unless its address is taken. The caller cannot distinguish the two cases: the result is the
+// same, and if the address is taken an audit event is written, so that one transaction is committed in either case.
 func (s *Service) enrolSilently(ctx context.Context, e Enrolment) error {
 	err := s.enrol(ctx, e)
 	if !errors.Is(err, ErrConflict) {
@@ -79,7 +80,7 @@ func (s *Service) enrolSilently(ctx context.Context, e Enrolment) error {
 	return nil
 }
 
-// CreateAccount makes an account from the command line, without asking for a code or an invitation.
+// CreateAccount creates an account from the command line, without a setup code or an invitation.
 func (s *Service) CreateAccount(ctx context.Context, email, password, name string) (Account, error) {
 	account, err := s.draftAccount(Registration{Email: email, Password: password, Name: name})
 	if err != nil {
@@ -100,13 +101,13 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 type admission struct {
 	first      bool   // no account exists
 	invitation []byte // hash of the token
-	open       bool   // open registration: the workspace gets the budget of the quota
+	open       bool   // open registration: the workspace gets the quota's budget
 }
 
 func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {
 	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
-		return admission{}, fmt.Errorf("look for accounts: %w", err)
+		return admission{}, fmt.Errorf("check for accounts: %w", err)
 	}
 	if !has {
 		if err := s.setup.check(r.SetupCode, s.now()); err != nil {
@@ -115,7 +116,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		return admission{first: true}, nil
 	}
 	switch {
-	case r.Invitation != "": // looked up first: an invented one must not tell which addresses have accounts
+	case r.Invitation != "": // looked up first, so that an invalid invitation does not reveal which addresses have accounts
 		if _, err := s.Invitation(ctx, r.Invitation); err != nil {
 			return admission{}, err
 		}
@@ -198,7 +199,7 @@ func normalEmail(text string) (string, error) {
 	return email, nil
 }
 
-// checkName refuses names that are empty, too long or hold control characters.
+// checkName rejects names that are empty, too long or contain control characters.
 func checkName(param, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -211,7 +212,7 @@ func checkName(param, name string) error {
 	return nil
 }
 
-// hasControl reports whether a text has control characters or invalid UTF-8.
+// hasControl reports whether s contains control characters or invalid UTF-8.
 func hasControl(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -62,7 +62,7 @@ func TestRegistrationAfterTheFirstAccount(t *testing.T) {
 	}
 }
 
-func TestAnInventedInvitationTellsNothingOfAccounts(t *testing.T) {
+func TestInvalidInvitationDoesNotRevealAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	f.register("known@example.com")
@@ -75,7 +75,7 @@ func TestAnInventedInvitationTellsNothingOfAccounts(t *testing.T) {
 func TestFirstAccountRequiresSetupCode(t *testing.T) {
 	t.Parallel()
 	for _, visitor := range []account.Visitor{local, distant, {}} {
-		for _, mode := range []string{"invitation", "open"} { // open registration does not include the first account
+		for _, mode := range []string{"invitation", "open"} { // the first account requires the setup code even with open registration
 			t.Run(mode+" from "+visitor.IP, func(t *testing.T) {
 				t.Parallel()
 				firstAccountRequiresSetupCode(t, mode, visitor)
@@ -157,7 +157,7 @@ func TestOnlyOneFirstAccount(t *testing.T) {
 	}
 }
 
-func TestTheFirstAccountOwnsWhatTheCommandLineMade(t *testing.T) {
+func TestFirstAccountOwnsCommandLineWorkspace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	w, err := f.FirstWorkspace(f.ctx)
@@ -223,7 +223,7 @@ func TestTheCommandLineCreatesAccounts(t *testing.T) {
 	}
 }
 
-// commits counts the transactions of a service that change something, as a measure of the work that a caller can time.
+// commits is a store that counts write transactions, as a measure of the work that a caller can time.
 type commits struct {
 	account.Store
 	account.AuditStore

@@ -15,13 +15,13 @@ import (
 	"fairlead/internal/money"
 )
 
-// Errors of the store.
+// Errors that stores return.
 var (
 	// ErrNotFirst means that an account already exists.
 	ErrNotFirst = errors.New("not the first account")
 	// ErrLastOwner means that the workspace would have no owner.
 	ErrLastOwner = errors.New("the last owner")
-	// ErrTooMany means that an account has reached the maximum number of objects it may create.
+	// ErrTooMany means that an account owns the maximum number of workspaces or has created the maximum number of keys.
 	ErrTooMany = errors.New("limit reached")
 )
 
@@ -31,9 +31,9 @@ const (
 	RegistrationOpen       = "open"       // without an invitation
 )
 
-// Quota limits the objects of an account. A zero maximum selects the default.
+// Quota limits the number of objects per account. A zero maximum selects the default.
 type Quota struct {
-	WorkspaceBudget money.Amount // per month, for workspaces created by accounts that do not manage the instance
+	WorkspaceBudget money.Amount // per month, for workspaces created by users who do not manage the instance
 	Workspaces      int          // owned by the account; 20 when 0
 	Keys            int          // active keys that the account created; 200 when 0
 }
@@ -50,8 +50,8 @@ type Options struct {
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, to inform other replicas
 }
 
-// Service manages accounts, workspaces and keys. Callers check permissions with Actor.May; the service ensures that an
-// actor grants no more than its own permissions.
+// Service manages accounts, workspaces and keys. Callers check permissions with Actor.May. The service ensures that actors do not
+// grant more permissions than they have.
 type Service struct {
 	store        Stores
 	clock        func() time.Time
@@ -61,7 +61,7 @@ type Service struct {
 	changed      func(context.Context)
 	ended        func(context.Context, Ending)
 	setup        *setupCode
-	first        atomic.Pointer[string] // id of the oldest workspace, which never changes once there is one
+	first        atomic.Pointer[string] // ID of the oldest workspace; never changes once set
 
 	keyHash, sessionHash, invitationHash, guessHash, deviceHash secret.KeyedHash
 }
@@ -108,14 +108,14 @@ func New(store Stores, o Options) (*Service, error) {
 	return s, nil
 }
 
-// now returns the time in the precision of the store: whole milliseconds, in UTC.
+// now returns the current time in UTC with millisecond precision, as stored.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
 
-// Visitor is the client of a call of the admin API.
+// Visitor is the client of an admin API call.
 type Visitor struct {
 	IP     string
 	Client string // User-Agent header
-	Device string // token of DeviceToken; empty for an unknown browser
+	Device string // token returned by DeviceToken; empty for an unknown browser
 }
 
 const maxClient = 200 // maximum length of a client's name in bytes
@@ -148,7 +148,7 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// missing returns the same error for an unknown ID and for an ID of another workspace.
+// missing returns a NotFound error. It is the same for an unknown ID and for an ID of another workspace.
 func missing(what string) *llm.Error {
 	e := llm.Errorf(llm.NotFound, "%s not found.", strings.ToUpper(what[:1])+what[1:])
 	e.Err = ErrNotFound
@@ -165,7 +165,7 @@ func denied(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.PermissionDenied, format, args...)
 }
 
-// wrapStoreError converts ErrNotFound to an error for the client and adds the operation to other errors. It keeps an
+// wrapStoreError converts ErrNotFound to a NotFound error for the client and adds the operation to other errors. It returns an
 // *llm.Error unchanged.
 func wrapStoreError(err error, what, doing string) error {
 	if err == nil {

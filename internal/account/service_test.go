@@ -19,7 +19,7 @@ var (
 	distant = account.Visitor{IP: "203.0.113.9", Client: "Chrome"}
 )
 
-// clock is a time that only tests move.
+// clock is a clock that only advances when a test advances it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -37,7 +37,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fixture is a service on an empty database.
+// fixture is a service with an empty database.
 type fixture struct {
 	*account.Service
 	t     *testing.T
@@ -71,7 +71,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// refused checks the kind of an error and, where given, the field at fault.
+// refused checks the kind of an error and, if given, the parameter it names.
 func (f *fixture) refused(err error, kind llm.Kind, param ...string) {
 	f.t.Helper()
 	if err == nil {
@@ -106,7 +106,7 @@ func (f *fixture) register(email string) account.Account {
 	return a
 }
 
-// owner registers a person and returns the owner of the new workspace.
+// owner registers a user and returns the owner of the new workspace.
 func (f *fixture) owner(email string) account.Actor {
 	f.t.Helper()
 	a := f.register(email)
@@ -120,7 +120,7 @@ func (f *fixture) actor(accountID, workspaceID string) account.Actor {
 	return actor
 }
 
-// home is the first workspace of an account.
+// home returns the first workspace of an account.
 func (f *fixture) home(accountID string) account.Workspace {
 	f.t.Helper()
 	all, err := f.Workspaces(f.ctx, accountID)
@@ -128,7 +128,7 @@ func (f *fixture) home(accountID string) account.Workspace {
 	return all[0].Workspace
 }
 
-// member adds a new person to the actor's workspace.
+// member adds a new user to the actor's workspace.
 func (f *fixture) member(by account.Actor, email string, role account.Role) account.Actor {
 	f.t.Helper()
 	_, token, err := f.Invite(f.ctx, by, role)
@@ -138,14 +138,14 @@ func (f *fixture) member(by account.Actor, email string, role account.Role) acco
 	return f.actor(a.ID, by.WorkspaceID)
 }
 
-// remove removes a member and revokes their keys.
+// remove removes a member and revokes the member's keys.
 func (f *fixture) remove(by, member account.Actor) error {
 	f.t.Helper()
 	_, err := f.RemoveMember(f.ctx, by, member.AccountID, false)
 	return err
 }
 
-func TestNewRefusesWeakOptions(t *testing.T) {
+func TestNewRejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]account.Options{
 		"no master key":        {},

@@ -11,14 +11,14 @@ import (
 	"fairlead/internal/llm"
 )
 
-// How long a session lasts.
+// Session lifetime.
 const (
-	sessionLife  = 30 * 24 * time.Hour // at most
-	sessionIdle  = 7 * 24 * time.Hour  // without being used
-	sessionTouch = time.Minute         // how exactly uses are recorded
+	sessionLife  = 30 * 24 * time.Hour // maximum
+	sessionIdle  = 7 * 24 * time.Hour  // maximum without use
+	sessionTouch = time.Minute         // precision of SeenAt
 )
 
-// ID names the session in lists; it is not what the browser presents.
+// ID returns the session's ID in lists. The ID is not the token.
 func (s Session) ID() string { return hex.EncodeToString(s.TokenHash[:min(len(s.TokenHash), 8)]) }
 
 func (s *Service) newSession(accountID string, v Visitor) (token string, session Session) {
@@ -30,7 +30,7 @@ func (s *Service) newSession(accountID string, v Visitor) (token string, session
 	}
 }
 
-// Session returns the session that a token belongs to, with its account, and keeps it alive.
+// Session returns the session with the given token and its account. It records the use and extends the session.
 func (s *Service) Session(ctx context.Context, token string) (Account, Session, error) {
 	if len(token) != secret.TokenLength {
 		return Account{}, Session{}, signInRequired()
@@ -62,7 +62,7 @@ func signInRequired() error {
 	return llm.Errorf(llm.SignInRequired, "Sign in to continue.")
 }
 
-// Logout ends the session of a token; an unknown token is none to end.
+// Logout ends the session with the given token. An unknown token is not an error.
 func (s *Service) Logout(ctx context.Context, token string) error {
 	account, session, err := s.Session(ctx, token)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.SignInRequired {
@@ -78,7 +78,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	return err
 }
 
-// Sessions lists the account's sessions that are not over, the last used first.
+// Sessions lists the active sessions of an account, most recently used first.
 func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, error) {
 	all, err := s.store.Sessions.SessionsOf(ctx, accountID)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 	return valid, nil
 }
 
-// EndSession ends one of the account's sessions.
+// EndSession ends one session of the account.
 func (s *Service) EndSession(ctx context.Context, accountID, sessionID string) error {
 	sessions, err := s.store.Sessions.SessionsOf(ctx, accountID)
 	if err != nil {

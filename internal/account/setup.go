@@ -13,10 +13,10 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The one-time code for the first account has 80 random bits. That is too many to guess within its lifetime, so
-// attempts are not counted: a count would let strangers lock the operator out.
+// The one-time setup code for the first account has 80 random bits, which is too many to guess within its lifetime. Attempts are
+// not limited, because a limit would let strangers lock out the operator.
 const (
-	setupAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // 32 characters that are not mistaken for each other
+	setupAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // 32 characters that are hard to confuse
 	setupLength   = 16
 	setupGroup    = 4 // characters between dashes
 	setupLife     = time.Hour
@@ -33,7 +33,7 @@ type setupCode struct {
 
 func newSetupCode(hash secret.KeyedHash) *setupCode { return &setupCode{hash: hash} }
 
-// renew makes a code; an older one is void.
+// renew creates a code and invalidates the previous one.
 func (c *setupCode) renew(now time.Time) (code string, expires time.Time) {
 	text := secret.Random(setupAlphabet, setupLength)
 	c.mu.Lock()
@@ -46,7 +46,7 @@ func (c *setupCode) renew(now time.Time) (code string, expires time.Time) {
 	return strings.Join(groups, "-"), c.expires
 }
 
-// check compares the code in constant time.
+// check returns an error unless code is the current setup code. It compares in constant time.
 func (c *setupCode) check(code string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *setupCode) check(code string, now time.Time) error {
 	return nil
 }
 
-// use voids the code.
+// use invalidates the code.
 func (c *setupCode) use() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *setupCode) use() {
 func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time, needed bool, err error) {
 	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
-		return "", time.Time{}, false, fmt.Errorf("look for accounts: %w", err)
+		return "", time.Time{}, false, fmt.Errorf("check for accounts: %w", err)
 	}
 	if has {
 		return "", time.Time{}, false, nil
@@ -79,11 +79,11 @@ func (s *Service) SetupCode(ctx context.Context) (code string, expires time.Time
 	return code, expires, true, nil
 }
 
-// SetupNeeded reports whether the first account must be created.
+// SetupNeeded reports whether no account exists yet.
 func (s *Service) SetupNeeded(ctx context.Context) (bool, error) {
 	has, err := s.store.Accounts.HasAccounts(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for accounts: %w", err)
+		return false, fmt.Errorf("check for accounts: %w", err)
 	}
 	return !has, nil
 }

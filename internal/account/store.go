@@ -7,11 +7,11 @@ import (
 
 // Stores are the parts of the store that a Service uses.
 //
-// Every method that changes something writes its audit event in the same transaction and increments the revision of the
-// topic "keys" or "workspaces", which a keyring polls.
+// Every method that changes data writes its audit event in the same transaction and increments the revision of the topic "keys"
+// or "workspaces", which keyrings poll.
 //
-// A method with a change function reads the object, calls the function and writes the result in one transaction. It
-// writes nothing when the event has no action. It returns an error of the function unchanged.
+// A method with a change function reads the object, calls the function and writes the result in one transaction. If the returned
+// event has no action, nothing is written. Errors of the function are returned unchanged.
 type Stores struct {
 	Accounts    Store
 	Passwords   PasswordStore
@@ -42,20 +42,20 @@ type Store interface {
 
 // PasswordStore stores password hashes and counts wrong passwords.
 type PasswordStore interface {
-	// SetPassword deletes all sessions of the account and then creates next, unless it is nil.
+	// SetPassword deletes all sessions of the account and creates the session next, unless next is nil.
 	SetPassword(ctx context.Context, accountID, hash string, next *Session, event AuditEvent) error
-	// TakeGuess records a guess for the subject. If the window that ends at at already has limit guesses, it records
-	// nothing and returns the time to wait.
+	// TakeGuess records a sign-in attempt for the subject at time at. If the window that ends at that time already has limit
+	// attempts, it records nothing and returns the time to wait.
 	TakeGuess(ctx context.Context, subject []byte, at time.Time, window time.Duration, limit int) (time.Duration, error)
-	// ReturnGuess deletes the guess recorded at at.
+	// ReturnGuess removes the sign-in attempt recorded at time at, so that it does not count toward the limit.
 	ReturnGuess(ctx context.Context, subject []byte, at time.Time) error
-	// ForgetGuesses deletes all guesses for the subject.
+	// ForgetGuesses removes all sign-in attempts recorded for the subject.
 	ForgetGuesses(ctx context.Context, subject []byte, event AuditEvent) error
 }
 
-// Enrolment is a registration, written in one transaction: the account, its membership and optionally its session. The
-// account joins the workspace of the invitation. Without an invitation, the first account takes over the oldest workspace
-// if that has no members; any other account owns the given workspace, which is created.
+// Enrolment is a registration: the account, its membership and optionally its session, written in one transaction. With an
+// invitation, the account joins the workspace of the invitation. Without one, the first account becomes the owner of the oldest
+// workspace if that has no members; any other account becomes the owner of the given workspace, which is created.
 type Enrolment struct {
 	Account    Account
 	First      bool   // reject the enrolment if an account exists
@@ -65,9 +65,9 @@ type Enrolment struct {
 	Event      AuditEvent // the store sets its workspace
 }
 
-// SessionStore stores the sessions of browsers.
+// SessionStore stores browser sessions.
 type SessionStore interface {
-	// CreateSession returns ErrConflict when the account has another password hash. It also deletes expired sessions.
+	// CreateSession returns ErrConflict when passwordHash is not the account's current one. It also deletes expired sessions.
 	CreateSession(ctx context.Context, session Session, passwordHash string) error
 	// SessionByHash returns ErrNotFound for an unknown session. It also returns expired sessions.
 	SessionByHash(ctx context.Context, hash []byte) (Session, Account, error)
@@ -94,9 +94,9 @@ type WorkspaceStore interface {
 type MemberStore interface {
 	MembersOf(ctx context.Context, workspaceID string) ([]Member, error)
 	MemberOf(ctx context.Context, workspaceID, accountID string) (Member, error)
-	// ChangeMember writes the role; an empty role removes the member. It passes the number of owners to the function. It
-	// deletes the open invitations that the member created, because they may grant more than the new role allows. With
-	// revokeKeys, removing a member revokes the active keys that the member created in the workspace, and returns them.
+	// ChangeMember writes the role; an empty role removes the member. change receives the member and the number of owners. Open
+	// invitations that the member created are deleted, because they may grant more than the new role allows. If revokeKeys is
+	// set, removing a member revokes the active keys that the member created in the workspace and returns them.
 	ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(m *Member, owners int) (AuditEvent, error)) ([]Key, error)
 }
 
@@ -114,8 +114,8 @@ type InvitationStore interface {
 
 // KeyStore stores API keys.
 type KeyStore interface {
-	// CreateKey returns ErrTooMany when the creator already has the maximum number of active keys: those of the account in
-	// all workspaces, or those without an account in the key's workspace. Zero means unlimited.
+	// CreateKey returns ErrTooMany when the creator already has maximum active keys. It counts the account's keys in all
+	// workspaces or, without an account, the keys without an account in the key's workspace. A maximum of 0 means unlimited.
 	CreateKey(ctx context.Context, key Key, maximum int, event AuditEvent) error
 	// KeysOf returns all keys, including revoked ones, newest first.
 	KeysOf(ctx context.Context, workspaceID string) ([]Key, error)
@@ -127,7 +127,7 @@ type KeyStore interface {
 
 // AuditStore stores audit events.
 type AuditStore interface {
-	// WriteAudit writes an event that belongs to no other change.
+	// WriteAudit writes an event that is not part of another change.
 	WriteAudit(ctx context.Context, event AuditEvent) error
 	// Audit returns events of a workspace, newest first. If before is not empty, it returns only events older than the
 	// event with that ID.

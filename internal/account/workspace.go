@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Membership is a workspace with the role that an account has in it.
+// Membership is a workspace with the account's role in it.
 type Membership struct {
 	Workspace Workspace
 	Role      Role
@@ -24,7 +24,7 @@ type WorkspaceChange struct {
 	LogBodies      *bool
 	EntryRetention *time.Duration
 	BodyRetention  *time.Duration
-	Redaction      **redact.Rules // a pointer to nil selects the instance's
+	Redaction      **redact.Rules // a pointer to nil selects the instance's rules
 	Budget         **Budget       // a pointer to nil removes the budget
 }
 
@@ -55,8 +55,8 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// draftWorkspace returns a workspace that logs bodies, because the log is there to review requests. A limited one has
-// the budget of the quota until an instance manager sets another.
+// draftWorkspace returns a new workspace that logs bodies, so that requests can be reviewed. If limited is set, it has the
+// quota's budget until an instance manager changes the budget.
 func (s *Service) draftWorkspace(name string, limited bool) Workspace {
 	now := s.now()
 	w := Workspace{ID: id.New("ws", now), Name: name, LogBodies: true, CreatedAt: now}
@@ -81,8 +81,8 @@ func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace,
 	return workspace, wrapStoreError(err, "workspace", "look up a workspace")
 }
 
-// CreateWorkspace creates another workspace, owned by the account. Unless the actor manages the instance, the workspace
-// gets the budget of the quota, which is 0 by default. It returns a Conflict when the account owns too many workspaces.
+// CreateWorkspace creates another workspace that the account owns. Unless the actor manages the instance, the workspace gets the
+// quota's budget, which is 0 by default. It returns a Conflict when the account owns too many workspaces.
 func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (Workspace, error) {
 	if by.AccountID == "" || by.KeyID != "" {
 		return Workspace{}, denied("A workspace cannot be created with an API key. Sign in instead.")
@@ -128,7 +128,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		return Workspace{}, wrapStoreError(err, "workspace", "change a workspace")
 	}
 	s.changed(ctx)
-	if by.WorkspaceID != workspaceID { // the other workspace's log names only "operator"
+	if by.WorkspaceID != workspaceID { // the other workspace's audit log names only "operator"
 		if err := s.store.Audit.WriteAudit(ctx, event); err != nil {
 			return Workspace{}, fmt.Errorf("record the change of another workspace: %w", err)
 		}
@@ -172,7 +172,7 @@ func (c WorkspaceChange) apply(w *Workspace) {
 	set(&w.Budget, c.Budget)
 }
 
-// stricter reports whether a workspace that had the old budget cannot spend more with the new one.
+// stricter reports whether replacement allows at most the spending that old allows.
 func stricter(old, replacement *Budget) bool {
 	if old == nil {
 		return true
@@ -184,12 +184,12 @@ func stricter(old, replacement *Budget) bool {
 		replacement.Amount <= old.Amount && (old.WarnOnly || !replacement.WarnOnly)
 }
 
-// FirstWorkspace returns the oldest workspace and creates it if none exists. Keys created on the command line belong to
-// it, and its members operate the gateway.
+// FirstWorkspace returns the oldest workspace, or creates it if none exists. Keys created on the command line belong to this
+// workspace, and its members operate the gateway.
 func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err == nil || !errors.Is(err, ErrNotFound) {
-		return w, wrapStoreError(err, "workspace", "look for the first workspace")
+		return w, wrapStoreError(err, "workspace", "look up the first workspace")
 	}
 	draft := s.draftWorkspace("Default", false)
 	event := s.event(CommandLine(draft.ID), "workspace.create", draft.ID, nil, workspaceFacts(draft))
@@ -200,8 +200,8 @@ func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 	return w, nil
 }
 
-// PinEmbedding pins the model for `auto` embeddings of a workspace, unless one is pinned already, and returns the pinned
-// model.
+// PinEmbedding pins the model that `auto` selects for embeddings in a workspace, unless one is already pinned. It returns the
+// pinned model.
 func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
 	if model == "" || len(model) > maxModelName || hasControl(model) {
 		return "", invalid("model", "This is not a valid model name.")
@@ -251,7 +251,7 @@ func (s *Service) operates(ctx context.Context, workspaceID string) (bool, error
 	}
 	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for the first workspace: %w", err)
+		return false, fmt.Errorf("look up the first workspace: %w", err)
 	}
 	s.first.Store(&w.ID)
 	return w.ID == workspaceID, nil

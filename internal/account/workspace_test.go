@@ -32,7 +32,7 @@ func TestWorkspaceSettings(t *testing.T) {
 		f.refused(err, llm.InvalidRequest, param)
 	}
 	created := f.clock.now()
-	f.clock.pass(time.Second) // events of one millisecond have no order
+	f.clock.pass(time.Second) // events within the same millisecond have no order
 	got, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, account.WorkspaceChange{
 		Name: new("Harbour"), DefaultModel: new("gpt-4.1"), LogBodies: new(false), EntryRetention: new(time.Hour), BodyRetention: new(time.Minute),
 		Redaction: new(&redact.Rules{Builtin: []string{"email"}}),
@@ -81,8 +81,9 @@ func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
 	f.must(err)
 }
 
-// The people of a workspace see that the operator changed it, and not who that is; the operator's own log says who it was.
-func TestTheOperatorHasNoNameInOtherWorkspaces(t *testing.T) {
+// Members of a workspace see that an operator changed it, but not which account. The audit log of the operator's workspace names
+// the account.
+func TestOperatorIsAnonymousInOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
 	boss, tenant := f.owner("ann@example.com"), f.owner("bob@example.com")

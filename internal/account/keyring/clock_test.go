@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// A wall clock that jumps affects only the expiry of keys. It neither makes the keyring stale nor restores revoked keys.
+// A jump of the wall clock affects only key expiry. It neither makes the keyring stale nor restores revoked keys.
 func TestKeysExpireByTheGivenClock(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)

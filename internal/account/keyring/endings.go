@@ -6,13 +6,13 @@ import (
 	"fairlead/internal/account"
 )
 
-// endings holds the endings reported by other replicas that are not in the store yet.
+// endings holds endings received from other replicas that are not in the store yet.
 type endings struct {
 	mu   sync.RWMutex
 	byID map[string]account.Ending
 }
 
-// add adds an ending and reports whether it is new.
+// add records an ending and reports whether it is new.
 func (x *endings) add(e account.Ending) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -27,10 +27,10 @@ func (x *endings) add(e account.Ending) bool {
 	return true
 }
 
-// mostEndings is the maximum number of endings.
+// mostEndings is the maximum number of endings held.
 const mostEndings = 100_000
 
-// of returns the ending of a key that applies to a secret, if any.
+// of returns the ending that applies to the secret of k at position, if any.
 func (x *endings) of(k *account.Key, position int) (account.Ending, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -38,7 +38,7 @@ func (x *endings) of(k *account.Key, position int) (account.Ending, bool) {
 	return e, ok && (e.Before.IsZero() || k.Secrets[position].CreatedAt.Before(e.Before))
 }
 
-// knows reports whether the ending of a key was already reported.
+// knows reports whether the stored ending of a key was already received from another replica.
 func (x *endings) knows(k *account.Key) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -47,7 +47,7 @@ func (x *endings) knows(k *account.Key) bool {
 	return ok && ended && reported.Before.Equal(stored.Before)
 }
 
-// drop removes an ending that is in the store.
+// drop removes the ending of a key once it is in the store.
 func (x *endings) drop(k *account.Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

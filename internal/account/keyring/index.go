@@ -11,12 +11,12 @@ import (
 	"fairlead/internal/account"
 )
 
-// shardCount keeps shards small, so that adding a key to a million keys copies a few hundred pointers.
+// shardCount is large enough that adding a key to a million keys copies only a few hundred pointers.
 const shardCount = 4096
 
 type keyHash = [sha256.Size]byte
 
-// slot is a secret of a key. Only firstUses changes.
+// slot is a secret of a key. Only firstUses is modified after creation.
 type slot struct {
 	key       *account.Key
 	position  int // index of the secret in the key
@@ -26,7 +26,7 @@ type slot struct {
 
 func (s *slot) hash() []byte { return s.key.Secrets[s.position].Hash }
 
-// firstUses holds the first use of each secret of a key that is not in the store yet.
+// firstUses holds the first use of each secret of a key until it is stored.
 type firstUses []atomic.Int64
 
 func (f *firstUses) mark(position int, at time.Time) bool {
@@ -41,14 +41,14 @@ func (f *firstUses) at(position int) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// keyIndex finds secrets by their keyed hash. Readers take no lock; a single writer replaces whole shards.
+// keyIndex finds secrets by their keyed hash. Readers take no lock. A single writer replaces whole shards.
 type keyIndex struct {
 	shards     [shardCount]atomic.Pointer[map[keyHash]*slot]
-	workspaces sync.Map    // *atomic.Pointer[account.Workspace] by id, shared by the slots
-	unpriced   atomic.Bool // a key allows models without a price
+	workspaces sync.Map    // *atomic.Pointer[account.Workspace] by ID, shared by the slots
+	unpriced   atomic.Bool // whether a key allows models without a price
 
 	// The fields below are used only by the writer.
-	byID   map[string]*slot // one slot of each key
+	byID   map[string]*slot // one slot per key
 	keys   int64            // revision of the keys
 	spaces int64            // revision of the workspaces
 }
@@ -77,13 +77,13 @@ func (x *keyIndex) len() int {
 	return n
 }
 
-// space returns the pointer of a workspace, which is set when the workspace is loaded.
+// space returns the shared pointer of a workspace. It holds nil until the workspace is loaded.
 func (x *keyIndex) space(workspaceID string) *atomic.Pointer[account.Workspace] {
 	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[account.Workspace]))
 	return place.(*atomic.Pointer[account.Workspace])
 }
 
-// workspace returns nil for a workspace that is not loaded.
+// workspace returns a workspace, or nil if it is not loaded.
 func (x *keyIndex) workspace(workspaceID string) *account.Workspace {
 	place, ok := x.workspaces.Load(workspaceID)
 	if !ok {
@@ -92,7 +92,7 @@ func (x *keyIndex) workspace(workspaceID string) *account.Workspace {
 	return place.(*atomic.Pointer[account.Workspace]).Load()
 }
 
-// edits collects the shards that a refresh changes, so that each is copied once.
+// edits holds the shards changed by a refresh, so that each shard is copied once.
 type edits map[int]map[keyHash]*slot
 
 func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
@@ -109,7 +109,7 @@ func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
 	return shard
 }
 
-// put replaces a key with all its secrets. It reports whether the key was revoked or lost its current secret.
+// put replaces a key and all its secrets. It reports whether the key was revoked or lost its current secret.
 func (x *keyIndex) put(e edits, key *account.Key) (ended bool) {
 	old := x.byID[key.ID]
 	uses := make(firstUses, len(key.Secrets))
@@ -140,7 +140,7 @@ func endsNow(old, key *account.Key) bool {
 	}
 	ending, ended := key.Ending()
 	before, was := old.Ending()
-	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(newestHash(old), newestHash(key))) // two rotations within the clock resolution
+	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(newestHash(old), newestHash(key))) // the hash differs after two rotations within the clock resolution
 }
 
 func newestHash(k *account.Key) []byte {
@@ -150,7 +150,7 @@ func newestHash(k *account.Key) []byte {
 	return k.Secrets[len(k.Secrets)-1].Hash
 }
 
-// remove deletes the old secrets and keeps first uses that are not in the store yet.
+// remove deletes the secrets of the old key and copies first uses that are not stored yet to uses.
 func (x *keyIndex) remove(e edits, old *slot, key *account.Key, uses firstUses) {
 	for i := range old.key.Secrets {
 		hash := keyHash(old.key.Secrets[i].Hash)

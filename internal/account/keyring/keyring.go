@@ -17,31 +17,31 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Defaults of Options.
+// Default options.
 const (
 	defaultPoll     = 250 * time.Millisecond
 	defaultMaxStale = 15 * time.Minute
 	defaultFlush    = 10 * time.Second
 )
 
-// Limits of the search for an unknown key.
+// Limits on lookups of unknown keys.
 const (
 	forcedPollEvery = 100 * time.Millisecond
 	unknownKeyWait  = 300 * time.Millisecond
 	unknownKeyQueue = 4096 // maximum number of requests waiting for a forced poll
 )
 
-// Options configures a Ring. The zero value has the defaults of a server.
+// Options configures a Ring. The zero value selects the defaults.
 type Options struct {
 	Now      func() time.Time // clock for the expiry of keys; defaults to time.Now
 	Poll     time.Duration    // poll interval; defaults to 250 ms
 	MaxStale time.Duration    // how long keys stay valid without the store; defaults to 15 min
 	Flush    time.Duration    // how often uses are recorded; defaults to 10 s
-	Report   func(error)      // called for the first error of the store after a success; may be nil
+	Report   func(error)      // called for the first store error after a success; may be nil
 }
 
-// Ring holds all keys in memory. Authenticate waits for the store only for a well-formed unknown key. Load or Run fills
-// it; Run keeps it current.
+// Ring holds all keys in memory. Load or Run fills it, and Run keeps it current. Authenticate waits for the store only if a
+// well-formed key is unknown.
 type Ring struct {
 	store    Store
 	hash     secret.KeyedHash
@@ -59,15 +59,15 @@ type Ring struct {
 	refreshMu sync.Mutex // one refresh at a time
 
 	mu       sync.Mutex
-	next     chan struct{} // closed when a poll ends that started after this channel was read
-	wake     chan struct{} // requests a poll from Run
+	next     chan struct{} // closed after a poll that started after this channel was read
+	wake     chan struct{} // makes Run poll immediately
 	onRevoke []func(keyID string)
 
 	ended endings
 	uses  useBook
 }
 
-// New returns an empty keyring, which rejects every key until it is loaded.
+// New returns an empty keyring. It rejects every key until it is loaded.
 func New(store Store, masterKey []byte, o Options) (*Ring, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "keys")
 	if err != nil {
@@ -94,35 +94,35 @@ func New(store Store, masterKey []byte, o Options) (*Ring, error) {
 	return r, nil
 }
 
-// OnRevoke adds a callback for keys that were revoked or rotated without a grace period, to end their running requests. It
-// must return quickly. Call OnRevoke before Run.
+// OnRevoke adds a callback for keys that were revoked or rotated without a grace period. It is used to end their running
+// requests. The callback must return quickly. Call OnRevoke before Run.
 func (r *Ring) OnRevoke(f func(keyID string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.onRevoke = append(r.onRevoke, f)
 }
 
-// Stale returns the time since the last successful poll. It is the maximum duration before the first one.
+// Stale returns the time since the last successful poll, or the maximum duration before the first one.
 func (r *Ring) Stale() time.Duration {
 	last := r.refreshed.Load()
 	if last == nil {
 		return 1<<63 - 1
 	}
-	return max(0, time.Since(*last)) // r.now is only for the expiry of keys
+	return max(0, time.Since(*last)) // not r.now, which is only for key expiry
 }
 
 // Len returns the number of secrets.
 func (r *Ring) Len() int { return r.index.Load().len() }
 
-// AllowsUnpriced reports whether a key allowed models without a price since the start.
+// AllowsUnpriced reports whether any key has allowed models without a price since the process started.
 func (r *Ring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
 
-// Workspace returns a workspace, which must not be changed, or nil if it is unknown.
+// Workspace returns a workspace, or nil if it is unknown. The caller must not change it.
 func (r *Ring) Workspace(workspaceID string) *account.Workspace {
 	return r.index.Load().workspace(workspaceID)
 }
 
-// Authenticate returns the key in the headers and its workspace.
+// Authenticate returns the key given in the headers, with its workspace.
 func (r *Ring) Authenticate(h http.Header) (*account.Grant, error) {
 	text, err := keyFrom(h)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Ring) Authenticate(h http.Header) (*account.Grant, error) {
 	return r.grant(found)
 }
 
-// grant checks that a secret is valid, and records its first use.
+// grant returns the key and its workspace if the secret is valid, and records the first use of the secret.
 func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	now := r.now()
 	key := found.key
@@ -168,11 +168,11 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	if key.Secrets[found.position].UsedAt.IsZero() && found.firstUses.mark(found.position, now) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
 	}
-	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil: see takeInto
+	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil, see takeInto
 }
 
-// keyFrom returns the bearer token of a request, or its x-api-key, which clients of the messages format use. Two different
-// keys in one request are rejected as ambiguous.
+// keyFrom returns the API key of a request: the bearer token, or the x-api-key header that clients of the messages format use.
+// Two different keys in one request are rejected.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {
@@ -227,8 +227,8 @@ func storeAway() error {
 	return e
 }
 
-// await waits for a poll that starts after the call, because another process may have just created the key. It returns nil
-// after the poll, or if Run is not running.
+// await waits for a poll that starts after the call, because another process may just have created the key. It returns nil after
+// the poll, or immediately if Run is not running.
 func (r *Ring) await() error {
 	if !r.running.Load() {
 		return nil
@@ -251,12 +251,12 @@ func (r *Ring) await() error {
 	case <-timer.C:
 	}
 	if last := r.refreshed.Load(); last == nil || last.Before(asked) {
-		return storeAway() // it is unknown whether the key exists
+		return storeAway() // the key may exist
 	}
 	return nil
 }
 
-// End applies a revocation of another replica immediately and requests a poll.
+// End applies a revocation received from another replica and requests a poll.
 func (r *Ring) End(e account.Ending) {
 	if r.ended.add(e) {
 		r.publishRevoked([]string{e.KeyID})
@@ -264,7 +264,7 @@ func (r *Ring) End(e account.Ending) {
 	r.nudge()
 }
 
-// Nudge requests a poll.
+// Nudge makes Run poll immediately.
 func (r *Ring) Nudge() { r.nudge() }
 
 func (r *Ring) nudge() {

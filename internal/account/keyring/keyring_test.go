@@ -142,7 +142,7 @@ func TestRefusalsAreDistinct(t *testing.T) {
 	}
 }
 
-func TestAnUnloadedKeyringKnowsNothingAndSaysSo(t *testing.T) {
+func TestUnloadedKeyringReportsUnavailable(t *testing.T) {
 	t.Parallel()
 	ring := newTestKeyring(t, newShelf(t), Options{})
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
@@ -153,11 +153,11 @@ func TestAnUnloadedKeyringKnowsNothingAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestJunkMakesNoLookUp(t *testing.T) {
+func TestMalformedKeysCauseNoLookup(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	ring := loaded(t, shelf, Options{})
-	ring.running.Store(true) // an unknown key would wait for a poll that never comes
+	ring.running.Store(true) // an unknown key would wait for a poll that never happens
 	before := shelf.count()
 	good := secret.NewKey()
 	for i := range 10_000 {
@@ -171,7 +171,7 @@ func TestJunkMakesNoLookUp(t *testing.T) {
 	}
 }
 
-// run starts the keyring. It ends when stop is called, or with the test.
+// run starts the keyring. It stops when stop is called or the test ends.
 func run(t *testing.T, ring *Ring) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func run(t *testing.T, ring *Ring) (stop func()) {
 	return stop
 }
 
-func TestAKeyMadeElsewhereIsValidAtOnce(t *testing.T) {
+func TestKeyCreatedElsewhereIsValidImmediately(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
@@ -243,7 +243,7 @@ func TestTooManyUnknownKeysAreShed(t *testing.T) {
 	}
 }
 
-func TestRevokingIsHeardWithinASecond(t *testing.T) {
+func TestRevocationAppliesWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
@@ -270,7 +270,7 @@ func TestRevokingIsHeardWithinASecond(t *testing.T) {
 	})
 }
 
-func TestKnownKeysOutliveTheStoreForAWhile(t *testing.T) {
+func TestKnownKeysStayValidDuringAStoreOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
@@ -321,8 +321,8 @@ func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 	})
 }
 
-// A query is cancelled when the store returns no row for a while. The total time is not limited.
-func TestASilentStoreIsGivenUp(t *testing.T) {
+// A query is cancelled when the store returns no row for some time. The total time is not limited.
+func TestQueryWithoutProgressIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf(t)
@@ -347,7 +347,7 @@ func TestASilentStoreIsGivenUp(t *testing.T) {
 	})
 }
 
-// slowShelf waits before each key.
+// slowShelf is a store that waits before each key.
 type slowShelf struct {
 	*keyShelf
 	waits []time.Duration
@@ -369,7 +369,7 @@ func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*ac
 	})
 }
 
-func TestARestoredBackupTakesNewerKeysAway(t *testing.T) {
+func TestRestoredBackupRemovesNewerKeys(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	_, old := shelf.add(nil)

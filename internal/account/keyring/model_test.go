@@ -23,7 +23,7 @@ type modelSecret struct {
 	text     string
 	made     time.Time
 	ends     time.Time     // zero for never
-	afterUse time.Duration // 0 for no such limit
+	afterUse time.Duration // 0 for no limit
 }
 
 func (k modelKey) clone() modelKey {
@@ -31,7 +31,7 @@ func (k modelKey) clone() modelKey {
 	return k
 }
 
-// keyringModel compares a keyring with the keys of the last poll and the uses since then.
+// keyringModel compares a keyring with the keys at the last poll and the uses since that poll.
 type keyringModel struct {
 	now      time.Time
 	shelf    *keyShelf
@@ -67,7 +67,7 @@ func (m *keyringModel) pick(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
 }
 
-// cut lists the secrets that a rotation without grace ended, or nil if an older secret is still valid.
+// cut lists the secrets that a rotation without a grace period ended, or nil if an older secret is still valid.
 func (k modelKey) cut() []string {
 	var ended []string
 	newest := k.secrets[len(k.secrets)-1]
@@ -172,7 +172,7 @@ func (m *keyringModel) authenticate(t *rapid.T) {
 	}
 }
 
-// record runs before a rotation, which uses the first uses in the store.
+// record stores the first uses. It runs before a rotation, because rotation reads stored first uses.
 func (m *keyringModel) record(t *rapid.T) {
 	if err := m.ring.record(t.Context()); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 }
 
-// BenchmarkRefreshOneOfMany measures a changed key among a million.
+// BenchmarkRefreshOneOfMany measures a refresh with one changed key among a million.
 func BenchmarkRefreshOneOfMany(b *testing.B) {
 	index := newKeyIndex()
 	changes := edits{}

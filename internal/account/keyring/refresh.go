@@ -11,20 +11,20 @@ import (
 	"fairlead/internal/account"
 )
 
-// Topics of revisions.
+// Revision topics.
 const (
 	topicKeys       = "keys"
 	topicWorkspaces = "workspaces"
 )
 
-// Timeouts of the store.
+// Store timeouts.
 const (
 	pollTimeout  = 2 * time.Second
-	idleTimeout  = 10 * time.Second // between two rows, because loading a million keys takes a while
+	idleTimeout  = 10 * time.Second // between two rows, because loading a million keys takes time
 	flushTimeout = 5 * time.Second
 )
 
-// Refresh loads changes from the store. Changes made by this process are active when it returns.
+// Refresh loads changes from the store. When it returns, changes made by this process are active.
 func (r *Ring) Refresh(ctx context.Context) error {
 	r.refreshMu.Lock()
 	defer r.refreshMu.Unlock()
@@ -45,12 +45,12 @@ func (r *Ring) revisions(ctx context.Context) (map[string]int64, error) {
 	defer cancel()
 	revisions, err := r.store.Revisions(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for changes of keys: %w", err)
+		return nil, fmt.Errorf("check for changed keys: %w", err)
 	}
 	return revisions, nil
 }
 
-// take loads changes up to the revisions. If revisions decreased, the store was replaced by another one or an older copy, and
+// take loads changes up to the given revisions. If a revision decreased, the store was replaced or restored from a backup, so
 // everything is loaded again.
 func (r *Ring) take(ctx context.Context, revisions map[string]int64) error {
 	previous := r.index.Load()
@@ -68,8 +68,8 @@ func (r *Ring) take(ctx context.Context, revisions map[string]int64) error {
 	return nil
 }
 
-// takeInto loads changed keys, then changed workspaces, and then makes both visible. It returns newly revoked keys. The order
-// ensures that every key finds its workspace, which is older.
+// takeInto loads changed keys, then changed workspaces, and makes both visible. It returns newly revoked keys. A workspace is
+// created before its keys, so reading workspaces last ensures that every key finds its workspace.
 func (r *Ring) takeInto(ctx context.Context, index *keyIndex, revisions map[string]int64) (revoked []string, err error) {
 	keys, err := r.readKeys(ctx, index, revisions[topicKeys])
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Ring) readKeys(ctx context.Context, index *keyIndex, revision int64) (k
 		progress()
 		for _, secret := range key.Secrets {
 			if len(secret.Hash) != sha256.Size {
-				return fmt.Errorf("key %s: stored hash of %d bytes", key.ID, len(secret.Hash))
+				return fmt.Errorf("key %s: stored hash has %d bytes", key.ID, len(secret.Hash))
 			}
 		}
 		keys = append(keys, key)
@@ -118,7 +118,8 @@ func (r *Ring) readKeys(ctx context.Context, index *keyIndex, revision int64) (k
 	return keys, nil
 }
 
-// readWorkspaces also loads workspaces if a key refers to one that is newer than the revisions.
+// readWorkspaces loads workspaces that changed. It also loads them if a key refers to a workspace that is newer than the
+// revision.
 func (r *Ring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*account.Key) (workspaces []*account.Workspace, err error) {
 	unknown := slices.ContainsFunc(keys, func(k *account.Key) bool { return index.workspace(k.WorkspaceID) == nil })
 	if revision <= index.spaces && !unknown {
@@ -137,7 +138,7 @@ func (r *Ring) readWorkspaces(ctx context.Context, index *keyIndex, revision int
 	return workspaces, nil
 }
 
-// whileMoving limits the time between two rows, not the total time.
+// whileMoving returns a context that is cancelled when progress is not called for idleTimeout. The total time is not limited.
 func whileMoving(parent context.Context) (ctx context.Context, progress, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	timer := time.AfterFunc(idleTimeout, cancel)
@@ -172,7 +173,7 @@ func (r *Ring) publishRevoked(revoked []string) {
 	}
 }
 
-// Run keeps the keyring current and records uses until ctx ends. It records the remaining uses before it returns.
+// Run keeps the keyring current and records uses until ctx is cancelled. It records the remaining uses before it returns.
 func (r *Ring) Run(ctx context.Context) {
 	r.running.Store(true)
 	defer r.running.Store(false)
@@ -220,7 +221,7 @@ func (r *Ring) release() {
 	r.next = make(chan struct{})
 }
 
-// health reports the first error after a success.
+// health calls report for the first error after a success.
 type health struct {
 	report func(error)
 	sick   bool
@@ -232,7 +233,8 @@ func (h *health) note(err error) {
 	h.sick = err != nil
 }
 
-// mention reports a new error. A success is ignored, because there is often nothing to record.
+// mention reports an error if it is the first since a success. A nil error does not count as a success, because there is often
+// nothing to record.
 func (h *health) mention(err error) {
 	if err != nil && !h.sick && h.report != nil && !errors.Is(err, context.Canceled) {
 		h.report(err)

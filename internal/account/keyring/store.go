@@ -15,7 +15,7 @@ type Store interface {
 	ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error
 	// ChangedWorkspaces visits every workspace that changed after the revision.
 	ChangedWorkspaces(ctx context.Context, after int64, visit func(*account.Workspace) error) error
-	// RecordUses writes when keys were last used and when secrets were first used. It never moves a time back.
+	// RecordUses writes the last use of keys and the first use of secrets. It never moves a time back.
 	RecordUses(ctx context.Context, uses []KeyUse) error
 }
 

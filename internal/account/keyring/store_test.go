@@ -18,7 +18,7 @@ var testMaster = []byte("0123456789abcdef0123456789abcdef")
 
 var errAway = errors.New("the store is unavailable")
 
-// keyShelf is a Store in memory.
+// keyShelf is an in-memory Store.
 type keyShelf struct {
 	hash secret.KeyedHash
 
@@ -57,7 +57,7 @@ func newTestKeyring(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	return ring
 }
 
-// loaded returns a keyring with the keys of the shelf.
+// loaded returns a keyring loaded with the keys of the shelf.
 func loaded(t testing.TB, shelf *keyShelf, o Options) *Ring {
 	t.Helper()
 	ring := newTestKeyring(t, shelf, o)

@@ -17,12 +17,12 @@ import (
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")
 
-// timingRounds is how often a difference must be measured in a row, each time with other keys. A leak is there in every round;
-// noise of the machine is not.
+// timingRounds is how many times in a row a difference must be measured, each time with other keys. A leak shows in every round;
+// noise does not.
 const timingRounds = 4
 
-// TestTimeOfAKeyCheckRevealsNothing times two kinds of wrong keys in random order: some differ from a valid key in one character,
-// the others are random. Welch's t of the two must stay below 4.5.
+// TestTimeOfAKeyCheckRevealsNothing times wrong keys of two kinds in random order: keys that differ from a valid key in one
+// character, and random keys. Welch's t of the two samples must stay below 4.5.
 func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // measures time
 	worst := 0.0
 	for range timingRounds {
@@ -33,8 +33,8 @@ func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // 
 	t.Errorf("t = %.2f: the time of a check depends on how similar the key is to a valid one", worst)
 }
 
-// timeKeyChecks returns the Welch's t with the largest absolute value over several cut-offs of the slowest checks, which would
-// hide a small difference.
+// timeKeyChecks returns the Welch's t with the largest absolute value, computed with several cut-offs. The cut-offs remove the
+// slowest checks, which would hide a small difference.
 func timeKeyChecks(t *testing.T) (worst float64) {
 	t.Helper()
 	shelf := newShelf(t)
@@ -52,7 +52,7 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 	for range *timingSamples {
 		kind := rand.IntN(2)
 		of := [2][]string{known, strange}[kind]
-		// A new text for each check, so that its address and its hash vary.
+		// Build a new string for each check, so that its address and hash vary.
 		header.Set("Authorization", "Bearer "+nearTo(of[rand.IntN(len(of))], rand.IntN(len(secret.Base62)-1)))
 		began := time.Now()
 		_, err := ring.Authenticate(header)
@@ -73,7 +73,7 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 	return worst
 }
 
-// nearTo differs from a key in its last random character alone.
+// nearTo returns a key that differs from text only in its last random character.
 func nearTo(text string, variant int) string {
 	last := secret.KeyLength - len(secret.KeyChecksum("")) - 1
 	other := strings.IndexByte(secret.Base62, text[last]) + 1 + variant
@@ -85,7 +85,7 @@ func below(all []float64, bound float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return x > bound })
 }
 
-// welch is Welch's t of two samples.
+// welch returns Welch's t of two samples.
 func welch(a, b []float64) float64 {
 	meanA, varA := spread(a)
 	meanB, varB := spread(b)

@@ -12,7 +12,7 @@ import (
 // useBatch is the number of uses recorded in one transaction.
 const useBatch = 500
 
-// useBook collects uses of keys, at most one per key.
+// useBook collects key uses, at most one per key.
 type useBook struct {
 	mu   sync.Mutex
 	uses map[string]*KeyUse
@@ -44,7 +44,7 @@ func (b *useBook) first(keyID string, secret SecretUse) {
 	use.First = append(use.First, secret)
 }
 
-// drain removes and returns all uses, sorted by ID so that replicas lock rows in the same order.
+// drain removes and returns all uses, sorted by key ID so that replicas lock rows in the same order.
 func (b *useBook) drain() []KeyUse {
 	b.mu.Lock()
 	taken := b.uses
@@ -58,7 +58,7 @@ func (b *useBook) drain() []KeyUse {
 	return uses
 }
 
-// putBack restores uses that could not be recorded, unless there are newer ones.
+// putBack restores uses that could not be recorded, unless newer ones exist.
 func (b *useBook) putBack(uses []KeyUse) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *Ring) record(ctx context.Context) error {
 		batch := uses[:min(len(uses), useBatch)]
 		if err := r.store.RecordUses(ctx, batch); err != nil {
 			r.uses.putBack(uses)
-			return fmt.Errorf("record uses of keys: %w", err)
+			return fmt.Errorf("record key uses: %w", err)
 		}
 		uses = uses[len(batch):]
 	}

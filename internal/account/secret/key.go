@@ -14,10 +14,10 @@ const (
 	KeyLength    = len(KeyPrefix) + keyRandom + checksumSize
 )
 
-// Errors of ParseKey.
+// Errors returned by ParseKey.
 var (
-	ErrKeyForm     = errors.New("invalid format of a key")
-	ErrKeyChecksum = errors.New("the checksum of the key does not match")
+	ErrKeyForm     = errors.New("invalid key format")
+	ErrKeyChecksum = errors.New("key checksum does not match")
 )
 
 // NewKey generates a key.
@@ -43,7 +43,7 @@ func ParseKey(s string) error {
 	return nil
 }
 
-// KeyChecksum returns the last characters of a key, computed from the others.
+// KeyChecksum returns the checksum of s, which forms the last characters of a key.
 func KeyChecksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var text [checksumSize]byte

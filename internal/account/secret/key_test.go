@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestParseKeyTellsKeysFromOtherTexts(t *testing.T) {
+func TestParseKeyRejectsOtherTexts(t *testing.T) {
 	t.Parallel()
 	good := NewKey()
 	tests := []struct {
@@ -37,7 +37,7 @@ func TestParseKeyTellsKeysFromOtherTexts(t *testing.T) {
 	}
 }
 
-// A typo is one wrong character, or two neighbours swapped.
+// A typo is one wrong character or two adjacent characters swapped.
 func TestParseKeyRecognisesEveryTypo(t *testing.T) {
 	t.Parallel()
 	key := NewKey()

@@ -17,13 +17,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Limits on passwords. MaxPassword bounds the work of a hash.
+// Password length limits. MaxPassword bounds the work of hashing.
 const (
 	minPassword = 10   // characters
 	MaxPassword = 1024 // bytes
 )
 
-// The cost of a password hash: argon2id with 19 MiB, two passes and one lane.
+// Cost of a password hash: argon2id with 19 MiB, two passes and one lane.
 const (
 	argonMemory = 19 * 1024 // KiB
 	argonPasses = 2
@@ -32,37 +32,37 @@ const (
 	argonKey    = 32
 )
 
-// Limits on waiting for a slot.
+// Limits on waiting for a hash slot.
 const (
 	hashQueue = 64
 	hashWait  = 10 * time.Second
 )
 
-var errHashForm = errors.New("invalid format of the stored password hash")
+var errHashForm = errors.New("invalid stored password hash")
 
 // PasswordHasher limits the number of concurrent password hashes, because each takes 19 MiB and tens of milliseconds.
 type PasswordHasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
-	busy    func() bool // reports that model requests are being shed; nil for never
-	Dummy   string      // hash that no password matches, so that unknown accounts take the same work
+	busy    func() bool // reports whether model requests are being shed; may be nil
+	Dummy   string      // hash that no password matches, so that checks for unknown accounts take the same time
 }
 
-// NewPasswordHasher returns a hasher with a number of slots. busy reports that model requests are being shed; it may be
-// nil.
+// NewPasswordHasher returns a hasher that runs at most slots hashes at a time. busy reports whether model requests are being
+// shed; it may be nil.
 func NewPasswordHasher(slots int, busy func() bool) *PasswordHasher {
 	return &PasswordHasher{slots: make(chan struct{}, slots), busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
-// maxPasswordSlots limits the memory of concurrent hashes.
+// maxPasswordSlots limits the memory used by concurrent hashes.
 const maxPasswordSlots = 8
 
-// PasswordSlots returns the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to
-// model requests.
+// PasswordSlots returns the number of concurrent hashes: half of the processors, so that the other half stays available for model
+// requests.
 func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
-// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are
-// being shed, so that sign-ins are shed first.
+// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are being shed, so that
+// sign-ins are shed before model requests.
 func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
 	if h.shedding() {
 		return nil, busy()
@@ -81,7 +81,7 @@ func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error
 	defer timer.Stop()
 	select {
 	case h.slots <- struct{}{}:
-		if h.shedding() { // since the wait began
+		if h.shedding() { // started while this call waited
 			release()
 			return nil, busy()
 		}
@@ -125,11 +125,11 @@ func argonText(salt, sum []byte) string {
 
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(b) // never fails: crypto/rand crashes the process instead
 	return b
 }
 
-// PasswordMatches reports whether a password has the stored hash. It compares in constant time.
+// PasswordMatches reports whether password matches the stored hash. It compares in constant time.
 func PasswordMatches(stored, password string) (bool, error) {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {

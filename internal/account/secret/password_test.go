@@ -58,7 +58,7 @@ func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 	}
 }
 
-// The time of a sign-in must not reveal whether an account exists.
+// The duration of a sign-in must not reveal whether an account exists.
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	t.Parallel()
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
@@ -83,7 +83,7 @@ func TestDamagedHashesAreErrors(t *testing.T) {
 	}
 }
 
-func TestHashSlotsAreBoundedAndSoIsTheQueue(t *testing.T) {
+func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &PasswordHasher{slots: make(chan struct{}, 2)}

@@ -1,4 +1,4 @@
-// Package secret generates and hashes the secrets of accounts: API keys, tokens and passwords.
+// Package secret generates and hashes API keys, tokens and passwords.
 package secret
 
 import (
@@ -14,7 +14,7 @@ import (
 // minMasterKey is the minimum length of the master key in bytes.
 const minMasterKey = 32
 
-// Base62 is the alphabet of digits and letters.
+// Base62 contains the digits and letters.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // TokenLength is the length of a token: about 190 random bits.
@@ -23,13 +23,13 @@ const TokenLength = 32
 // Token returns a random token for a session or an invitation.
 func Token() string { return Random(Base62, TokenLength) }
 
-// Random returns n characters of an alphabet of at most 256, each equally likely.
+// Random returns n characters chosen uniformly from an alphabet of at most 256 characters.
 func Random(alphabet string, n int) string {
 	fair := 256 - 256%len(alphabet) // larger values would favour the first characters
 	text := make([]byte, 0, n)
 	var draw [64]byte
 	for {
-		_, _ = rand.Read(draw[:]) // never fails: crypto/rand ends the process instead
+		_, _ = rand.Read(draw[:]) // never fails: crypto/rand crashes the process instead
 		for _, b := range draw {
 			if int(b) >= fair {
 				continue
@@ -42,7 +42,7 @@ func Random(alphabet string, n int) string {
 	}
 }
 
-// KeyedHash hashes secrets with a key, so that a copy of the database is not enough to test guesses.
+// KeyedHash hashes secrets with a key, so that guesses cannot be tested with only a copy of the database.
 type KeyedHash struct{ ready *sync.Pool } // of hash.Hash
 
 // NewKeyedHash derives the key for a purpose from the master key.

@@ -57,7 +57,7 @@ func Revocation(t *testing.T, size scenario.Size) string {
 // JunkKeys is F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
 // cause no database query.
 func JunkKeys(t *testing.T, size scenario.Size) string {
-	scenario.PackageTest(t, "internal/account/keyring", []string{"TestJunkMakesNoLookUp", "TestUnknownKeysShareFewPolls"})
+	scenario.PackageTest(t, "internal/account/keyring", []string{"TestMalformedKeysCauseNoLookup", "TestUnknownKeysShareFewPolls"})
 	g, _ := scenario.Single(t)
 	k := g.Key(t)
 	measure := func(n int) []time.Duration {
