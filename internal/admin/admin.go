@@ -1,5 +1,5 @@
-// Package admin assembles the admin API under /api: the operations of the dashboard and the command line, one package
-// per resource group.
+// Package admin assembles the admin API under /api, which serves the dashboard and the command line. Each resource group is a
+// package.
 package admin
 
 import (
@@ -41,7 +41,7 @@ func New(p Parts) (*adminapi.Server, error) {
 	})
 }
 
-// OpenAPI returns the OpenAPI document of the admin API: docs/openapi.json.
+// OpenAPI returns the OpenAPI document of the admin API, as stored in docs/openapi.json.
 func OpenAPI() ([]byte, error) {
 	s, err := New(Parts{})
 	if err != nil {

@@ -47,7 +47,7 @@ func TestAuditNamesFormerMembers(t *testing.T) {
 		t.Error(diff)
 	}
 	var asKey workspaces.AuditPage
-	s.call("GET", "/audit", "", key("fl_manage")).want(200).into(&asKey) // a key may not read who the members are
+	s.call("GET", "/audit", "", key("fl_manage")).want(200).into(&asKey) // a key may not read the names of members
 	if asKey.Events[2].Label != "acc_left" {
 		t.Errorf("%+v", asKey.Events[2])
 	}

@@ -34,7 +34,7 @@ func (s *site) backtest(id string) policies.Backtest {
 	return got
 }
 
-// settled waits until the job has ended.
+// settled waits until the job has ended and returns it.
 func (s *site) settled(id string) policies.Backtest {
 	s.Helper()
 	for {
@@ -97,7 +97,7 @@ func TestBacktestProgressHasRemainingTime(t *testing.T) {
 	s.past.hold, s.past.tells = make(chan struct{}), []replay.Progress{{Done: 2}}
 	begun := s.begin("/backtests", `{}`)
 	var at policies.BacktestProgress
-	for at.Done == 0 { // the job runs beside
+	for at.Done == 0 { // the job runs in the background
 		at = s.backtest(begun.ID).Progress
 	}
 	s.later(4 * time.Second)
@@ -122,7 +122,7 @@ func TestBacktestIsCancelled(t *testing.T) {
 	if s.backtest(begun.ID).State != "running" {
 		t.Fatal("not running")
 	}
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second call changes nothing
 		var got policies.Backtest
 		s.call("DELETE", "/backtests/"+begun.ID, "", as("acc_viewer")).want(200).into(&got)
 		if got.State != "cancelled" || got.Report == nil || got.Error != nil {
@@ -222,7 +222,7 @@ func TestInvalidBacktestsAreRejected(t *testing.T) {
 			t.Errorf("%s %s: %+v", c.path, c.body, e)
 		}
 	}
-	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED") // a search would tell what texts say
+	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED") // a search would reveal the texts of requests
 	if len(s.past.queries) != 0 {
 		t.Error("done all the same")
 	}

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is an admin API over a world, and a client that checks every response.
+// site is an admin API with in-memory dependencies, and a client that checks every response.
 type site struct {
 	*testing.T
 	api   *adminapi.Server
@@ -58,7 +58,7 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 	return s
 }
 
-// furnish makes a new world and everything else that the API is built from.
+// furnish creates new in-memory dependencies of the API.
 func (s *site) furnish() Parts {
 	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
@@ -95,7 +95,7 @@ func (s *site) furnish() Parts {
 	}
 }
 
-// with changes a request.
+// with modifies a request before it is sent.
 type with func(*http.Request)
 
 func as(accountID string) with {
@@ -116,7 +116,7 @@ type response struct {
 	t *testing.T
 }
 
-// call makes one call below /api/v1; a body is sent as JSON.
+// call sends a request to a path under /api/v1. A body is sent as JSON.
 func (s *site) call(method, path, body string, changes ...with) response {
 	s.Helper()
 	return s.raw(method, adminapi.Prefix+path, body, changes...)
@@ -138,7 +138,8 @@ func (s *site) raw(method, path, body string, changes ...with) response {
 	return a
 }
 
-// check holds for every response there is: an id, no CORS, errors in one shape, and bodies as documented.
+// check checks what every response must have: a request ID, no CORS headers, the common error form, and a body that matches its
+// schema.
 func (s *site) check(r *http.Request, a response) {
 	s.Helper()
 	if a.Header().Get("X-Request-Id") == "" {
@@ -189,7 +190,7 @@ func (s *site) operation(r *http.Request) *huma.Operation {
 	}[r.Method]
 }
 
-// into reads the body.
+// into decodes the body.
 func (a response) into(v any) {
 	a.t.Helper()
 	if err := json.Unmarshal(a.Body.Bytes(), v); err != nil {
@@ -197,7 +198,7 @@ func (a response) into(v any) {
 	}
 }
 
-// fault reads an error and checks its shape.
+// fault decodes an error and checks its form.
 func (a response) fault() adminapi.ErrorBody {
 	a.t.Helper()
 	var e adminapi.ErrorBody
@@ -220,7 +221,7 @@ func (a response) want(status int) response {
 	return a
 }
 
-// refused checks status and code.
+// rejected checks the status and the error code.
 func (a response) rejected(status int, code string) adminapi.ErrorBody {
 	a.t.Helper()
 	a.want(status)

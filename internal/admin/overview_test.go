@@ -157,7 +157,7 @@ func TestProviderErrorsAreFailedAttempts(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if f := m.Models[0].Traffic; *f.ErrorPercent != 50 || f.FailedPercent != nil { // counted before attempts were
+	if f := m.Models[0].Traffic; *f.ErrorPercent != 50 || f.FailedPercent != nil { // this roll-up does not count attempts
 		t.Errorf("%+v", f)
 	}
 	var facets overview.Facets

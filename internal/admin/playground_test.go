@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// echo answers with who asked and what.
+// echo responds with the account, the workspace and the request body.
 type echo struct{}
 
 func (echo) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {

@@ -24,7 +24,7 @@ const (
 	broken  = "policies:\n  - name: pinned\n    modle: gpt\n"
 )
 
-// body writes a JSON object of names and values.
+// body encodes alternating names and values as a JSON object.
 func body(pairs ...any) string {
 	m := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -37,7 +37,7 @@ func body(pairs ...any) string {
 	return string(text)
 }
 
-// save creates a version and returns the active version.
+// save saves the policies as a new version and returns the active version.
 func (s *site) save(source string, basedOn int64) policies.WorkspacePolicies {
 	s.Helper()
 	var got policies.WorkspacePolicies

@@ -69,7 +69,8 @@ func TestInvalidPricesAreRejected(t *testing.T) {
 	}
 }
 
-// The price of a model that only the provider lists can be set and removed, which makes it a model like the others and new again.
+// Setting the price of a model that only the provider lists makes it a regular model. Removing the price makes it a new model
+// again.
 func TestNewModelsArePriced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -89,7 +89,7 @@ func TestProblemsOmitValues(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsAreRejected tries fields that would give more than one has.
+// TestUnknownFieldsAreRejected sends fields that would grant the caller more permissions.
 func TestUnknownFieldsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -100,7 +100,7 @@ func TestUnknownFieldsAreRejected(t *testing.T) {
 			"POST": item.Post != nil && item.Post.RequestBody != nil, "PUT": item.Put != nil && item.Put.RequestBody != nil,
 			"PATCH": item.Patch != nil && item.Patch.RequestBody != nil,
 		} {
-			if method != op.Method || !documented || op.ID == "playground-chat" { // that one passes its body on
+			if method != op.Method || !documented || op.ID == "playground-chat" { // this operation forwards its body
 				continue
 			}
 			tried++
@@ -173,7 +173,7 @@ func TestMissingFieldIsNamed(t *testing.T) {
 	}
 }
 
-// FuzzBody looks for bodies that break something: every response is a success or an error of ours, never a defect.
+// FuzzBody checks that every body gets a success or a structured error, never an internal error.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"x"}`, `{"name":"x","budget":{"amount_usd":"1","period":"day"}}`, `{"name":null}`, `[1,2]`, `"x"`, `{"tags":{"a":1}}`,

@@ -19,7 +19,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// entry is a served request with everything known about it.
+// entry returns a served request with all fields set.
 func entry(id, workspaceID string) requestlog.Entry {
 	price := &catalog.Price{Input: money.PerMillion(1), Output: money.PerMillion(4), PerRequest: 1000, Source: "list", AsOf: "2026-11-01"}
 	usage := llm.Usage{Input: 1000, Output: 500, Reasoning: 100}
@@ -95,7 +95,7 @@ func TestListAppliesQueryFilters(t *testing.T) {
 		"?preset=errors":               1,
 		"?q=HOW+do":                    3,
 		"?min_latency=1s":              0,
-		"?from=now-1h&to=now":          0, // their ids carry another time
+		"?from=now-1h&to=now":          0, // the times in the request IDs are not in this period
 		"?decision=fallback&model=gpt": 0,
 		"?simulated=true":              0,
 		"?source=key":                  3,
@@ -312,7 +312,7 @@ func TestRecentRequestIsAwaited(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		id     string
-		late   int // times that the log does not have it
+		late   int // how many times the log does not find the entry
 		status int
 		waited time.Duration
 	}{

@@ -34,7 +34,7 @@ func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
 	}
 }
 
-// changing permissions must not be asked of a GET, which other sites can cause.
+// A GET request must not require a permission to change data, because other sites can make a browser send it.
 func TestGetChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range newSite(t).api.Operations() {
@@ -47,7 +47,7 @@ func TestGetChangesNothing(t *testing.T) {
 
 var pathParam = regexp.MustCompile(`\{[^}]+\}`)
 
-// TestEveryCallerAtEveryOperation makes every call as everybody. A dot means that the call was let in.
+// TestEveryCallerAtEveryOperation calls every operation as every kind of caller. A dot means that the call was admitted.
 func TestEveryCallerAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	callers := []struct {
@@ -76,7 +76,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 	s := newSite(t)
 	for _, op := range s.api.Operations() {
 		fmt.Fprintf(&b, "\n%-48s", op.Method+" "+op.Path)
-		s.reset() // what one operation does must not show in the next
+		s.reset() // changes by one operation must not affect the next
 		for _, caller := range callers {
 			got := s.call(op.Method, pathParam.ReplaceAllString(op.Path, "nothing"), "", append(caller.with, briefly)...)
 			cell := "."
@@ -97,14 +97,14 @@ func inWorkspace(id string) with {
 	}
 }
 
-// briefly asks for the headers of a stream only.
+// briefly changes the request of a stream to HEAD, so that it ends.
 func briefly(r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/tail") {
 		r.Method = http.MethodHead
 	}
 }
 
-// TestForeignIDsReturnNotFound compares whole answers, less the request id.
+// TestForeignIDsReturnNotFound compares the whole responses, except for the request IDs.
 func TestForeignIDsReturnNotFound(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ method, path, foreign, body string }{

@@ -16,14 +16,14 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// namesOfAcme are what policies can name here.
+// namesOfAcme returns the names that policies in these tests can refer to.
 func namesOfAcme() policy.Inventory {
 	return policy.Inventory{
 		Models: []string{"odd", "gpt"}, Providers: []string{"acme"}, Targets: []string{"acme/odd", "acme/gpt"}, Tags: []string{"eu"},
 	}
 }
 
-// instanceRules activates policies of the instance.
+// instanceRules activates policies for the instance.
 func (s *site) instanceRules(source string) {
 	s.Helper()
 	set, problems := policy.Parse("instance", []byte(source), namesOfAcme())
@@ -33,7 +33,7 @@ func (s *site) instanceRules(source string) {
 	s.books.SetInstance(set, namesOfAcme())
 }
 
-// policyShelf keeps versions of policies in memory.
+// policyShelf stores policy versions in memory.
 type policyShelf struct {
 	mu       sync.Mutex
 	revision int64
@@ -93,7 +93,7 @@ func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, numbe
 type replayer struct {
 	mu       sync.Mutex
 	queries  []policies.BacktestQuery
-	hold     chan struct{} // a backtest waits until it is closed; nil for not at all
+	hold     chan struct{} // if not nil, a backtest waits until it is closed
 	tells    []replay.Progress
 	fails    error
 	report   *replay.Report
@@ -173,5 +173,5 @@ func actions(t *testing.T, s *site) []string {
 	return list
 }
 
-// later moves the clock of the site.
+// later advances the clock of the site.
 func (s *site) later(d time.Duration) { s.world.now = s.world.now.Add(d) }

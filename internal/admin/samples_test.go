@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// samples is a run of three requests that waits for the test before each.
+// samples is a run of three requests. It waits for the test before each request.
 type samples struct {
 	available bool
 	fails     error
@@ -73,7 +73,7 @@ data: {"done":3,"total":3}
 	if e := s.world.events; len(e) != 1 || e[0].Action != "requests.sample" || e[0].Actor != "acc_admin" || e[0].WorkspaceID != home {
 		t.Errorf("audit log: %+v", e)
 	}
-	s.call("POST", "/samples", "", as("acc_admin")).want(200) // and again, once it is over
+	s.call("POST", "/samples", "", as("acc_admin")).want(200) // possible again after the first run
 }
 
 func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 	}
 }
 
-// begin starts a run and returns when it is running. leave disconnects the caller; done is closed at the end.
+// begin starts a run and returns when it is running. leave disconnects the client. done is closed when the run has ended.
 func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done chan struct{}) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -116,7 +116,7 @@ func TestSampleTrafficStartsAfterCancelledRun(t *testing.T) {
 	s := newSite(t, withSamples(run))
 	_, leave, done := begin(t, s, run)
 	go func() {
-		leave() // which is seen when the next run is asked for already, or a little before
+		leave() // the server notices this before or while the next run is requested
 		<-done
 		close(run.next)
 	}()

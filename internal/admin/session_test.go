@@ -61,7 +61,8 @@ func TestWrongPasswordSetsNoCookie(t *testing.T) {
 	}
 }
 
-// Requests that a reverse proxy on this machine, or a client that claims to be local, may send. None is a credential.
+// localClaims are requests that a reverse proxy on this machine, or a client that claims to be local, may send. None of them
+// authenticates the client.
 var localClaims = map[string]with{
 	"another machine":          func(r *http.Request) { r.RemoteAddr = "192.0.2.1:9" },
 	"loopback peer":            func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "gateway.example" },

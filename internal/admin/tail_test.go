@@ -21,7 +21,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// stream is a connection whose bytes can be read while it is written.
+// stream is a connection whose output can be read while it is written.
 type stream struct {
 	mu     sync.Mutex
 	header http.Header
@@ -49,7 +49,7 @@ func (s *stream) take() string {
 	return s.buffer.String()
 }
 
-// watch opens a tail, which ends with the test's bubble.
+// watch opens a tail that ends with the test's synctest bubble.
 func watch(t *testing.T, s *site, query string, changes ...with) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func liveSite(t *testing.T) *site {
 	return newSite(t, func(p *Parts) { p.Server.Now = time.Now })
 }
 
-// events returns the rows of every batch, as "id state", and the last event id.
+// events returns the rows of every batch as "id state", and the last event ID.
 func events(t *testing.T, text string) (batches [][]string, last string) {
 	t.Helper()
 	for block := range strings.SplitSeq(text, "\n\n") {
@@ -177,7 +177,7 @@ func TestTailResumesFromLastID(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := liveSite(t)
-				for i := range 5 { // the first four are stored, the last two are still remembered: one is both
+				for i := range 5 { // the first four are in the log and the last two in the feed, so one is in both
 					if i < 4 {
 						s.log.entries = append(s.log.entries, entry(numbered(i), home))
 					}
@@ -229,7 +229,7 @@ func TestTailEndsWithPermission(t *testing.T) {
 	})
 }
 
-// A role that does not read texts holds for streams that are open, too.
+// A changed role applies to open streams: a role without read_bodies gets no more texts.
 func TestTailFollowsRoleChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestTailOverARealConnection(t *testing.T) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
-		if lines.Text() == "" { // the greeting was sent, so the client is subscribed
+		if lines.Text() == "" { // the first line was sent, so the client is subscribed
 			s.feed.Publish(done("req_1"))
 		}
 	}

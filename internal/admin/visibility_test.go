@@ -39,7 +39,7 @@ func TestResponsesHideOperatorDataAndBodies(t *testing.T) {
 		name           string
 		with           with
 		workspace      string
-		operator, text bool // may see operator data; may read texts
+		operator, text bool // whether the caller may see operator data, and whether it may read texts
 	}{
 		{"operator's owner", as("acc_owner"), home, true, true},
 		{"operator's admin", as("acc_admin"), home, true, true},

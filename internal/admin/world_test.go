@@ -29,7 +29,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// The cast: one person of each role in the operator's workspace, and one who owns another workspace.
+// The workspaces and accounts: one member of each role in the operator's workspace, and the owner of another workspace.
 const (
 	home     = "ws_home"
 	abroad   = "ws_abroad"
@@ -38,8 +38,7 @@ const (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// world is everything the admin API is built from, in memory. It grants whatever it is asked: whether one may is
-// decided before it.
+// world holds the in-memory dependencies of the admin API. It checks no permissions, because the API checks them first.
 type world struct {
 	mu          sync.Mutex
 	now         time.Time
@@ -48,7 +47,7 @@ type world struct {
 	workspaces  map[string]account.Workspace
 	members     map[string][]account.Member
 	keys        map[string][]account.Key
-	secrets     map[string]string // secret -> key id
+	secrets     map[string]string // key ID by secret
 	invitations map[string][]account.Invitation
 	events      []account.AuditEvent
 	noted       []note
@@ -69,7 +68,7 @@ type world struct {
 	samples     []overview.StorageSample
 }
 
-// note is a call of the audit log.
+// note is a recorded call of Note.
 type note struct {
 	Action, Object string
 	Before, After  string // JSON; empty for nil
@@ -502,7 +501,7 @@ func (f *fleet) SetEnabled(_ context.Context, name string, enabled bool) error {
 	return nil
 }
 
-// explainer decides for one model, unless a draft pins another or refuses.
+// explainer selects one model, unless a draft pins another or denies the request.
 type explainer struct{ log *entryLog }
 
 func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
@@ -535,17 +534,17 @@ func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route
 type entryLog struct {
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
-	failAt  int      // fail the listing of this number; 0 for never
+	failAt  int      // number of the listing that fails; 0 for none
 	slow    error    // returned with the results
-	stops   []string // ids at which the next listings run out of time
-	late    int      // how often an entry is not there yet
+	stops   []string // IDs at which the next listings reach their time limit
+	late    int      // how many times an entry is not found yet
 	volumes []requestlog.VolumeQuery
 	series  []requestlog.SeriesQuery
-	starts  []time.Time // of the buckets of a series; its own beginning when empty
+	starts  []time.Time // starts of the buckets of a series; the start of the period when empty
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
-	since   time.Time // when recording began: a breakdown that ends before it is empty
+	since   time.Time // when recording began; a breakdown that ends earlier is empty
 	deleted int64
 }
 

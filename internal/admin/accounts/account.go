@@ -157,7 +157,7 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *adminapi.Call, _ *st
 		}
 		err := a.Sessions.EndSession(ctx, c.Account.ID, s.ID())
 		if errors.Is(err, account.ErrNotFound) {
-			continue // it has expired in the meantime
+			continue // expired in the meantime
 		}
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-// Package accounts serves the operations of an account: registration, sessions and profile.
+// Package accounts serves the account operations: registration, sessions and profile.
 package accounts
 
 import (
@@ -45,22 +45,22 @@ type Sessions interface {
 type Registrar interface {
 	// SetupNeeded reports whether no account exists yet.
 	SetupNeeded(ctx context.Context) (bool, error)
-	// Register returns an empty token if the new account has to sign in.
+	// Register returns an empty token if the user has to sign in.
 	Register(ctx context.Context, r account.Registration) (account.Account, string, error)
 }
 
-// Profiles changes accounts.
+// Profiles changes and deletes accounts.
 type Profiles interface {
 	UpdateAccount(ctx context.Context, accountID string, c account.ProfileChange) (account.Account, error)
 	ChangePassword(ctx context.Context, accountID, old, replacement string, v account.Visitor) (string, error)
 	DeleteAccount(ctx context.Context, accountID, password string, v account.Visitor) error
 }
 
-// Facts describes the gateway to visitors.
+// Facts describes the gateway to clients that are not signed in.
 type Facts struct {
 	Version      string
 	Registration string // invitation or open
 	PublicURL    string // empty if not configured
-	Simulated    bool   // the simulator is the only provider
-	Samples      bool   // sample traffic can be created
+	Simulated    bool   // whether the simulator is the only provider
+	Samples      bool   // whether sample traffic can be created
 }

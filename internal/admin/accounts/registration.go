@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 )
 
-// RegistrationState describes the requirements of registration.
+// RegistrationState describes what a registration requires.
 type RegistrationState struct {
 	SetupNeeded       bool   `json:"setup_needed" doc:"No account exists yet. The next account becomes the operator of this instance."`
 	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account requires the setup code that the gateway printed at startup."`
@@ -19,7 +19,7 @@ type RegistrationState struct {
 	MinPasswordLength int    `json:"min_password_length"`
 }
 
-// minPassword is the minimum password length of package account, shown by the dashboard.
+// minPassword is the minimum password length that package account enforces. The dashboard shows it.
 const minPassword = 10
 
 func (a *handlers) registerRegistration() {

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Lifetimes of the cookies. The session itself can end earlier.
+// Cookie lifetimes. The session itself can end earlier.
 const (
 	sessionLife = 30 * 24 * time.Hour
 	deviceLife  = 365 * 24 * time.Hour
@@ -35,7 +35,7 @@ type MembershipView struct {
 	Permissions []string `json:"permissions" doc:"Permissions granted by the role."`
 }
 
-// ServerView describes the gateway to visitors.
+// ServerView describes the gateway to clients that are not signed in.
 type ServerView struct {
 	Version      string    `json:"version"`
 	Simulated    bool      `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
@@ -93,7 +93,7 @@ func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *cookieI
 	return adminapi.Respond(view), nil
 }
 
-// recall loads the session of a token. An expired session is ignored.
+// recall sets the session of a token on the call. It ignores an expired session.
 func (a *handlers) recall(ctx context.Context, c *adminapi.Call, token string) error {
 	person, session, err := a.Sessions.Session(ctx, token)
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Kind == llm.SignInRequired {
@@ -118,7 +118,7 @@ func (a *handlers) createSession(ctx context.Context, c *adminapi.Call, in *logi
 	return a.signedIn(ctx, c, token)
 }
 
-// signedIn responds with a new session and its cookies.
+// signedIn returns a new session with its cookies.
 func (a *handlers) signedIn(ctx context.Context, c *adminapi.Call, token string) (*cookieOutput[SessionView], error) {
 	if err := a.recall(ctx, c, token); err != nil {
 		return nil, err

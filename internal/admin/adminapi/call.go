@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// Cookies of the dashboard.
+// Cookies set by the dashboard.
 const (
 	SessionCookie = "fairlead_session" // token of a signed-in browser
 	DeviceCookie  = "fairlead_device"  // token of a browser that has signed in before
@@ -26,7 +26,7 @@ const (
 
 const workspaceParam = "workspace"
 
-type humaContext huma.Context // embedding huma.Context itself would hide its method Context
+type humaContext huma.Context // embedding huma.Context directly would hide its Context method
 
 // Call is one request to an operation, with its caller.
 type Call struct {
@@ -35,7 +35,7 @@ type Call struct {
 	baseURL   string // address of the gateway, for links
 	RequestID string
 	Params    url.Values
-	Secure    bool // the client uses HTTPS, directly or through a trusted proxy
+	Secure    bool // whether the client uses HTTPS, directly or through a trusted proxy
 	Visitor   account.Visitor
 
 	Account     account.Account // zero for a key and for a visitor without a session
@@ -48,8 +48,8 @@ type Call struct {
 
 type callKey struct{}
 
-// Context returns a context that carries the call to the wrapper of the handler, because huma passes only a context.
-// Handlers receive the call as an argument.
+// Context returns a context that carries the call. huma passes only a context to handlers, so their wrapper reads the call from
+// it and passes it as an argument.
 func (c *Call) Context() context.Context {
 	return context.WithValue(c.humaContext.Context(), callKey{}, c)
 }
@@ -105,7 +105,8 @@ func (s *Server) admit(r *http.Request, c *Call, perm account.Permission) error 
 	return checkParams(c)
 }
 
-// Readmit authenticates the caller of c again, for responses that outlive a session, a key or a role.
+// Readmit authenticates the caller of c again. Long-running responses use it, because the session can end, the key can be revoked
+// and the role can change.
 func (s *Server) Readmit(c *Call, perm account.Permission) (*Call, error) {
 	again := &Call{humaContext: c.humaContext, Params: c.Params, Visitor: c.Visitor}
 	return again, s.admit(c.request, again, perm)
@@ -119,7 +120,7 @@ func (s *Server) identify(r *http.Request, c *Call, perm account.Permission) err
 	if sendsKey(r) {
 		return s.identifyKey(r, c, perm)
 	}
-	// Another site can make the browser send its cookie, but not a key.
+	// Another site can make the browser send its cookies, but not a key.
 	if err := s.origins.Check(r); err != nil {
 		return &llm.Error{Kind: llm.CrossOrigin, Message: "The request came from another origin and was rejected. Use the dashboard at its configured public_url.", Err: err}
 	}
@@ -182,19 +183,20 @@ func (s *Server) identifyKey(r *http.Request, c *Call, perm account.Permission) 
 	return nil
 }
 
-// noWorkspace returns the error that package account returns for a workspace of which the account is not a member.
+// noWorkspace returns the same error as package account for a workspace that the account is not a member of.
 func noWorkspace() error { return llm.Errorf(llm.NotFound, "Workspace not found.") }
 
 // Denied returns the error for a caller without a permission.
 func Denied(by account.Actor, perm account.Permission) error {
 	if by.KeyID != "" {
-		return llm.Errorf(llm.ScopeDenied, "This API key does not have the permission %s. Use a key with a scope that includes it.", perm).With("permission", perm)
+		return llm.Errorf(llm.ScopeDenied, "This API key does not have the %q permission. Use a key with a scope that includes it.", perm).With("permission", perm)
 	}
-	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include the permission %s. Ask an owner or admin.", by.Role, perm).
+	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include the %q permission. Ask an owner or admin.", by.Role, perm).
 		With("permission", perm)
 }
 
-// trustedOrigins rejects changes from other origins. It trusts publicURL because a proxy can change the Host header.
+// trustedOrigins returns a check that rejects changes from other origins. It trusts publicURL, because a proxy can change the
+// Host header.
 func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	public, err := url.Parse(publicURL)
@@ -204,7 +206,7 @@ func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
 	return protection, protection.AddTrustedOrigin(public.Scheme + "://" + public.Host)
 }
 
-// sendsKey reports whether the request has a bearer token. Other schemes can belong to a proxy.
+// sendsKey reports whether the request has a bearer token. Other authorization schemes can be meant for a proxy.
 func sendsKey(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Authorization"), func(value string) bool {
 		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
@@ -212,8 +214,8 @@ func sendsKey(r *http.Request) bool {
 	})
 }
 
-// checkParams rejects unknown parameters, because a misspelt filter must not select everything, and values that cannot
-// be stored in a database.
+// checkParams rejects unknown query parameters, because a misspelt filter would otherwise select everything. It also rejects
+// values that a database cannot store.
 func checkParams(c *Call) error {
 	known := []string{}
 	for _, p := range c.Operation().Parameters {
@@ -242,9 +244,9 @@ func checkParams(c *Call) error {
 // Storable reports whether a database can store s as text.
 func Storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// visitor returns the address and client of a request. They are shown in the list of sessions and never trusted.
+// visitor returns the address and client of a request. They are displayed in the session list and not used for authentication.
 func (s *Server) visitor(r *http.Request) account.Visitor {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address when it cannot be parsed
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero address if it cannot be parsed
 	v := account.Visitor{Client: r.UserAgent(), IP: from.Addr().Unmap().String()}
 	if device, err := r.Cookie(DeviceCookie); err == nil {
 		v.Device = device.Value
@@ -260,7 +262,7 @@ func (s *Server) visitor(r *http.Request) account.Visitor {
 
 // Keyring authenticates API keys.
 type Keyring interface {
-	// Authenticate returns the key in the headers and its workspace.
+	// Authenticate returns the key given in the headers, with its workspace.
 	Authenticate(h http.Header) (*account.Grant, error)
 	// Touch records the use of a key.
 	Touch(keyID, client string, at time.Time)

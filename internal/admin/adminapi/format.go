@@ -9,7 +9,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// jsonFormat rejects unknown and repeated fields.
+// jsonFormat returns a JSON format that rejects unknown and repeated fields.
 func jsonFormat() huma.Format {
 	read, write := json.RejectUnknownMembers(true), writeOptions()
 	return huma.Format{
@@ -24,10 +24,10 @@ func jsonFormat() huma.Format {
 	}
 }
 
-// writeOptions encodes empty lists as [], not as null.
+// writeOptions returns the encoding options of responses. Empty lists are encoded as [], not as null.
 func writeOptions() json.Options {
 	return json.JoinOptions(
-		jsonv1.DefaultOptionsV1(), // the struct tags have the meaning of encoding/json
+		jsonv1.DefaultOptionsV1(), // interpret struct tags like encoding/json
 		json.FormatNilSliceAsNull(false),
 		json.FormatNilMapAsNull(false),
 		jsontext.EscapeForHTML(false),

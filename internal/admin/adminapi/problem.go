@@ -19,7 +19,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// problem passes an llm.Error through huma, which requires a GetStatus method.
+// problem wraps an llm.Error for huma, which requires a GetStatus method.
 type problem struct{ fault *llm.Error }
 
 func (p problem) Error() string { return p.fault.Error() }
@@ -89,8 +89,8 @@ func InvalidAll(problems []Problem) *llm.Error {
 	return e.With("problems", problems)
 }
 
-// listed adds the list of problems to an error of another package, which only has the field. An error without a field,
-// such as wrong credentials, has no list.
+// listed adds a list of problems to an error of another package that names only a field. It returns errors without a field, such
+// as wrong credentials, unchanged.
 func listed(e *llm.Error, in string) *llm.Error {
 	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
@@ -100,7 +100,7 @@ func listed(e *llm.Error, in string) *llm.Error {
 	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
 }
 
-// transform encodes errors of operations, and errors of huma while it decodes a request.
+// transform encodes errors returned by operations, and errors that huma returns while it decodes a request.
 func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
 	var e *llm.Error
 	switch v := v.(type) {
@@ -124,7 +124,7 @@ func (s *Server) transform(ctx huma.Context, _ string, v any) (any, error) {
 // errorBody is an encoded error.
 type errorBody []byte
 
-// fromHuma converts an error of huma.
+// fromHuma converts a huma error to an llm.Error.
 func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 	switch m.Status {
 	case http.StatusUnsupportedMediaType:
@@ -148,7 +148,7 @@ func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 	return llm.AsError(errors.New(m.Detail))
 }
 
-// problems omits the values that huma includes, because they can be passwords.
+// problems converts huma's error details. It omits the values that huma includes, because they can be passwords.
 func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Problem {
 	slices.SortStableFunc(details, func(a, b *huma.ErrorDetail) int { return cmp.Compare(a.Location, b.Location) })
 	list := []Problem{}
@@ -170,7 +170,7 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 	return list
 }
 
-// requiredName parses the name of the missing field in a message of huma.
+// requiredName returns the name of the missing field in a huma error message.
 func requiredName(message string) (string, bool) {
 	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
 	rest, ok := strings.CutPrefix(message, before)
@@ -178,7 +178,7 @@ func requiredName(message string) (string, bool) {
 	return name, ok && complete
 }
 
-// headers sets the error headers, so that clients need not parse the body.
+// headers sets the error headers, so that clients do not have to parse the body.
 func headers(h http.Header, e *llm.Error) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())

@@ -47,8 +47,8 @@ type Parameterized interface {
 	QueryParameters() []*huma.Param
 }
 
-// Register adds an operation. It is the only way to add one, so every operation has a permission, which is checked before
-// the request is decoded.
+// Register adds an operation. It is the only way to add one, so every operation has a permission. The permission is checked
+// before the request is decoded.
 func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, handle func(context.Context, *Call, *I) (*O, error)) {
 	op.Middlewares = huma.Middlewares{s.guard(perm)}
 	op.MaxBodyBytes = maxBody + 1 // huma rejects a body of exactly this size
@@ -89,7 +89,7 @@ func (s *Server) documentAccess(perm account.Permission, op *huma.Operation) {
 	}
 }
 
-// ClientError returns the error that the caller receives. Internal errors are logged here, once.
+// ClientError returns the error that the caller receives. It logs internal errors.
 func (s *Server) ClientError(ctx context.Context, c *Call, err error) *llm.Error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection.", Err: err}

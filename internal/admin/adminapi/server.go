@@ -1,5 +1,5 @@
-// Package adminapi serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. The
-// packages of the resource groups register their operations with Register.
+// Package adminapi serves the admin API under /api: authentication, permissions, errors and the OpenAPI document. Resource
+// packages add their operations with Register.
 package adminapi
 
 import (
@@ -25,7 +25,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Prefix is the path of the operations. The document is at /api/openapi.json.
+// Prefix is the path prefix of all operations. The OpenAPI document is at /api/openapi.json.
 const Prefix = "/api/v1"
 
 // maxBody is the maximum size of a request body.
@@ -37,7 +37,7 @@ type Server struct {
 	mux        *http.ServeMux
 	huma       huma.API
 	operations []Operation
-	ready      func()                 // registers the operations, once
+	ready      func()                 // registers the operations on first use
 	document   func() ([]byte, error) // generated on first use
 	origins    *http.CrossOriginProtection
 
@@ -53,7 +53,7 @@ type Options struct {
 	Audit       Recorder
 
 	Unreachable func(error) bool // reports whether an error means that the store is unavailable; may be nil
-	PublicURL   string           // URL of the dashboard; its origin can send changes
+	PublicURL   string           // URL of the dashboard; requests from its origin can change data
 	TrustProxy  bool             // trust X-Forwarded-Proto and X-Forwarded-For
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -70,8 +70,8 @@ type Recorder interface {
 	Note(ctx context.Context, by account.Actor, action, object string, before, after any) error
 }
 
-// New returns a server for all paths under /api/. It calls mount to register the operations before the first request:
-// their schemas need megabytes, and many gateways only serve the model API.
+// New returns a server for all paths under /api/. mount registers the operations. It is called at the first request, because the
+// schemas take megabytes of memory and many gateways only serve the model API.
 func New(o Options, mount func(*Server)) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -81,7 +81,7 @@ func New(o Options, mount func(*Server)) (*Server, error) {
 	}
 	origins, err := trustedOrigins(o.PublicURL)
 	if err != nil {
-		return nil, fmt.Errorf("trust the public URL %q: %w", o.PublicURL, err)
+		return nil, fmt.Errorf("trust public URL %q: %w", o.PublicURL, err)
 	}
 	s := &Server{Options: o, origins: origins}
 	s.document = sync.OnceValues(s.openAPI)
@@ -101,7 +101,7 @@ func (s *Server) OnClose(f func()) {
 	s.onClose = append(s.onClose, f)
 }
 
-// Close ends the background work of the operations and waits for it.
+// Close stops the background work of all operations and waits for it to end.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Record writes a change to the audit log.
+// Record writes an event to the audit log.
 func (s *Server) Record(ctx context.Context, by account.Actor, action, object string, before, after any) error {
 	return s.Audit.Note(ctx, by, action, object, before, after)
 }
@@ -147,10 +147,10 @@ func (s *Server) serveDocument(w *writer, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/openapi+json")
-	_, _ = w.Write(document) // the client has disconnected
+	_, _ = w.Write(document) // an error means that the client has disconnected
 }
 
-// misdirected returns an error if no operation matches the request. The mux would respond in plain text or redirect.
+// misdirected returns an error if no operation matches the request. Otherwise the mux would respond in plain text or redirect.
 func (s *Server) misdirected(r *http.Request) *llm.Error {
 	if _, pattern := s.mux.Handler(r); pattern != "" && path.Clean(r.URL.Path) == r.URL.Path {
 		return nil
@@ -162,7 +162,7 @@ func (s *Server) misdirected(r *http.Request) *llm.Error {
 	return llm.Errorf(llm.NotFound, "Not found. The operations are listed in /api/openapi.json.")
 }
 
-// allowed lists the methods that have an operation at this path.
+// allowed lists the methods of the operations at the path.
 func (s *Server) allowed(at string) []string {
 	methods := []string{}
 	if at == "/api/openapi.json" {
@@ -227,10 +227,10 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap implements the interface of http.ResponseController.
+// Unwrap lets http.ResponseController access the underlying writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush sends buffered data. The client must read it within patience.
+// Flush sends buffered data. The client must read the data within the time limit patience.
 func Flush(w io.Writer, patience time.Duration) error {
 	rw, ok := w.(http.ResponseWriter)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// NonEmpty returns nil for an empty string, which is encoded as null.
+// NonEmpty returns a pointer to s, or nil if s is empty. nil is encoded as null.
 func NonEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -15,7 +15,7 @@ func NonEmpty(s string) *string {
 	return &s
 }
 
-// Positive returns nil for a number that is not positive.
+// Positive returns a pointer to n, or nil if n is zero or negative.
 func Positive(n int) *int {
 	if n <= 0 {
 		return nil
@@ -23,7 +23,7 @@ func Positive(n int) *int {
 	return &n
 }
 
-// Millis returns nil for a duration that is not positive.
+// Millis returns d in milliseconds, or nil if d is zero or negative.
 func Millis(d time.Duration) *int64 {
 	if d <= 0 {
 		return nil
@@ -31,7 +31,7 @@ func Millis(d time.Duration) *int64 {
 	return new(d.Milliseconds())
 }
 
-// Time returns nil for the zero time.
+// Time returns t in UTC, or nil for the zero time.
 func Time(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -55,7 +55,7 @@ func Share(part, whole int64) *float64 {
 	return new(math.Round(float64(part)/float64(whole)*1000) / 10)
 }
 
-// Measured returns nil for a number that is not positive.
+// Measured returns a pointer to ms, or nil if ms is zero or negative.
 func Measured(ms int64) *int64 {
 	if ms <= 0 {
 		return nil

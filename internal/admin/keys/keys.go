@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// spendSpan is the period of the cost of a key.
+// spendSpan is the period over which a key's spend is summed.
 const spendSpan = 30 * 24 * time.Hour
 
 func (a *handlers) registerKeys() {
@@ -46,7 +46,7 @@ func (a *handlers) registerKeys() {
 	}, a.revokeKey)
 }
 
-// spendings are the costs and budget use of all keys of a workspace.
+// spendings holds the costs and budget usage of all keys of a workspace.
 type spendings struct {
 	recent map[string]money.Amount
 	use    map[string]spending.BudgetUse
@@ -84,7 +84,7 @@ func (a *handlers) listKeys(ctx context.Context, c *adminapi.Call, _ *struct{}) 
 	return adminapi.Respond(list), nil
 }
 
-// KeyPath names a key. It is exported because huma requires it for embedded fields.
+// KeyPath is a key ID in a path. It is exported because huma requires it for embedded fields.
 type KeyPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Key ID."`
 }

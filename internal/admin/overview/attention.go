@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/admin/spending"
 )
 
-// expiringWithin is the time before the expiry of a key at which it needs attention.
+// expiringWithin is how long before its expiry a key needs attention.
 const expiringWithin = 7 * 24 * time.Hour
 
 // defaultWarn is the default warning threshold of a budget in percent.
@@ -61,7 +61,7 @@ func (a *handlers) gatewayAttention(c *adminapi.Call, now time.Time) []Attention
 	if c.Actor.Operator {
 		list = append(storageAttention(a.Instance.Disk()), list...)
 	}
-	// The most urgent item is that no request can be served.
+	// The item that no provider is available comes first.
 	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(pressing(x), pressing(y)) })
 	return list
 }
@@ -134,7 +134,7 @@ func fleetAttention(states []providers.ProviderState, operator bool, now time.Ti
 	return list
 }
 
-// circuitAttention returns the item of a failing or recovering target.
+// circuitAttention returns the item for a failing or recovering target.
 func circuitAttention(t providers.TargetState) (Attention, bool) {
 	v := Attention{Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID()}
 	why := ""

@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/route"
 )
 
-// histogramTime bounds the counting of individual requests.
+// histogramTime is the time limit for counting individual requests.
 const histogramTime = 600 * time.Millisecond
 
-// Facets are the filter values of requests with counts.
+// Facets lists the filter values of requests with their counts.
 type Facets struct {
 	Decision []Facet `json:"decision"`
 	Outcome  []Facet `json:"outcome"`
@@ -97,7 +97,7 @@ func decisionFacets(f requests.FigureSet) []Facet {
 	}
 }
 
-// outcomeFacets lists all outcomes. Roll-ups only count rejected requests.
+// outcomeFacets lists all outcomes. Only the number of rejected requests is known, because roll-ups do not count other outcomes.
 func outcomeFacets(f requests.FigureSet) []Facet {
 	list := []Facet{}
 	for _, o := range []requestlog.Outcome{
@@ -116,7 +116,7 @@ func outcomeFacets(f requests.FigureSet) []Facet {
 func facets(groups []FigureGroup) []Facet {
 	list := make([]Facet, 0, len(groups))
 	for _, g := range groups {
-		if g.Name != "" && g.Requests > 0 { // attempts only; no requests match this filter
+		if g.Name != "" && g.Requests > 0 { // groups without requests have only attempts, and no request matches them as a filter
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}
@@ -150,7 +150,7 @@ func (a *handlers) getHistogram(ctx context.Context, c *adminapi.Call, in *histo
 		return a.rolledHistogram(ctx, &f, zone)
 	}
 	if !c.Actor.May(account.ReadRequests) {
-		return nil, adminapi.Denied(c.Actor, account.ReadRequests) // counts by arbitrary filters reveal the requests
+		return nil, adminapi.Denied(c.Actor, account.ReadRequests) // counts with arbitrary filters reveal request contents
 	}
 	return a.countedHistogram(ctx, &f, zone)
 }

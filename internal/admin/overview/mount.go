@@ -1,4 +1,4 @@
-// Package overview serves the figures of a period, the items that need attention, and the settings of the instance.
+// Package overview serves the statistics of a period, the items that need attention, and the settings of the instance.
 package overview
 
 import (

@@ -14,13 +14,13 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// DayView describes the days of a series.
+// DayView describes how the daily buckets of a series relate to calendar days.
 type DayView struct {
 	Zone    string `json:"zone" doc:"Time zone of the days. UTC if hourly data has expired."`
 	ShiftMS int64  `json:"shift_ms" doc:"Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes."`
 }
 
-// daysOf returns the start of daily buckets, or nil for shorter buckets.
+// daysOf returns the time zone and shift of daily buckets, or nil for shorter buckets.
 func daysOf(starts []time.Time, step time.Duration, zone *time.Location) *DayView {
 	if step < 24*time.Hour || len(starts) == 0 {
 		return nil
@@ -65,7 +65,7 @@ type FigureBin struct {
 	requests.FigureSet
 }
 
-// FigureGroup is one model, provider, key or policy.
+// FigureGroup holds the figures of one model, provider, key or policy.
 type FigureGroup struct {
 	Name         string   `json:"name" doc:"Filter value."`
 	Label        string   `json:"label" doc:"Display name."`
@@ -149,7 +149,7 @@ func starts(buckets []requestlog.Bucket) []time.Time {
 	return list
 }
 
-// total returns the figures of all matching requests. It needs its own query because quantiles cannot be added.
+// total returns the figures of all matching requests. It needs its own query because quantiles of groups cannot be added.
 func (a *handlers) total(ctx context.Context, f requestlog.RollupFilter) (requests.FigureSet, error) {
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
 	if err != nil || len(groups) == 0 {
@@ -181,7 +181,7 @@ func (a *handlers) breakdowns(ctx context.Context, f requestlog.RollupFilter, to
 	return b, a.nameKeys(ctx, f.WorkspaceID, b.Key)
 }
 
-// nameKeys sets the labels of keys, because roll-ups only contain IDs.
+// nameKeys sets the labels of keys, because roll-ups contain only IDs.
 func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []FigureGroup) error {
 	if len(groups) == 0 {
 		return nil
@@ -212,7 +212,7 @@ func figureGroup(g *requestlog.Group, total int64) FigureGroup {
 	return v
 }
 
-// stepFor returns a bucket width that gives a chart between a few dozen and a few hundred buckets.
+// stepFor returns a bucket width that gives a chart a few dozen to a few hundred buckets.
 func stepFor(span time.Duration) time.Duration {
 	switch {
 	case span <= 3*time.Hour:

@@ -15,7 +15,7 @@ import (
 // Facts describes the instance and its configuration, without secrets.
 type Facts struct {
 	Version        string
-	Simulated      bool   // the simulator is the only provider
+	Simulated      bool   // whether the simulator is the only provider
 	Registration   string // invitation or open
 	ConfigSource   string // path of the file, or "defaults and environment"
 	ConfigFile     string // path of the file; empty if there is none
@@ -25,7 +25,7 @@ type Facts struct {
 	LogBodies      bool
 	EntryRetention time.Duration
 	BodyRetention  time.Duration
-	Redact         []string // built-in rules for workspaces without their own
+	Redact         []string // built-in rules for workspaces without their own rules
 	Limits         InstanceLimits
 	Catalog        string // version
 	Router         string // version
@@ -44,7 +44,7 @@ type InstanceLimits struct {
 	StoredBytes int64         // maximum stored size of a body
 }
 
-// StorageUse is the storage in use. Negative numbers are unknown.
+// StorageUse is the storage in use. Negative numbers mean unknown.
 type StorageUse struct {
 	DatabaseBytes int64
 	SpoolBytes    int64
@@ -150,7 +150,7 @@ func (a *handlers) getSettings(ctx context.Context, c *adminapi.Call, _ *struct{
 		},
 	}
 	if !c.Actor.Operator {
-		return adminapi.Respond(v), nil // paths and disks are only for operators
+		return adminapi.Respond(v), nil // only operators may see paths and disks
 	}
 	v.ConfigSource = f.ConfigSource
 	use, err := a.Instance.Storage(ctx)
@@ -165,7 +165,7 @@ func (a *handlers) getSettings(ctx context.Context, c *adminapi.Call, _ *struct{
 	return adminapi.Respond(v), nil
 }
 
-// known returns nil for an unknown number.
+// known returns a pointer to n, or nil if n is negative, which means unknown.
 func known(n int64) *int64 {
 	if n < 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 )
 
-// Thresholds of storage warnings: the smaller of an absolute size and a share of the disk.
+// Thresholds for storage warnings. The smaller of the absolute size and the share of the disk applies.
 const (
 	lowDisk      = 2 << 30
 	lowDiskShare = 0.05
@@ -17,7 +17,7 @@ const (
 	noSpool      = 0.95
 )
 
-// DiskUse is the use of the disk and the spool. Negative numbers are unknown.
+// DiskUse is the disk space and the size of the spool. Negative numbers mean unknown.
 type DiskUse struct {
 	FreeBytes  int64
 	TotalBytes int64
@@ -25,13 +25,13 @@ type DiskUse struct {
 	SpoolLimit int64
 }
 
-// storageAttention warns before storage is full.
+// storageAttention returns warnings that the disk or the spool is nearly full.
 func storageAttention(d DiskUse) []Attention {
 	list := []Attention{}
 	if d.FreeBytes >= 0 && d.TotalBytes > 0 && d.FreeBytes < least(d.TotalBytes, lowDiskShare, lowDisk) {
 		v := Attention{
 			Kind: "storage_low", Severity: "warning", Object: "disk", Label: "Disk",
-			Message: fmt.Sprintf("Only %s of disk space are left in the data directory. Free disk space or reduce the retention.", sizeText(d.FreeBytes)),
+			Message: fmt.Sprintf("Only %s of disk space is left in the data directory. Free disk space or reduce the retention.", sizeText(d.FreeBytes)),
 		}
 		if d.FreeBytes < least(d.TotalBytes, noDiskShare, noDisk) {
 			v.Severity = "error"
@@ -51,7 +51,7 @@ func storageAttention(d DiskUse) []Attention {
 	return list
 }
 
-// least returns a share of the whole, at most bound.
+// least returns the given part of whole, but at most bound.
 func least(whole int64, part float64, bound int64) int64 {
 	return min(int64(float64(whole)*part), bound)
 }
@@ -73,13 +73,13 @@ const (
 	forecastEnd   = 10 * 365           // maximum number of days of a forecast
 )
 
-// StorageSample is the size of the database at a point in time.
+// StorageSample is the database size at a point in time.
 type StorageSample struct {
 	At    time.Time
 	Bytes int64
 }
 
-// Outlooks of a forecast.
+// Values of StorageForecast.Outlook.
 const (
 	outlookUnknown  = "unknown"
 	outlookSteady   = "steady"
@@ -98,7 +98,7 @@ type StorageForecast struct {
 	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
 }
 
-// forecast extrapolates the growth of the last days. It assumes constant traffic.
+// forecast extrapolates the database growth of the last days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
 	first, ok := firstSample(u.Samples, now)
 	if !ok || u.DatabaseBytes < 0 {
@@ -140,7 +140,7 @@ func firstSample(samples []StorageSample, now time.Time) (StorageSample, bool) {
 	return first, !first.At.IsZero()
 }
 
-// after returns the time in days from now, or nil if it is too far away.
+// after returns the time that is the given number of days from now, or nil if it is too far in the future.
 func after(now time.Time, days float64) *time.Time {
 	if days > forecastEnd {
 		return nil

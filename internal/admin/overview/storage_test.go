@@ -46,7 +46,7 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 		}
 	}
 	text := storageAttention(DiskUse{FreeBytes: 3 * gib / 2, TotalBytes: 1000 * gib})[0].Message
-	if want := "Only 1.5 GiB of disk space are left in the data directory. Free disk space or reduce the retention."; text != want {
+	if want := "Only 1.5 GiB of disk space is left in the data directory. Free disk space or reduce the retention."; text != want {
 		t.Errorf("%s", text)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Playground serves chat requests of a signed-in account.
 type Playground interface {
-	// ServeAs serves a request in the chat format like the model API, including errors. The workspace is charged.
+	// ServeAs serves a request in the chat format in the same way as the model API, including errors. The workspace is charged.
 	ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string)
 }
 
@@ -37,7 +37,7 @@ func (a *handlers) registerPlayground() {
 
 func (a *handlers) playgroundChat(ctx context.Context, c *adminapi.Call, in *playgroundInput) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(huma.Context) {
-		r, w := c.Unwrap() // huma passes the call, not its own context
+		r, w := c.Unwrap() // the huma.Context argument is c itself, which humago.Unwrap does not accept
 		r = r.Clone(ctx)
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
 		a.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)

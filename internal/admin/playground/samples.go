@@ -17,15 +17,15 @@ import (
 
 const (
 	samplesTime  = 2 * time.Minute  // time limit of a run
-	samplesStall = 10 * time.Second // time limit for reading an event
-	samplesWait  = time.Second      // time in which a cancelled run ends
+	samplesStall = 10 * time.Second // time limit for a client to read an event
+	samplesWait  = time.Second      // how long to wait for a cancelled run to end
 )
 
 // Samples sends sample requests to the simulator.
 type Samples interface {
 	// Available reports whether the simulator is enabled.
 	Available() bool
-	// Send sends all sample requests for the workspace and calls onProgress after each. It ends early with ctx.
+	// Send sends all sample requests for the workspace and calls onProgress after each one. It stops when ctx is cancelled.
 	Send(ctx context.Context, workspaceID string, onProgress func(done, total int)) error
 }
 
@@ -65,7 +65,8 @@ func (a *handlers) createSamples(ctx context.Context, c *adminapi.Call, _ *struc
 	}}, nil
 }
 
-// beginSampling waits briefly for a cancelled run, because a disconnect is noticed with a delay.
+// beginSampling reserves the only run and reports whether it succeeded. It waits briefly for a cancelled run to end, because a
+// disconnect is noticed with a delay.
 func (a *handlers) beginSampling(ctx context.Context) bool {
 	select {
 	case a.sampling <- struct{}{}:
@@ -76,7 +77,7 @@ func (a *handlers) beginSampling(ctx context.Context) bool {
 	return false
 }
 
-// sendSamples sends the requests until the client disconnects, and records the result in the audit log.
+// sendSamples sends the requests until they are done or the client disconnects, and records the result in the audit log.
 func (a *handlers) sendSamples(ctx context.Context, c *adminapi.Call, out huma.Context) {
 	run, cancel := context.WithTimeout(ctx, samplesTime)
 	defer cancel()

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	backtestsRunning = 2         // concurrently in a workspace
-	backtestsKept    = 20        // results kept in a workspace
+	backtestsRunning = 2         // concurrent backtests of a workspace
+	backtestsKept    = 20        // results kept per workspace
 	backtestKept     = time.Hour // how long a result is kept
 )
 
-// backtests runs the backtests of this process. close waits for their goroutines.
+// backtests manages the backtests of this process. close waits for their goroutines.
 type backtests struct {
 	running sync.WaitGroup
 
@@ -49,7 +49,7 @@ type backtest struct {
 	finished time.Time
 }
 
-// runner does the work of a backtest.
+// runner runs a backtest and reports its progress.
 type runner func(context.Context, BacktestQuery, func(replay.Progress)) (*replay.Report, error)
 
 // start runs the job in the background until it ends or close is called.
@@ -111,7 +111,7 @@ func (b *backtests) of(workspaceID string, now time.Time) []*backtest {
 	return list
 }
 
-// find returns nil for an unknown job and for a job of another workspace.
+// find returns the job, or nil if it is unknown or belongs to another workspace.
 func (b *backtests) find(workspaceID, jobID string, now time.Time) *backtest {
 	for _, job := range b.of(workspaceID, now) {
 		if job.id == jobID {
@@ -133,7 +133,7 @@ func (j *backtest) run(ctx context.Context, run runner, now func() time.Time) {
 	j.report, j.err, j.finished = report, err, now()
 }
 
-// onProgress records the progress. A known total is kept.
+// onProgress records the progress. A total that is already known is kept.
 func (j *backtest) onProgress(p replay.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,7 +152,7 @@ func (j *backtest) over(now time.Time) bool {
 	return !j.finished.IsZero() && now.Sub(j.finished) >= backtestKept
 }
 
-// view returns the job for a response.
+// view returns the job as sent in responses.
 func (j *backtest) view(now time.Time, whole bool) Backtest {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -17,19 +17,19 @@ import (
 	"fairlead/internal/route"
 )
 
-// BacktestQuery selects the requests of a backtest and the tested rules.
+// BacktestQuery selects the requests and the rules of a backtest.
 type BacktestQuery struct {
 	Filter    requestlog.Filter
 	Limit     int64            // maximum number of requests, newest first
 	Draft     *policy.Set      // replaces the active policies, including those of the instance; nil for the active policies
 	Objective *route.Objective // replaces the objective of auto requests; nil to keep it
-	Total     int64            // number of requests; 0 if unknown
+	Total     int64            // expected number of requests; 0 if unknown
 }
 
 // backtestSpan is the default period of a backtest.
 const backtestSpan = 7 * 24 * time.Hour
 
-// Backtest is a job that routes logged requests again.
+// Backtest is a job that recomputes the routing decisions of logged requests.
 type Backtest struct {
 	ID        string            `json:"id"`
 	State     string            `json:"state" enum:"running,done,failed,cancelled"`
@@ -129,7 +129,7 @@ func (a *handlers) backtestQuery(c *adminapi.Call, in *startBacktestInput) (Back
 	return q, err
 }
 
-// objectiveOf parses an objective by name or number. It returns nil for an empty string.
+// objectiveOf parses an objective, given by name or number. It returns nil for an empty string.
 func objectiveOf(given string) (*route.Objective, error) {
 	if given == "" {
 		return nil, nil
@@ -144,10 +144,11 @@ func objectiveOf(given string) (*route.Objective, error) {
 	return &route.Objective{Name: "number", Tradeoff: number}, nil
 }
 
-// runBacktest counts the requests first, to report the total. It logs errors, because no client may request the result.
+// runBacktest runs a backtest. It counts the requests first, so that progress can be reported as a share of the total. It logs
+// errors, because a client may never fetch the result.
 func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error) {
 	n, err := a.Requests.Count(ctx, q.Filter, int(q.Limit))
-	if err == nil { // without a count the total stays unknown
+	if err == nil { // if counting fails, the total stays unknown
 		q.Total = int64(n)
 		onProgress(replay.Progress{Total: q.Total})
 	}

@@ -90,8 +90,8 @@ func (a *handlers) checkPolicies(ctx context.Context, c *adminapi.Call, in *chec
 	return adminapi.Respond(check), nil
 }
 
-// draft compiles source as the policies of the workspace, after the policies of the instance. The set is never nil
-// without an error.
+// draft compiles source as the policies of the workspace, preceded by the policies of the instance. The returned set is not nil
+// unless there is an error.
 func (a *handlers) draft(param, source string) (*policy.Set, error) {
 	own, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.Inventory())
 	if len(problems) > 0 {
@@ -118,7 +118,7 @@ func diffLines(unified string) []DiffLine {
 	for line := range strings.Lines(unified) {
 		line = strings.TrimSuffix(line, "\n")
 		if line[0] == '@' {
-			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // the format of policy.Diff
+			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // format of policy.Diff
 			if len(list) > 0 || before > 1 || after > 1 {
 				list = append(list, DiffLine{Kind: "gap"})
 			}

@@ -20,7 +20,7 @@ func TestLongDiffHasGaps(t *testing.T) {
 	}
 }
 
-// FuzzDiffLines looks for texts whose comparison loses a line or numbers it wrongly.
+// FuzzDiffLines checks that diffLines neither loses a line nor assigns a wrong line number.
 func FuzzDiffLines(f *testing.F) {
 	f.Add("policies:\n  - name: a\n    pin: gpt\n", "policies:\n  - name: b\n    deny: closed\n")
 	f.Add("", "@@ -1,1 +1,1 @@\n")

@@ -21,13 +21,13 @@ const (
 	trialSpan = 30 * 24 * time.Hour // period of recent requests
 )
 
-// PolicyTrial compares a draft with the active policies.
+// PolicyTrial compares a policy draft with the active policies.
 type PolicyTrial struct {
 	Trials []TrialView    `json:"trials" doc:"Result for the given request, then for the logged requests in the order of request_ids."`
 	Recent *replay.Report `json:"recent,omitempty" doc:"Comparison of the newest requests. Absent unless requested."`
 }
 
-// TrialView is a request under the active policies and under the draft.
+// TrialView compares the decision for a request under the active policies with the decision under the draft.
 type TrialView struct {
 	RequestID *string     `json:"request_id" doc:"ID of the logged request. null for the given request."`
 	Live      Explanation `json:"live" doc:"Decision under the active policies."`
@@ -129,7 +129,7 @@ func firstChoice(d *route.Decision) string {
 	return ""
 }
 
-// recent compares the newest requests.
+// recent compares the decisions for the newest requests.
 func (a *handlers) recent(ctx context.Context, workspaceID string, draft *policy.Set, limit int64) (*replay.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()

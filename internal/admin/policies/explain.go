@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// Explanation is the decision on a request, or the error.
+// Explanation is the routing decision for a request, the error, or both.
 type Explanation struct {
 	Decision *route.Decision   `json:"decision,omitempty"`
 	Refusal  *requests.Failure `json:"refusal,omitempty" doc:"Error the client would receive. Absent if the request would be served."`
@@ -68,7 +68,7 @@ func (a *handlers) knownKey(ctx context.Context, workspaceID, keyID string) erro
 	return err
 }
 
-// explained returns the decision. A rejected request is a result, not an error.
+// explained returns the decision. A rejected request is part of the result, not an error.
 func (a *handlers) explained(ctx context.Context, q ExplainQuery) (Explanation, error) {
 	decision, err := a.Explainer.Explain(ctx, q)
 	result := Explanation{Decision: decision}
@@ -83,9 +83,9 @@ func (a *handlers) explained(ctx context.Context, q ExplainQuery) (Explanation, 
 	return result, nil
 }
 
-// Explainer decides like the gateway without calling a provider.
+// Explainer computes routing decisions without calling a provider.
 type Explainer interface {
-	// Explain returns the decision. Without a target it returns the decision and an *llm.Error.
+	// Explain returns the decision. If no target can serve the request, it returns the decision and an *llm.Error.
 	Explain(ctx context.Context, q ExplainQuery) (*route.Decision, error)
 }
 
@@ -97,5 +97,5 @@ type ExplainQuery struct {
 	Body        []byte
 	Tradeoff    string      // value of x-fairlead-tradeoff; empty for none
 	Draft       *policy.Set // replaces the active policies, including those of the instance; nil for the active policies
-	RequestID   string      // logged request instead of a body
+	RequestID   string      // ID of a logged request, used instead of a body
 }

@@ -21,7 +21,7 @@ type FeedbackSummary struct {
 	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
-// ModelFeedback sums up the ratings of a model.
+// ModelFeedback summarizes the ratings of a model.
 type ModelFeedback struct {
 	Model     string         `json:"model"`
 	Corrected bool           `json:"corrected" doc:"Whether ratings affect the routing of this model. false without valid ratings and for removed models."`
@@ -30,14 +30,14 @@ type ModelFeedback struct {
 	Tasks     []TaskFeedback `json:"tasks" doc:"Ratings by task."`
 }
 
-// TaskFeedback sums up the ratings of a model for a task.
+// TaskFeedback summarizes the ratings of a model for a task.
 type TaskFeedback struct {
 	Task  string `json:"task"`
 	Words string `json:"words" doc:"Readable description of the correction." example:"+0.06 on code, 214 ratings"`
 	RatingFigures
 }
 
-// RatingFigures are the figures of valid ratings.
+// RatingFigures are the statistics of valid ratings.
 type RatingFigures struct {
 	Ratings int        `json:"ratings"`
 	Score   *float64   `json:"score" doc:"Mean rating. null without ratings."`
@@ -107,7 +107,7 @@ func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *rese
 	return a.getFeedback(ctx, c, nil)
 }
 
-// resetRatings is a reset in the audit log.
+// resetRatings describes a reset in the audit log.
 type resetRatings struct {
 	Ratings map[string]int `json:"ratings"` // by model
 }
@@ -150,7 +150,7 @@ func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
 	return v
 }
 
-// ratingFigures returns no means without ratings.
+// ratingFigures converts the figures of ratings. Without ratings it omits the means.
 func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
 	v := RatingFigures{Ratings: f.Ratings, Newest: adminapi.Time(f.Newest)}
 	if f.Ratings == 0 {

@@ -26,7 +26,7 @@ type PolicyTraffic struct {
 	Policies []PolicyHits `json:"policies" doc:"Active policies in evaluation order, then removed policies."`
 }
 
-// PolicyHits are the requests that a policy changed or rejected.
+// PolicyHits describes the requests that a policy changed or rejected.
 type PolicyHits struct {
 	Name         string       `json:"name"`
 	Source       string       `json:"source" enum:"instance,workspace,gone" doc:"Owner of the policy. gone if the policy was removed."`
@@ -89,14 +89,15 @@ type policyTally struct {
 func newPolicyTally(groups []requestlog.Group, requests int64) *policyTally {
 	t := &policyTally{figures: map[string]*requestlog.Figures{}, requests: requests, list: []PolicyHits{}}
 	for i := range groups {
-		if groups[i].Name != "" { // requests that no policy decided
+		if groups[i].Name != "" { // the empty name stands for requests that no policy changed
 			t.figures[groups[i].Name] = &groups[i].Figures
 		}
 	}
 	return t
 }
 
-// add lists the policies of a set. Figures of a name in two sets belong to the first set, which is evaluated first.
+// add lists the policies of a set. If two sets have a policy with the same name, the figures belong to the first set, which is
+// evaluated first.
 func (t *policyTally) add(source string, set *policy.Set) {
 	for _, p := range set.Policies() {
 		t.list = append(t.list, t.hits(p.Name, source, p.Active()))
@@ -104,7 +105,7 @@ func (t *policyTally) add(source string, set *policy.Set) {
 	}
 }
 
-// all adds removed policies.
+// all returns the listed policies, followed by the removed policies of groups.
 func (t *policyTally) all(groups []requestlog.Group) []PolicyHits {
 	for i := range groups {
 		if t.figures[groups[i].Name] != nil {

@@ -1,4 +1,4 @@
-// Package policies serves the operations on policies: editing, versions, explanations, backtests and feedback.
+// Package policies serves the policy operations: editing, versions, explanations, backtests and feedback.
 package policies
 
 import (
@@ -57,7 +57,7 @@ type Policies interface {
 	Own(workspaceID string) *policy.Set
 	// Inventory returns the names that policies can refer to.
 	Inventory() policy.Inventory
-	// Problems lists the policies of a workspace that are not fully active because they refer to removed names.
+	// Problems lists the problems of a workspace's policies that are not fully active because they refer to removed names.
 	Problems(workspaceID string) []policy.Problem
 }
 
@@ -72,9 +72,9 @@ type Versions interface {
 	Version(ctx context.Context, workspaceID string, number int64) (policystore.Version, error)
 }
 
-// Backtester routes logged requests again. It calls no provider and stores nothing.
+// Backtester recomputes the routing decisions of logged requests. It calls no provider and stores nothing.
 type Backtester interface {
-	// Backtest reports its progress to onProgress, which may be nil. It ends early with ctx.
+	// Backtest reports progress to onProgress, which may be nil. It stops when ctx is cancelled.
 	Backtest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error)
 }
 
@@ -85,7 +85,7 @@ type Feedback interface {
 	Reset(ctx context.Context, workspaceID, model string) error
 }
 
-// Labels finds display names.
+// Labels looks up display names.
 type Labels interface {
 	// Labels maps IDs of accounts and keys to display names. Unknown IDs are omitted.
 	Labels(ctx context.Context, c *adminapi.Call, ids []string) (map[string]string, error)

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/policystore"
 )
 
-// workspaceSet is the source of workspace policies in traces.
+// workspaceSet is the source name of workspace policies in traces.
 const workspaceSet = "workspace"
 
 // PolicyBook is the data of the policies page.
@@ -130,7 +130,8 @@ func (a *handlers) policiesClosed(c *adminapi.Call) string {
 	return a.ReadOnly()
 }
 
-// instancePolicies formats the policies again, because the file contains more than policies.
+// instancePolicies returns the instance's policies as YAML. The YAML is generated, because the configuration file contains more
+// than policies.
 func (a *handlers) instancePolicies(c *adminapi.Call) InstancePolicies {
 	set := a.Policies.Instance()
 	v := InstancePolicies{Policies: set.Policies(), Version: set.Version()}
@@ -159,7 +160,7 @@ func (a *handlers) workspacePolicies(ctx context.Context, c *adminapi.Call) (Wor
 	}, nil
 }
 
-// newestPolicies returns version 0 if there is none.
+// newestPolicies returns the newest version, or version 0 if there is none.
 func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (policystore.Version, error) {
 	v, err := a.Versions.Version(ctx, workspaceID, 0)
 	if errors.Is(err, policystore.ErrNotFound) {
@@ -168,7 +169,7 @@ func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (poli
 	return v, err
 }
 
-// written parses a saved source, even if it refers to removed names.
+// written parses a saved source. References to removed names are allowed.
 func (a *handlers) written(source string) []policy.Policy {
 	world := a.Policies.Inventory()
 	world.AllowUnknown = true
@@ -208,7 +209,7 @@ func (a *handlers) savePolicies(ctx context.Context, c *adminapi.Call, in *saveP
 	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
 }
 
-// replacePolicies saves policies, records the change, and returns the active policies.
+// replacePolicies saves policies as a new version, writes an audit event and returns the active policies.
 func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action, source string, basedOn int64, note string) (*adminapi.Output[WorkspacePolicies], error) {
 	if closed := a.policiesClosed(c); closed != "" {
 		return nil, llm.Errorf(llm.Conflict, "%s", closed)
@@ -239,7 +240,7 @@ func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action
 	return adminapi.Respond(view), nil
 }
 
-// conflict returns the error for a newer version.
+// conflict returns the error for saving policies that are not based on the newest version.
 func (a *handlers) conflict(ctx context.Context, workspaceID string, cause error) error {
 	newest, err := a.newestPolicies(ctx, workspaceID)
 	if err != nil {
@@ -251,7 +252,7 @@ func (a *handlers) conflict(ctx context.Context, workspaceID string, cause error
 	return e
 }
 
-// notedVersion is a version in the audit log, without its source.
+// notedVersion describes a version in the audit log, without its source.
 type notedVersion struct {
 	Version int64  `json:"version"`
 	Hash    string `json:"hash"`

@@ -36,7 +36,7 @@ type addCredentialInput struct {
 
 func (a *handlers) addCredential(ctx context.Context, c *adminapi.Call, in *addCredentialInput) (*adminapi.Output[CredentialView], error) {
 	if a.Credentials == nil {
-		return nil, llm.Errorf(llm.Conflict, "Credentials of this instance can only be set in its configuration.")
+		return nil, llm.Errorf(llm.Conflict, "On this instance, credentials can be set only in the configuration.")
 	}
 	added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret)
 	if err != nil {

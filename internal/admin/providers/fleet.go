@@ -11,22 +11,23 @@ import (
 
 // Fleet returns the current models and providers of the instance.
 type Fleet interface {
-	// Models lists the models with a target, sorted by name.
+	// Models lists all models that have a target, sorted by name.
 	Models() []ModelState
 	// Providers lists the providers in configuration order.
 	Providers() []ProviderState
-	// NewModels lists the models that providers list and neither the catalog nor the configuration has, newest first.
+	// NewModels lists the models that are in a provider's model list but neither in the catalog nor in the configuration, newest
+	// first.
 	NewModels() []NewModel
 }
 
-// NewModel is a model that only a provider's own list has. Its price is unknown.
+// NewModel is a model that is only in a provider's model list. Its price is unknown.
 type NewModel struct {
 	Provider  string
 	Model     string
 	Op        llm.Op // assumed from the name
 	FirstSeen time.Time
 	LastSeen  time.Time
-	Callable  bool   // requests that name the model are served for keys that allow unpriced models
+	Callable  bool   // whether keys that allow unpriced models can call it by name
 	Config    string // section of the configuration file that sets the price
 	Command   string // command that sets the price
 }
@@ -41,8 +42,9 @@ type ModelState struct {
 type TargetState struct {
 	Target   *provider.Target
 	Health   TargetHealth
-	PriceSet bool // the price was set through Prices
-	// ListedUntil is the time of the last list of the provider that has the model, if two later lists lack it.
+	PriceSet bool // whether the price was set with Prices
+	// ListedUntil is the time of the provider's last model list that contained the model. It is zero unless the two latest lists
+	// lack the model.
 	ListedUntil time.Time
 }
 
@@ -74,12 +76,12 @@ type ProviderState struct {
 type CredentialState struct {
 	ID              string
 	Hint            string // the last four characters
-	Source          string // "env OPENAI_API_KEY", "file", "dashboard"
+	Source          string // "env OPENAI_API_KEY", "file" or "dashboard"
 	BackingOffUntil time.Time
 	Reason          string // why it is backing off
 }
 
-// Headroom is the remaining rate limit last reported by a provider. nil is unknown.
+// Headroom is the remaining rate limit last reported by a provider. nil means unknown.
 type Headroom struct {
 	Requests *int64
 	Tokens   *int64
@@ -88,8 +90,8 @@ type Headroom struct {
 
 // Prober tests providers and closes their circuits.
 type Prober interface {
-	// Test makes a free call to the provider. Failures are part of the result. It returns account.ErrNotFound for an
-	// unknown provider.
+	// Test makes a free call to the provider. A failed call is part of the result, not an error. It returns account.ErrNotFound
+	// for an unknown provider.
 	Test(ctx context.Context, providerName string) (ProbeResult, error)
 	// ResetCircuits closes the circuits of the provider and ends the backoff of its credentials.
 	ResetCircuits(ctx context.Context, providerName string) error
@@ -98,11 +100,11 @@ type Prober interface {
 // ProbeResult is the result of a test.
 type ProbeResult struct {
 	OK       bool
-	Untested bool // the provider has no free endpoint; Error has the reason
+	Untested bool // whether the test was skipped because the provider has no free endpoint; Error has the reason
 	Latency  time.Duration
 	Status   int       // HTTP status of the provider; 0 without a response
 	Models   []string  // reported by the provider
-	Partial  bool      // the provider has more models than it reported
+	Partial  bool      // whether the provider has more models than it reported
 	Error    string    // error message without secrets
 	Cause    error     // why the provider returned no response; nil otherwise
 	Clock    time.Time // Date header of the response; zero if absent
@@ -110,27 +112,27 @@ type ProbeResult struct {
 
 // Credentials adds and removes credentials in the vault. Credentials from the environment and the file cannot be changed.
 type Credentials interface {
-	// AddCredential stores a secret for the provider and uses it immediately. It returns account.ErrNotFound for an
+	// AddCredential stores a secret for the provider. The secret is used immediately. It returns account.ErrNotFound for an
 	// unknown provider.
 	AddCredential(ctx context.Context, providerName, secret string) (CredentialState, error)
-	// RemoveCredential returns account.ErrNotFound for an ID that is not in the vault.
+	// RemoveCredential removes a credential. It returns account.ErrNotFound if the vault does not have the credential.
 	RemoveCredential(ctx context.Context, providerName, credentialID string) error
 }
 
 // Switch enables and disables providers.
 type Switch interface {
-	// SetEnabled returns account.ErrNotFound for an unknown provider.
+	// SetEnabled enables or disables a provider. It returns account.ErrNotFound for an unknown provider.
 	SetEnabled(ctx context.Context, providerName string, enabled bool) error
 }
 
 // Prices overrides the prices of targets.
 type Prices interface {
-	// SetPrice sets the price from the next request on. nil removes the override. It returns account.ErrNotFound for an
-	// unknown target, and for nil without an override.
+	// SetPrice overrides the price of a target from the next request on. A nil price removes the override. It returns
+	// account.ErrNotFound for an unknown target, or if there is no override to remove.
 	SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error
 }
 
-// The states of a circuit that is not closed.
+// Circuit states other than closed.
 const (
 	CircuitOpen     = "open"
 	CircuitHalfOpen = "half_open"

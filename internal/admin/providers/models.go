@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// trafficSpan is the period of traffic figures.
+// trafficSpan is the period of the traffic figures.
 const trafficSpan = 24 * time.Hour
 
 // ModelView is a model with its targets and traffic.
@@ -124,7 +124,7 @@ func (a *handlers) listModels(ctx context.Context, c *adminapi.Call, _ *struct{}
 	return adminapi.Respond(list), nil
 }
 
-// NewModelView is a model that only the provider's own list has.
+// NewModelView is a model that is only in the provider's model list.
 type NewModelView struct {
 	Provider  string    `json:"provider"`
 	Model     string    `json:"model" doc:"Model name used by the provider."`
@@ -195,7 +195,8 @@ func targetViews(targets []TargetState) []TargetView {
 	return list
 }
 
-// hideCalls removes the figures of other workspaces. Circuits and latencies stay visible because they explain decisions.
+// hideCalls removes figures that include the traffic of other workspaces. Circuits and latencies stay visible because they
+// explain decisions.
 func hideCalls(targets []TargetView) {
 	for i := range targets {
 		targets[i].Health.Calls, targets[i].Health.ErrorPercent = 0, nil
@@ -233,7 +234,7 @@ func priceView(p *catalog.Price) *PriceView {
 	return v
 }
 
-// rate converts a price per million tokens to an amount. Both are nano-dollars.
+// rate converts a price per million tokens to an amount. Both types count nano-dollars.
 func rate(r *money.Rate) *money.Amount {
 	if r == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package providers serves the operations on providers, their credentials, models and prices.
+// Package providers serves the operations for providers, credentials, models and prices.
 package providers
 
 import (

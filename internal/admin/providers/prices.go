@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// PricePath is a target in a path. It is exported because huma requires it for embedded fields.
+// PricePath identifies a target in a path. It is exported because huma requires it for embedded fields.
 type PricePath struct {
 	Name     string `path:"name" maxLength:"200" doc:"Model name. Encode a slash as %2F."`
 	Provider string `path:"provider" maxLength:"100" doc:"Provider name."`
@@ -65,10 +65,10 @@ func (a *handlers) deletePrice(ctx context.Context, c *adminapi.Call, in *PriceP
 	return nil, err
 }
 
-// changePrice changes a price, records the change, and returns the changed target.
+// changePrice sets or removes a price, writes an audit event and returns the changed target.
 func (a *handlers) changePrice(ctx context.Context, c *adminapi.Call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
 	if a.Prices == nil {
-		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
+		return nil, llm.Errorf(llm.Conflict, "On this instance, prices can be set only in the configuration.")
 	}
 	before := a.target(at)
 	if err := a.Prices.SetPrice(ctx, at.Provider, at.Name, price); err != nil {
@@ -101,7 +101,7 @@ func (a *handlers) target(at PricePath) *TargetState {
 	return nil
 }
 
-// price validates the input.
+// price validates the input and converts it to a catalog price.
 func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 	problems := []adminapi.Problem{}
 	rate := func(param string, amount *money.Amount) *money.Rate {
@@ -111,7 +111,7 @@ func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 		if *amount < 0 {
 			problems = append(problems, adminapi.Problem{In: "body", Param: param, Message: "must not be negative"})
 		}
-		return new(money.Rate(*amount)) // both are nano-dollars
+		return new(money.Rate(*amount)) // both types count nano-dollars
 	}
 	p := &catalog.Price{
 		Input: *rate("input_per_mtok_usd", &in.Input), Output: *rate("output_per_mtok_usd", &in.Output),

@@ -62,7 +62,7 @@ type ProviderTest struct {
 	Error     *string  `json:"error" doc:"Error message."`
 }
 
-// ProviderPath names a provider. It is exported because huma requires it for embedded fields.
+// ProviderPath is a provider name in a path. It is exported because huma requires it for embedded fields.
 type ProviderPath struct {
 	Name string `path:"name" maxLength:"100" doc:"Provider name."`
 }
@@ -96,7 +96,7 @@ func (a *handlers) listProviders(ctx context.Context, c *adminapi.Call, _ *struc
 	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
 	for i := range providers {
 		v := providerView(&providers[i])
-		if !c.Actor.Operator { // connection details are only for operators
+		if !c.Actor.Operator { // only operators may see connection details
 			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
 			hideCalls(v.Targets)
 			if v.Health == "ok" && traffic[v.Name].Attempts == 0 {
@@ -119,7 +119,7 @@ type updateProviderInput struct {
 
 func (a *handlers) updateProvider(ctx context.Context, c *adminapi.Call, in *updateProviderInput) (*adminapi.Output[ProviderView], error) {
 	if a.Switch == nil {
-		return nil, llm.Errorf(llm.Conflict, "Providers of this instance can only be enabled or disabled in its configuration.")
+		return nil, llm.Errorf(llm.Conflict, "On this instance, providers can be enabled or disabled only in the configuration.")
 	}
 	before, err := a.provider(in.Name)
 	if err != nil {

@@ -19,7 +19,8 @@ type exportRow struct {
 	entry *requestlog.Entry
 }
 
-// column is one column of an export. value returns nil if unknown, and a string only for text set by clients.
+// column is a column of an export. value returns nil for an unknown value. It returns a string only for text that clients
+// control.
 type column struct {
 	name  string
 	value func(*exportRow) any
@@ -28,8 +29,8 @@ type column struct {
 // columns are all columns of an export, in default order.
 var columns = exportColumns()
 
-// exportColumns returns the columns of the request log and those that exist only in exports. Columns of the request log
-// that have no position in the list follow it.
+// exportColumns returns all columns: those of the request log and those that exist only in exports. Log columns that are not in
+// the list below are appended.
 func exportColumns() []column {
 	list := []column{
 		logged("id"),
@@ -78,14 +79,14 @@ func exportColumns() []column {
 	return list
 }
 
-// logged returns the column of the request log that is exported under a name.
+// logged returns the request log column with the export name name.
 func logged(name string) column {
 	all := requestlog.Columns()
 	c := &all[slices.IndexFunc(all, func(c requestlog.Column) bool { return c.Export == name })]
 	return column{name, func(r *exportRow) any {
 		switch v := c.Value(r.entry).(type) {
 		case string:
-			if v == "" && name != "id" && name != "requested_model" { // these are never null
+			if v == "" && name != "id" && name != "requested_model" { // the ID and the requested model are never null
 				return nil
 			}
 			return v
@@ -122,7 +123,7 @@ func tagText(tags map[string]string) string {
 	return strings.Join(parts, ";")
 }
 
-// cell returns the value in CSV. Only strings are neutralized, so that negative numbers are unchanged.
+// cell returns the value of the column as CSV. Only strings are neutralized, so that negative numbers are unchanged.
 func (c column) cell(r *exportRow) string {
 	switch v := c.value(r).(type) {
 	case nil:
@@ -134,7 +135,7 @@ func (c column) cell(r *exportRow) string {
 	}
 }
 
-// json returns the value in JSON.
+// json returns the value of the column as JSON.
 func (c column) json(r *exportRow) ([]byte, error) { return json.Marshal(c.value(r)) }
 
 func columnNames() []string {
@@ -145,7 +146,7 @@ func columnNames() []string {
 	return names
 }
 
-// chooseColumns parses a list of column names.
+// chooseColumns parses a comma-separated list of column names.
 func chooseColumns(list string) ([]column, error) {
 	if list == "" {
 		return columns[:usualColumns], nil

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// The functions below show requests on the command line. Its user is the operator, who can read everything.
+// The functions below return request data for the command line. Its user is the operator, who can read everything.
 
 // RowOf returns the row of an entry.
 func RowOf(e *requestlog.Entry) RequestRow { return requestRow(e, account.CommandLine(e.WorkspaceID)) }
@@ -25,7 +25,7 @@ func BodyOf(state requestlog.BodyState, body requestlog.Body) RequestBody {
 	return storedBody(body)
 }
 
-// Sheet exports entries.
+// Sheet writes entries in an export format.
 type Sheet struct{ sheet sheet }
 
 // NewSheet returns a Sheet in the format csv or jsonl. columns is a comma-separated list, or empty for the default columns.
@@ -48,5 +48,5 @@ func (s *Sheet) Write(e *requestlog.Entry) error {
 	return s.sheet.row(&exportRow{RowOf(e), e})
 }
 
-// Flush sends buffered entries.
+// Flush writes buffered entries.
 func (s *Sheet) Flush() error { return s.sheet.flush() }

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 )
 
-// Erased is the number of matching or deleted requests.
+// Erased is the number of deleted requests, or in a dry run the number of matching requests.
 type Erased struct {
 	Count  int64 `json:"count" doc:"Number of matching or deleted requests."`
 	DryRun bool  `json:"dry_run" doc:"Whether this was a dry run. No requests were deleted."`
@@ -42,7 +42,7 @@ func (a *handlers) deleteRequests(ctx context.Context, c *adminapi.Call, in *era
 		return nil, adminapi.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
 	}
 	n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
-	if n > 0 && !in.DryRun { // also if it was interrupted
+	if n > 0 && !in.DryRun { // even if deleting was interrupted
 		facts := deletedRequests{Count: n, Filter: filters.Encode()}
 		err = errors.Join(err, a.Record(ctx, c.Actor, "requests.delete", "requests", nil, facts))
 	}

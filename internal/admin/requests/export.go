@@ -21,9 +21,9 @@ import (
 
 const (
 	exportPage = 200
-	// exportStall is the time limit for reading a page.
+	// exportStall is the time limit for a client to read a page.
 	exportStall = time.Minute
-	// exportSearch is the time limit of the search for a page. The next page continues the search.
+	// exportSearch is the time limit for the search for a page. The next page continues the search.
 	exportSearch = 2 * time.Second
 )
 
@@ -78,8 +78,8 @@ func (a *handlers) exportRequests(ctx context.Context, c *adminapi.Call, in *exp
 	}}, nil
 }
 
-// exportPage returns a page and the start of the next one, which is empty on the last page. A search that reaches its
-// time limit returns a partial page, and the next page continues the search.
+// exportPage returns a page and the cursor of the next page, which is empty on the last page. A search that reaches its time
+// limit returns a partial page, and the next page continues the search.
 func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before string) (page []requestlog.Entry, next string, err error) {
 	page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: before, Limit: exportPage, Within: exportSearch})
 	if unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err); partial {
@@ -91,7 +91,7 @@ func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before s
 	return page, next, err
 }
 
-// export writes all pages. A page is loaded after the previous one was sent.
+// export writes all pages. Each page is loaded after the previous one was sent.
 func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, next string, out sheet) error {
 	if err := out.begin(); err != nil {
 		return err
@@ -136,7 +136,7 @@ type zonedSheet struct {
 	zone *time.Location
 }
 
-// inZone returns a sheet that writes times in a zone. nil is UTC.
+// inZone returns a sheet that writes times in the time zone. nil means UTC.
 func inZone(zone *time.Location, s sheet) sheet {
 	if zone == nil {
 		return s
@@ -180,9 +180,9 @@ func (s *csvSheet) flush() error {
 	return adminapi.Flush(s.out, exportStall)
 }
 
-// neutral returns text that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a comma-separated file at
-// semicolons, even within quotes, so formulas after a semicolon are neutralized as well. Control characters are escaped:
-// they could end a row, or control a terminal.
+// neutral returns s in a form that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a
+// comma-separated file at semicolons, even within quotes, so formulas after a semicolon are neutralized as well. Control
+// characters are escaped, because they could end a row or control a terminal.
 func neutral(s string) string {
 	var b strings.Builder
 	starts := true // at the start of a cell
@@ -214,7 +214,7 @@ func writePrintable(b *strings.Builder, r rune) {
 // isControl reports whether a character is a control character or a line separator.
 func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
 
-// escapeControls escapes the control characters that encoding/json leaves in a string: DEL and those above it.
+// escapeControls escapes the control characters that encoding/json does not escape: DEL and the C1 controls.
 func escapeControls(encoded []byte) []byte {
 	if bytes.IndexFunc(encoded, isControl) < 0 {
 		return encoded

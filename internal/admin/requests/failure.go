@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// failureTexts describes failure classes. The text follows the name of a provider.
+// failureTexts describes failure classes. The texts are printed after a provider's name.
 var failureTexts = map[llm.Kind]string{
 	llm.UpstreamConnect:       "could not be reached",
 	llm.UpstreamTimeout:       "timed out",
@@ -54,7 +54,7 @@ func fallbackReason(e *requestlog.Entry) string {
 	return "the first choice was backing off or at its limit and was not tried"
 }
 
-// Kinds of prices.
+// Price kinds.
 const (
 	priceList     = "list"
 	PriceOverride = "override"
@@ -62,8 +62,8 @@ const (
 	priceLocal    = "local"
 )
 
-// PriceSource returns the kind of a price source. Any source other than an override, the provider or a local server is a
-// list price.
+// PriceSource returns the price kind of a source. All sources other than an override, the provider and a local server are list
+// prices.
 func PriceSource(source string) string {
 	switch source {
 	case PriceOverride, priceLocal:

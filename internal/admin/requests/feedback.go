@@ -78,7 +78,7 @@ func (a *handlers) rateRequest(ctx context.Context, c *adminapi.Call, in *rateRe
 	return adminapi.Respond(ratingView(&saved, c.Actor)), nil
 }
 
-// notedRating is a rating in the audit log, without the comment.
+// notedRating describes a rating in the audit log, without the comment.
 type notedRating struct {
 	Score float64 `json:"score"`
 	Label string  `json:"label,omitempty"`
@@ -121,7 +121,7 @@ func ratingView(r *feedback.Rating, by account.Actor) RatingView {
 		Model: r.Model, Task: string(r.Task),
 	}
 	if !by.May(account.ReadBodies) {
-		v.Comment = nil // it can quote the response
+		v.Comment = nil // the comment can quote the response
 	}
 	return v
 }

@@ -20,24 +20,24 @@ type FigureFilters struct {
 	Source    string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground."`
 }
 
-// ZoneChoice is the parameter for the time zone of days.
+// ZoneChoice is the query parameter for the time zone of daily figures.
 type ZoneChoice struct {
 	Zone string `query:"zone" maxLength:"100" doc:"IANA time zone for daily figures. Defaults to UTC." example:"Europe/Paris"`
 }
 
-// Location returns the time zone. nil is UTC.
+// Location returns the time zone. nil means UTC.
 func (z ZoneChoice) Location() (*time.Location, error) {
 	if z.Zone == "" || z.Zone == "UTC" {
 		return nil, nil
 	}
 	zone, err := time.LoadLocation(z.Zone)
-	if err != nil || z.Zone == "Local" { // do not expose the zone of the server
+	if err != nil || z.Zone == "Local" { // do not expose the server's time zone
 		return nil, adminapi.Invalid("query", "zone", "must be an IANA time zone name, such as Europe/Paris")
 	}
 	return zone, nil
 }
 
-// FigureSet sums up requests. Amounts cover only requests with a known cost.
+// FigureSet holds the figures of a group of requests. Amounts cover only requests with a known cost.
 type FigureSet struct {
 	Requests        int64        `json:"requests"`
 	Served          int64        `json:"served" doc:"Requests served by a target. Costs and latencies are known only for these."`
@@ -83,7 +83,7 @@ func ParseRollup(c *adminapi.Call, in *FigureFilters, now time.Time) (requestlog
 	return RollupFilter(&f), nil
 }
 
-// RollupFilter returns the part of a filter that roll-ups can answer.
+// RollupFilter returns the part of a filter that roll-ups support.
 func RollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 	return requestlog.RollupFilter{
 		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
@@ -91,8 +91,8 @@ func RollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 	}
 }
 
-// AttemptFigures returns the figures of one model or provider. Its errors are failed attempts, even if another target
-// served the request. Roll-ups of earlier versions do not count attempts.
+// AttemptFigures returns the figures of one model or provider. Its errors are failed attempts, even if another target served the
+// request. Roll-ups written by earlier versions do not count attempts; for those, errors are failed requests.
 func AttemptFigures(f *requestlog.Figures) FigureSet {
 	v := FiguresOf(f)
 	if f.Attempts > 0 {

@@ -19,8 +19,8 @@ type Deps struct {
 	Eraser   Eraser
 	Verifier Verifier
 	Ratings  Ratings
-	// Transcript translates a stored request and its response to the chat format. It returns nil for bodies that already
-	// are in the chat format.
+	// Transcript translates a stored request and its response to the chat format. It returns nil for bodies that are already in
+	// the chat format.
 	Transcript func(format string, body requestlog.Body) (request, response []byte)
 }
 
@@ -49,7 +49,7 @@ type Verifier interface {
 
 // Ratings stores ratings of responses.
 type Ratings interface {
-	// Rate replaces an earlier rating by the same rater. It returns an *llm.Error for an invalid rating.
+	// Rate stores a rating, which replaces an earlier one by the same rater. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 	// Of returns the ratings and signals of a request, oldest first.
 	Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error)

@@ -17,14 +17,14 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// countLimit is the maximum count of matching requests.
+// countLimit is the highest number of matching requests that is counted.
 const countLimit = 100_000
 
-// searchTime is the time limit of a search. A search that reaches it returns a partial page.
+// searchTime is the time limit for a search. A search that reaches it returns a partial page.
 const searchTime = 600 * time.Millisecond
 
-// Filters marks the input of an operation that selects requests. The operation has the query parameters of
-// requestlog.Parameters, which requestlog.ParseFilter decodes.
+// Filters is embedded in the input of operations that select requests. It adds the query parameters of requestlog.Parameters,
+// which requestlog.ParseFilter decodes.
 type Filters struct{}
 
 // QueryParameters implements adminapi.Parameterized.
@@ -156,12 +156,12 @@ func (a *handlers) getRequest(ctx context.Context, c *adminapi.Call, in *request
 
 const (
 	freshEntry = time.Minute     // age of an ID up to which its entry may not be in the log yet
-	entryWait  = 2 * time.Second // time limit of the wait
+	entryWait  = 2 * time.Second // time limit for the wait
 	entryPause = 50 * time.Millisecond
 )
 
-// entry loads an entry. It waits for the entry of a recent request, because clients receive a request ID before the log
-// has the entry.
+// entry loads an entry. It waits for the entry of a recent request, because clients receive the request ID before the entry is in
+// the log.
 func (a *handlers) entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
 	received, ours := id.Time(requestID)
 	fresh := ours && strings.HasPrefix(requestID, "req_") && a.Now().Sub(received).Abs() < freshEntry
@@ -186,7 +186,7 @@ func (a *handlers) getRequestBody(ctx context.Context, c *adminapi.Call, in *req
 	}
 	body, err := a.Requests.EntryBody(ctx, c.WorkspaceID, in.ID)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return absentBody(requestlog.BodyExpired), nil // it was stored and has been deleted by retention
+		return absentBody(requestlog.BodyExpired), nil // the body was stored and later deleted by retention
 	}
 	if err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ const (
 	tailBatch     = 250 * time.Millisecond // between two batches: at most four updates per second
 	tailCounts    = 5 * time.Second        // between two batches that only count
 	tailHeartbeat = 15 * time.Second
-	tailCheck     = time.Second // interval of permission checks
-	tailStall     = time.Minute // time limit for reading an event
-	tailBacklog   = 500         // maximum number of requests after a reconnect
+	tailCheck     = time.Second // interval between permission checks
+	tailStall     = time.Minute // time limit for a client to read an event
+	tailBacklog   = 500         // maximum number of requests sent after a reconnect
 	maxTails      = 256         // concurrent streams
-	maxTailsEach  = 64          // concurrent streams of a workspace
+	maxTailsEach  = 64          // concurrent streams per workspace
 )
 
 // TailBatch holds the updates since the previous batch.
@@ -101,7 +101,7 @@ type tails struct {
 	each map[string]int
 }
 
-// enter counts a new stream. It returns false at the maximum.
+// enter counts a new stream. It returns false if the maximum is reached.
 func (t *tails) enter(workspaceID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *tails) leave(workspaceID string) {
 	}
 }
 
-// backlog lists the entries after an ID, oldest first.
+// backlog lists the entries that are newer than the entry with ID after, oldest first.
 func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
 	if after == "" {
 		return nil, nil
@@ -149,9 +149,9 @@ type tail struct {
 	api  *handlers
 	call *adminapi.Call
 	out  huma.Context
-	sent map[string]bool // requests of the backlog, which the feed can repeat
+	sent map[string]bool // requests sent with the backlog, which the feed may repeat
 
-	counting bool          // only counts, no rows
+	counting bool          // send only counts, no rows
 	every    time.Duration // between two batches
 }
 
@@ -186,7 +186,7 @@ func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []re
 	}
 }
 
-// next waits for updates. Without updates it sends a heartbeat.
+// next waits for updates. If there are none for a while, it sends a heartbeat.
 func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestlog.Update, int, error) {
 	soon, cancel := context.WithTimeout(ctx, tailHeartbeat)
 	defer cancel()
@@ -200,7 +200,7 @@ func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestl
 	return nil, 0, t.write(": heartbeat\n\n")
 }
 
-// recheck checks the permissions of the caller again, because sessions end, keys are revoked and roles change.
+// recheck checks the caller's permissions again, because sessions end, keys are revoked and roles change.
 func (t *tail) recheck() error {
 	again, err := t.api.Readmit(t.call, account.ReadRequests)
 	if err != nil {
@@ -217,7 +217,7 @@ func (t *tail) end(ctx context.Context, cause error) error {
 	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", t.call.ErrorBody(e)))
 }
 
-// batch writes updates as one event, without requests that were sent in the backlog.
+// batch writes updates as one event. It omits requests that were sent with the backlog.
 func (t *tail) batch(updates []requestlog.Update, lost int) error {
 	b, last := TailBatch{Lost: lost}, ""
 	for i := range updates {
@@ -257,7 +257,7 @@ func (t *tail) write(s string) error {
 	return adminapi.Flush(t.out.BodyWriter(), tailStall)
 }
 
-// pause waits for d or the end of ctx.
+// pause waits for d or until ctx is cancelled.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -58,7 +58,7 @@ type RequestRow struct {
 	IP            string            `json:"ip"`
 }
 
-// Tokens are the token counts of a request in disjoint classes. Reasoning is part of output.
+// Tokens are the token counts of a request. Each token is counted in one class, except that output includes reasoning.
 type Tokens struct {
 	Input      int64 `json:"input" doc:"Uncached input tokens."`
 	CacheRead  int64 `json:"cache_read"`
@@ -118,7 +118,7 @@ type AttemptView struct {
 	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
 }
 
-// BillView is the cost breakdown of a request. The rows sum to the total exactly.
+// BillView is the cost breakdown of a request. The rows add up exactly to the total.
 type BillView struct {
 	Rows   []BillRow    `json:"rows"`
 	Total  money.Amount `json:"total_usd"`
@@ -136,7 +136,7 @@ type BillRow struct {
 	Amount  money.Amount  `json:"amount_usd"`
 }
 
-// requestRow omits the preview for callers without read_bodies.
+// requestRow returns the row of an entry. It omits the preview for callers without read_bodies.
 func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	row := RequestRow{
 		ID: e.ID, Time: e.Time.UTC(), State: "done",
@@ -168,13 +168,14 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	return row
 }
 
-// withoutText hides messages that can quote the request: errors of providers and of malformed requests.
+// withoutText returns the message of a failure, or a fixed text if the message can quote the request, as errors from providers
+// and errors about malformed requests can.
 func withoutText(f *Failure) string {
 	switch llm.Origin(f.Origin) {
 	case llm.FromGateway, llm.FromPolicy:
 		return f.Message
 	default:
-		return "Hidden because it can quote the request and you do not have the permission read_bodies."
+		return "Hidden because it can quote the request and you do not have the \"read_bodies\" permission."
 	}
 }
 
@@ -194,7 +195,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	return d
 }
 
-// attemptView omits data for operators and bodies that the actor cannot read.
+// attemptView returns an attempt. It omits operator data and texts that the actor may not read.
 func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
@@ -205,7 +206,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))
 	}
-	if !by.May(account.ManageProviders) { // the costs of all attempts add up to the operator's cost
+	if !by.May(account.ManageProviders) { // the costs of all attempts would reveal the operator's cost
 		v.Credential, v.Cost = "", nil
 	}
 	if !by.May(account.ReadBodies) {

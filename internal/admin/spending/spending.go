@@ -1,4 +1,4 @@
-// Package spending describes budgets and their use.
+// Package spending describes budgets and their usage for the admin API.
 package spending
 
 import (
@@ -19,7 +19,7 @@ type BudgetView struct {
 	WarnOnly    bool         `json:"warn_only,omitempty" doc:"Warn instead of rejecting requests when the budget is used up."`
 }
 
-// BudgetUseView is the use of a budget in the current period.
+// BudgetUseView is the usage of a budget in the current period.
 type BudgetUseView struct {
 	Spent    money.Amount `json:"spent_usd"`
 	Held     money.Amount `json:"held_usd" doc:"Reserved for requests in progress."`
@@ -27,7 +27,7 @@ type BudgetUseView struct {
 	ResetsAt *time.Time   `json:"resets_at"`
 }
 
-// Change converts an update of a budget.
+// Change converts a budget field of an update. It returns nil for an omitted field and a pointer to nil for null.
 func Change(f adminapi.Field[BudgetView]) **account.Budget {
 	if !f.Given {
 		return nil
@@ -35,7 +35,7 @@ func Change(f adminapi.Field[BudgetView]) **account.Budget {
 	return new(f.Value.Budget())
 }
 
-// Budget converts the view to an account.Budget; nil for none.
+// Budget converts the view to an account.Budget. It returns nil for a nil view.
 func (v *BudgetView) Budget() *account.Budget {
 	if v == nil {
 		return nil
@@ -45,7 +45,7 @@ func (v *BudgetView) Budget() *account.Budget {
 	}
 }
 
-// ViewOf returns the view of a budget, or nil.
+// ViewOf returns the view of a budget, or nil for a nil budget.
 func ViewOf(b *account.Budget) *BudgetView {
 	if b == nil {
 		return nil
@@ -53,7 +53,7 @@ func ViewOf(b *account.Budget) *BudgetView {
 	return &BudgetView{Amount: b.Amount, Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly}
 }
 
-// UseViewOf returns the view of the use of the budget of owner, or nil.
+// UseViewOf returns the budget usage of owner, which is a key ID or a workspace ID. It returns nil if owner has no budget.
 func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *BudgetUseView {
 	use, ok := all[owner]
 	if !ok || b == nil {
@@ -62,14 +62,14 @@ func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *Budge
 	return &BudgetUseView{Spent: use.Spent, Held: use.Held, Percent: adminapi.Percent(use.Spent, b.Amount), ResetsAt: adminapi.Time(use.ResetsAt)}
 }
 
-// Reader reads the use of budgets.
+// Reader reads budget usage.
 type Reader interface {
-	// BudgetUse returns the use in the current period by key ID, and of the workspace by its ID. Keys and workspaces
+	// BudgetUse returns the budget usage in the current period by key ID and, for the workspace, by its ID. Keys and workspaces
 	// without a budget are omitted.
 	BudgetUse(ctx context.Context, workspaceID string) (map[string]BudgetUse, error)
 }
 
-// BudgetUse is the use of a budget in the current period.
+// BudgetUse is the usage of a budget in the current period.
 type BudgetUse struct {
 	Spent    money.Amount
 	Held     money.Amount // reserved for requests in progress

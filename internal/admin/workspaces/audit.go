@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 )
 
-// AuditEntry is an event of the audit log.
+// AuditEntry is an event in the audit log.
 type AuditEntry struct {
 	ID     string          `json:"id"`
 	At     time.Time       `json:"at"`
@@ -87,7 +87,8 @@ func invitationLabel(e *account.AuditEvent) string {
 
 // AuditLog reads audit events.
 type AuditLog interface {
-	// Audit returns a page of events, newest first, older than the event before. Empty before selects the newest events.
+	// Audit returns a page of events that are older than the event with ID before, newest first. An empty before selects the
+	// newest events.
 	Audit(ctx context.Context, workspaceID, before string, limit int) ([]account.AuditEvent, error)
 }
 

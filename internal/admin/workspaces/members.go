@@ -25,7 +25,7 @@ type MemberList struct {
 	Members []MemberView `json:"members"`
 }
 
-// MemberPath names a member. It is exported because huma requires it for embedded fields.
+// MemberPath is an account ID in a path. It is exported because huma requires it for embedded fields.
 type MemberPath struct {
 	AccountID string `path:"account_id" maxLength:"64" doc:"Account ID of the member."`
 }
@@ -75,18 +75,18 @@ func (a *handlers) updateMember(ctx context.Context, c *adminapi.Call, in *updat
 	return nil, a.Members.SetRole(ctx, c.Actor, in.AccountID, account.Role(in.Body.Role))
 }
 
-// RemovedMember lists the keys that were revoked with a membership.
+// RemovedMember lists the keys that were revoked when a member was removed.
 type RemovedMember struct {
 	RevokedKeys []RevokedKey `json:"revoked_keys"`
 }
 
-// RevokedKey names a revoked key.
+// RevokedKey identifies a revoked key.
 type RevokedKey struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// KeepKeys is the parameter to keep the keys of a removed member. It is exported because huma requires it for embedded
+// KeepKeys is the query parameter that keeps the keys of a removed member. It is exported because huma requires it for embedded
 // fields.
 type KeepKeys struct {
 	KeepKeys bool `query:"keep_keys" doc:"Keep the keys that the member created instead of revoking them."`

@@ -1,4 +1,4 @@
-// Package workspaces serves the operations of a workspace: settings, members, invitations, redaction and audit log.
+// Package workspaces serves the workspace operations: settings, members, invitations, redaction and audit log.
 package workspaces
 
 import (
@@ -37,8 +37,8 @@ func Mount(s *adminapi.Server, d Deps) {
 	a.registerAudit()
 }
 
-// Workspaces creates and changes workspaces. Its methods return account.ErrNotFound for a workspace of which the account
-// is not a member.
+// Workspaces creates and changes workspaces. Its methods return account.ErrNotFound for a workspace that the account is not a
+// member of.
 type Workspaces interface {
 	Workspace(ctx context.Context, workspaceID string) (account.Workspace, error)
 	CreateWorkspace(ctx context.Context, by account.Actor, name string) (account.Workspace, error)
@@ -49,7 +49,7 @@ type Workspaces interface {
 type Members interface {
 	Members(ctx context.Context, workspaceID string) ([]account.Member, error)
 	SetRole(ctx context.Context, by account.Actor, accountID string, role account.Role) error
-	// RemoveMember returns the keys that it revoked.
+	// RemoveMember removes a member and returns the keys that were revoked.
 	RemoveMember(ctx context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error)
 }
 
@@ -63,6 +63,6 @@ type Invitations interface {
 
 // Models looks up model names.
 type Models interface {
-	// Known reports whether a model has the name, here or in the catalog. If not, near lists similar names.
+	// Known reports whether a configured provider or the catalog has a model with the name. If not, near lists similar names.
 	Known(name string) (known bool, near []string)
 }

@@ -46,7 +46,7 @@ type testRedactionInput struct {
 	}
 }
 
-// redactionTestTime is the time limit of a test.
+// redactionTestTime is the time limit for a test.
 const redactionTestTime = 500 * time.Millisecond
 
 func (a *handlers) testRedaction(ctx context.Context, c *adminapi.Call, in *testRedactionInput) (*adminapi.Output[RedactionResult], error) {
@@ -84,7 +84,7 @@ func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact
 	return redact.Rules{Builtin: a.DefaultRedaction()}, nil
 }
 
-// redactionChange validates a change of the rules. null selects the instance's rules.
+// redactionChange validates changed redaction rules. null selects the instance's rules.
 func redactionChange(f adminapi.Field[RedactionView]) (**redact.Rules, error) {
 	if !f.Given {
 		return nil, nil
