@@ -74,7 +74,7 @@ func (a *App) adminParts() admin.Parts {
 	}
 }
 
-// adminBackend implements interfaces of the admin API with the running parts.
+// adminBackend implements the interfaces of the admin API with the components of the running App.
 type adminBackend struct{ app *App }
 
 // Models lists every model that has a target.
@@ -123,12 +123,12 @@ func (b adminBackend) Providers() []providers.ProviderState {
 	return list
 }
 
-// NewModels lists the models that only a provider's own list has.
+// NewModels lists the models that are only in a provider's model list.
 func (b adminBackend) NewModels() []providers.NewModel {
 	return b.app.providers.Load().NewModels(b.app.loader.Listed.Seen())
 }
 
-// Known reports whether a name identifies a model of a provider or of the catalog. Otherwise it returns suggestions.
+// Known reports whether a provider or the catalog has a model with the name. If not, it returns similar names.
 func (b adminBackend) Known(name string) (bool, []string) {
 	return providerset.Known(b.app.gateway.Targets(), name)
 }
@@ -148,7 +148,7 @@ func targetHealth(h health.TargetHealth) providers.TargetHealth {
 	}
 }
 
-// Test makes one cheap call to the provider.
+// Test makes one cheap call to the provider and returns the result.
 func (b adminBackend) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
@@ -208,7 +208,7 @@ func (b adminBackend) Facts() overview.Facts {
 	}
 }
 
-// Storage returns the space that the database and the spool use.
+// Storage returns the disk space used by the database and the spool.
 func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) {
 	used, err := b.app.db.Log.Usage(ctx)
 	if err != nil {
@@ -229,14 +229,14 @@ func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) 
 	}, nil
 }
 
-// Disk returns the disk use without a query to the database.
+// Disk returns disk and spool usage without querying the database.
 func (b adminBackend) Disk() overview.DiskUse {
 	c := b.app.loaded().Config
 	free, total := diskBytes(c.DataDir)
 	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
 }
 
-// BudgetUse returns the use of the budgets of a workspace and its keys.
+// BudgetUse returns the budget usage of a workspace and its keys.
 func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[string]spending.BudgetUse, error) {
 	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
 	if err != nil {
@@ -301,14 +301,15 @@ func (b adminBackend) SetEnabled(ctx context.Context, name string, enabled bool)
 	return b.app.rebuild(ctx)
 }
 
-// rebuild builds the provider set again with the active configuration.
+// rebuild rebuilds the provider set with the active configuration.
 func (a *App) rebuild(ctx context.Context) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	return a.apply(ctx, a.loaded())
 }
 
-// SetPrice sets the price of a target; nil removes it, so that the price of the catalog or the configuration applies.
+// SetPrice overrides the price of a target. A nil price removes the override, so that the price of the catalog or the
+// configuration applies.
 func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error {
 	p, ok := b.app.gateway.Targets().Provider(providerName)
 	if !ok {
@@ -327,7 +328,7 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 	}
 	c, now := b.app.loaded().Config, time.Now()
 	if providerset.PricedInFile(c, providerName, model) {
-		return llm.Errorf(llm.Conflict, "The configuration file sets the price of %s at %s. Change it there.", model, providerName)
+		return llm.Errorf(llm.Conflict, "The price of %s from provider %s is set in the configuration file. Change it there.", model, providerName)
 	}
 	err := pricebook.Of(c).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		if price != nil {
@@ -345,7 +346,7 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 	return b.app.rebuild(ctx)
 }
 
-// AddCredential stores a secret and uses it immediately.
+// AddCredential stores a secret. It is used immediately.
 func (b adminBackend) AddCredential(ctx context.Context, name, secret string) (providers.CredentialState, error) {
 	c, err := b.app.vault.Add(ctx, name, secret, "")
 	if err != nil {
@@ -357,7 +358,7 @@ func (b adminBackend) AddCredential(ctx context.Context, name, secret string) (p
 	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
 }
 
-// RemoveCredential deletes a stored secret and stops using it immediately.
+// RemoveCredential deletes a stored secret. It is no longer used.
 func (b adminBackend) RemoveCredential(ctx context.Context, name, credentialID string) error {
 	err := b.app.vault.Remove(ctx, name, credentialID)
 	if errors.Is(err, vault.ErrNotFound) {

@@ -1,5 +1,4 @@
-// Package app builds every part of a server, connects them, starts them, and stops them in reverse order. Only the command
-// line imports it.
+// Package app builds all components of a server, starts them, and stops them in reverse order. Only the command line imports it.
 package app
 
 import (
@@ -68,10 +67,10 @@ const keysOutliveStore = 15 * time.Minute
 type Options struct {
 	Load     func() (*config.Loaded, error) // reads the configuration; called again for each reload
 	Env      func(string) string
-	Reload   <-chan os.Signal // requests a reload
+	Reload   <-chan os.Signal // triggers a reload
 	Dev      bool
 	Quiet    bool
-	Terminal bool // Out is a terminal: text instead of JSON lines
+	Terminal bool // whether Out is a terminal, which gets text instead of JSON lines
 	Out      io.Writer
 	Err      io.Writer
 	Version  string
@@ -83,7 +82,7 @@ type App struct {
 	version   string
 	started   time.Time
 	log       *slog.Logger
-	level     slog.LevelVar // of log
+	level     slog.LevelVar // log level
 	config    atomic.Pointer[config.Loaded]
 	providers atomic.Pointer[providerset.Set]
 	loader    *providerset.Loader
@@ -112,8 +111,8 @@ type App struct {
 	policies                *policystore.Store
 	feedback                *feedback.Index
 	prefixes                promptcache.Store
-	shared                  *promptcache.Shared // prefixes with Redis; nil without
-	redis                   *redis.Client       // of shared; nil without Redis
+	shared                  *promptcache.Shared // prompt prefixes shared through Redis; nil without Redis
+	redis                   *redis.Client       // client of shared; nil without Redis
 	maintenance             *maintenance.Tasks
 	decisions               *explain.Service
 	keeper                  *explain.VersionKeeper
@@ -124,7 +123,7 @@ type App struct {
 	manual                  *manual.Site
 	publicURL               ingress.PublicURL // for links in errors
 	metrics                 *telemetry.Metrics
-	catalogFailing          atomic.Bool // the last read of the catalog file failed
+	catalogFailing          atomic.Bool // whether the last read of the catalog file failed
 	setupCode               string
 	devToken                string
 
@@ -133,7 +132,7 @@ type App struct {
 	endTasks  context.CancelFunc
 }
 
-// Run serves until ctx ends, then drains and stops. It returns nil after a clean stop.
+// Run serves until ctx is cancelled, waits for running requests and stops. It returns nil after a clean shutdown.
 func Run(ctx context.Context, o Options) error {
 	began := time.Now()
 	loaded, err := o.Load()
@@ -156,7 +155,7 @@ func Run(ctx context.Context, o Options) error {
 	select {
 	case <-ctx.Done():
 	case err = <-a.listener.failed:
-		a.listener.failed <- err // stop waits for it too
+		a.listener.failed <- err // stop also waits for this error
 	}
 	return errors.Join(ignoreClosed(err), a.stop(ctx))
 }
@@ -188,7 +187,7 @@ func ignoreClosed(err error) error {
 
 func (a *App) loaded() *config.Loaded { return a.config.Load() }
 
-// open builds the parts, dependencies first.
+// open builds the components, dependencies first.
 func (a *App) open(ctx context.Context) error {
 	c := a.loaded().Config
 	if err := a.openData(c); err != nil {
@@ -219,7 +218,7 @@ func (a *App) open(ctx context.Context) error {
 // openData creates and locks the data directory and loads the master key.
 func (a *App) openData(c config.Config) error {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return fmt.Errorf("make data directory: %w", err)
+		return fmt.Errorf("create data directory: %w", err)
 	}
 	lock, err := store.Lock(c.DataDir)
 	if err != nil {
@@ -259,7 +258,7 @@ func (a *App) openStore(ctx context.Context, c config.Config) error {
 	})
 }
 
-// retryWhileUnreachable repeats a step of the startup while the database is unreachable: a running process that is not ready is
+// retryWhileUnreachable repeats a startup step while the database is unreachable. A process that is running but not ready is
 // easier to operate than one that exits.
 func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -276,7 +275,7 @@ func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) erro
 	}
 }
 
-// storeName returns the file of the store, or its address without the password.
+// storeName returns the path of the SQLite file, or the database address without its password.
 func storeName(c config.Config) string {
 	if c.Store == "sqlite" {
 		return filepath.Join(c.DataDir, "fairlead.db")
@@ -328,7 +327,7 @@ func isLoopback(address net.Addr) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// report logs an error of a background task that retries. It ignores nil and the cancellation at shutdown.
+// report logs an error from a background task that will retry. It ignores nil and cancellation.
 func (a *App) report(doing string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("background task failed, retrying", "task", doing, "error", err.Error())
@@ -347,7 +346,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	a.feed = requestlog.NewFeed()
 	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	if a.predictor, err = predict.Embedded(); err != nil {
-		return fmt.Errorf("read the predictor: %w", err)
+		return fmt.Errorf("load predictor: %w", err)
 	}
 	a.loader = &providerset.Loader{
 		Settings: a.db, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
@@ -401,7 +400,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	return nil
 }
 
-// adopt makes a provider set the active one.
+// adopt makes a provider set active.
 func (a *App) adopt(f *providerset.Set) {
 	a.providers.Store(f)
 	var providers, models []string
@@ -411,7 +410,7 @@ func (a *App) adopt(f *providerset.Set) {
 	a.metrics.SetNames(providers, models)
 }
 
-// build loads the provider set of a configuration with the policies of the instance.
+// build loads the provider set and the instance policies of a configuration.
 func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Set, error) {
 	set, err := a.loader.Load(ctx, loaded.Config)
 	if err != nil {
@@ -432,7 +431,7 @@ func (a *App) openAdmin() error {
 	return nil
 }
 
-// announce reports the addresses: a banner on a terminal, otherwise a log line.
+// announce prints a banner with the addresses to a terminal, or logs them.
 func (a *App) announce(took time.Duration) {
 	if a.options.Terminal {
 		a.printBanner(a.options.Out, took)
@@ -442,6 +441,6 @@ func (a *App) announce(took time.Duration) {
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
 		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
 	if a.setupCode != "" {
-		a.log.Info("no account yet, open the setup link to create the owner account", "setup", a.setupText())
+		a.log.Info("no account exists, open the setup link to create the owner account", "setup", a.setupText())
 	}
 }

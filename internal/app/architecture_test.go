@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// section returns the text of ARCHITECTURE.md between a heading and the next one.
+// section returns the text of ARCHITECTURE.md between heading and the next heading.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(readDocument(t, "ARCHITECTURE.md"), "\n## "+heading+"\n")
@@ -24,8 +24,8 @@ func section(t *testing.T, heading string) string {
 	return text
 }
 
-// TestArchitectureTreeMatchesPackages reads the tree of ARCHITECTURE.md. A line starts with one or more names that end in
-// a slash; two spaces of indentation place it below the line before it.
+// TestArchitectureTreeMatchesPackages compares the tree in ARCHITECTURE.md with the packages. A line of the tree starts with one
+// or more names that end in a slash. A line that is indented by two more spaces is a child of the line above.
 func TestArchitectureTreeMatchesPackages(t *testing.T) {
 	t.Parallel()
 	_, tree, _ := strings.Cut(section(t, "The tree"), "```\n")
@@ -68,7 +68,7 @@ func treePaths(tree string) []string {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// quotedPackages returns the packages that a piece of Markdown names in backticks, as paths in the repository.
+// quotedPackages returns the packages that Markdown text names in backticks, as paths in the repository.
 func quotedPackages(text string) []string {
 	var names []string
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
@@ -98,7 +98,7 @@ func TestArchitectureImportTableMatchesLayers(t *testing.T) {
 	}
 }
 
-// exception is an item of the list below the import table: packages, a rule, and the packages that the rule names.
+// exception matches an item of the list below the import table: packages, a rule, and the packages that the rule names.
 var exception = regexp.MustCompile("(?m)^- ((?:`[^`]+` )+)(may import|imports only|also imports|never imports|imports? nothing of ours)([^\n]*)\\.$")
 
 func TestArchitectureImportExceptionsMatchRules(t *testing.T) {

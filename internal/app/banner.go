@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// printBanner writes the start-up text for a terminal. It never shows a whole secret or an address that cannot be opened.
+// printBanner writes the start-up banner for a terminal. It contains no complete secret and only addresses that can be opened.
 func (a *App) printBanner(w io.Writer, took time.Duration) {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
@@ -33,7 +33,7 @@ func (a *App) configText() string {
 	if path := a.loaded().Path; path != "" {
 		return path
 	}
-	return "none – defaults and environment"
+	return "none – using defaults and environment"
 }
 
 func (a *App) dataText() string {
@@ -44,12 +44,12 @@ func (a *App) dataText() string {
 	return text
 }
 
-// policiesText counts the policies of the instance, without those of workspaces.
+// policiesText describes the instance policies. Workspace policies are not counted.
 func (a *App) policiesText() string {
 	if n := a.policies.Instance().Len(); n > 0 {
 		return fmt.Sprintf("%d from the configuration", n)
 	}
-	return "0 – routing on score only"
+	return "0 – routing by score only"
 }
 
 func (a *App) baselineText() string {
@@ -82,19 +82,19 @@ func (a *App) providersText() string {
 	return strings.Join(parts, "   ")
 }
 
-// setupText is the link that creates the first account. It is empty once an account exists.
+// setupText returns the link that creates the first account, or an empty string if an account exists.
 func (a *App) setupText() string {
 	if a.setupCode == "" {
 		return ""
 	}
 	base, others := a.addresses()
 	if len(others) > 0 {
-		base = others[0] // reachable from this machine and from others
+		base = others[0] // reachable from this and other machines
 	}
 	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
 }
 
-// addresses returns the addresses to open. A wildcard address becomes loopback and the addresses of the machine.
+// addresses returns the addresses to open. For a wildcard listen address these are loopback and the addresses of the machine.
 func (a *App) addresses() (first string, others []string) {
 	scheme := "http"
 	if a.loaded().Config.TLS.Cert != "" {

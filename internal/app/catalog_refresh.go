@@ -12,11 +12,11 @@ import (
 	"fairlead/internal/config"
 )
 
-// catalogLook is the interval between two checks whether the catalog file is to be read.
+// catalogLook is the interval between checks whether the catalog file must be read.
 const catalogLook = time.Second
 
-// keepCatalogFile reads the configured catalog file at the start, periodically, and when its configuration has changed, until ctx
-// ends. A file that is not acceptable is logged, and the active catalog stays.
+// keepCatalogFile reads the configured catalog file at startup, periodically and when its configuration changes, until ctx is
+// cancelled. If a file is rejected, the error is logged and the active catalog is kept.
 func (a *App) keepCatalogFile(ctx context.Context) {
 	var last config.CatalogFile
 	var next time.Time
@@ -31,7 +31,7 @@ func (a *App) keepCatalogFile(ctx context.Context) {
 				a.report("refresh catalog file", err)
 				wait = min(wait, refreshAgain)
 			}
-			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // replicas read it at different times
+			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // so that replicas read it at different times
 		} else if source.Source == "" {
 			last = config.CatalogFile{}
 			a.catalogFailing.Store(false)
@@ -44,7 +44,7 @@ func (a *App) keepCatalogFile(ctx context.Context) {
 	}
 }
 
-// refreshCatalog reads the catalog file and applies it if it is acceptable.
+// refreshCatalog reads the catalog file and applies it if it is valid.
 func (a *App) refreshCatalog(ctx context.Context, c config.Config, now time.Time) error {
 	b, err := catalogfile.Update(ctx, a.egress, c, "fairlead/"+a.version, now)
 	if errors.Is(err, catalogfile.ErrUnchanged) {

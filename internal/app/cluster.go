@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	joinTime     = 2 * time.Second  // how long a start waits for Redis
+	joinTime     = 2 * time.Second  // how long startup waits for Redis
 	warnInterval = 10 * time.Second // minimum time between two warnings about Redis
 	hintQueue    = 256
 )
 
-// clusterParts are the parts that replicas share through Redis.
+// clusterParts holds the components that share state between replicas through Redis.
 type clusterParts struct {
 	redis    *redis.Client
 	client   *cluster.Client
 	liveness *cluster.Liveness
 	ledger   *ledger.Shared
-	hints    chan health.Hint // to be published
+	hints    chan health.Hint // hints to publish
 	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
 }
 
-// openCluster builds limits and budgets, either for this process alone or shared through Redis.
+// openCluster creates the limits and budgets, either for this process only or shared through Redis.
 func (a *App) openCluster(ctx context.Context, c config.Config) error {
 	budgets := ledger.Options{Spent: a.spent, OnWarn: a.warnBudget}
 	if c.Redis == "" {
@@ -48,7 +48,7 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 	p := &clusterParts{redis: redisClient, hints: make(chan health.Hint, hintQueue)}
 	p.client = cluster.New(redisClient, cluster.Options{Seen: cluster.StoredReplicas(ctx, a.db), OnStateChange: func(err error) { a.reportRedis(p, err) }})
 	p.liveness = cluster.NewLiveness(p.client, a.db)
-	a.cluster = p // a.now uses it
+	a.cluster = p // used by a.now
 	budgets.Now, budgets.OthersReachRedis = a.now, p.liveness.OthersReachRedis
 	p.ledger = ledger.NewShared(p.client, budgets)
 	a.limits, a.ledger = limit.NewRedis(p.client, nil), p.ledger
@@ -58,7 +58,7 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 	return nil
 }
 
-// reasoningStore creates the store of signed reasoning: in memory, shared through Redis if there is one.
+// reasoningStore creates the store of signed reasoning. It is in memory, and shared through Redis if configured.
 func (a *App) reasoningStore() (*reasoning.Store, error) {
 	if a.cluster == nil {
 		return reasoning.New(nil), nil
@@ -70,7 +70,7 @@ func (a *App) reasoningStore() (*reasoning.Store, error) {
 	return reasoning.New(remote), nil
 }
 
-// reportRedis logs that Redis became unavailable or returned, with limited frequency.
+// reportRedis logs that Redis became unavailable or available again. The number of warnings is limited.
 func (a *App) reportRedis(p *clusterParts, err error) {
 	if err == nil {
 		a.log.Debug("redis available")
@@ -98,7 +98,8 @@ func (a *App) startCluster(ctx context.Context) {
 	}
 }
 
-// onHint queues an observation about a provider for the other replicas. It never blocks; hints are dropped when the queue is full.
+// onHint queues a hint about a provider's health for the other replicas. It never blocks; hints are dropped when the queue is
+// full.
 func (a *App) onHint(h health.Hint) {
 	if a.cluster == nil {
 		return
@@ -124,7 +125,8 @@ func (p *clusterParts) publishHints(ctx context.Context) {
 	}
 }
 
-// run sends heartbeats until the ledger has sent its last settlements: settlements of a replica that has left are ignored.
+// run sends heartbeats until the ledger has sent its last settlements, because settlements of a replica that has left the cluster
+// are ignored.
 func (p *clusterParts) run(ctx context.Context) {
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var heartbeat sync.WaitGroup
@@ -134,7 +136,8 @@ func (p *clusterParts) run(ctx context.Context) {
 	heartbeat.Wait()
 }
 
-// now returns the time of Redis's clock, which all replicas share, or the local time without Redis. Budgets and keys expire by it.
+// now returns the time of the Redis clock, which all replicas share, or the local time without Redis. It is used for budget
+// periods and key expiry.
 func (a *App) now() time.Time {
 	if a.cluster == nil {
 		return time.Now()
@@ -159,21 +162,21 @@ func (a *App) onDelivered(entries []requestlog.Entry) {
 	}
 }
 
-// onMessage handles a message of another replica.
+// onMessage handles a message from another replica.
 func (a *App) onMessage(message string) {
 	if hint, err := health.ParseHint(message); err == nil {
 		a.health.ApplyHint(hint)
 		return
 	}
 	ending, err := account.ParseEnding(message)
-	if err != nil { // also the empty message: others may have been missed
+	if err != nil { // includes the empty message, which means that messages may have been missed
 		a.keyring.Nudge()
 		return
 	}
 	a.keyring.End(ending)
 }
 
-// publishEnding notifies the other replicas that a key has ended.
+// publishEnding notifies the other replicas that a key was revoked or rotated without a grace period.
 func (a *App) publishEnding(ctx context.Context, e account.Ending) {
 	if a.cluster == nil {
 		return
@@ -182,10 +185,11 @@ func (a *App) publishEnding(ctx context.Context, e account.Ending) {
 	if err == nil {
 		err = a.cluster.client.Publish(ctx, message)
 	}
-	a.report("publish an ended key", err)
+	a.report("publish key revocation", err)
 }
 
-// redisCheck returns the state of Redis. Requests are served without Redis, so the check never fails.
+// redisCheck returns the readiness check for Redis, and false if Redis is not configured. The check never fails, because requests
+// are served without Redis.
 func (a *App) redisCheck() (check, bool) {
 	if a.cluster == nil {
 		return check{}, false

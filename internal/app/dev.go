@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/llm"
 )
 
-// devEmail is the account that `serve --dev` signs in.
+// devEmail is the email address of the account that `serve --dev` signs in.
 const devEmail = "dev@localhost"
 
-// openDev creates the developer account and signs it in. Its password is random, changes with each start and is never shown.
+// openDev creates the developer account and signs it in. Its password is random, changes at each start and is never shown.
 func (a *App) openDev(ctx context.Context) error {
 	if !isLoopback(a.listener.Addr()) {
 		return fmt.Errorf("--dev signs in every visitor and must listen on a loopback address, not on %s", a.listener.Addr())
@@ -41,8 +41,8 @@ func (a *App) openDev(ctx context.Context) error {
 	return nil
 }
 
-// devOnly rejects requests that do not come directly from a client on this machine. Development mode signs every
-// visitor in, so it must not be reachable through a proxy or through a name that resolves to loopback.
+// devOnly rejects requests that do not come directly from a client on this machine. Development mode signs in every visitor, so
+// it must not be reachable through a proxy or through a host name that resolves to loopback.
 func (a *App) devOnly(next http.Handler) http.Handler {
 	if a.devToken == "" {
 		return next
@@ -56,8 +56,8 @@ func (a *App) devOnly(next http.Handler) http.Handler {
 	})
 }
 
-// direct reports whether the peer and the Host header are loopback and no proxy header is present. An empty proxy
-// header counts: a client may send one so that the proxy's own comes second.
+// direct reports whether the peer address and the Host header are loopback and no proxy header is present. An empty proxy header
+// counts as present, because a client may send one to make the proxy's own header the second value.
 func direct(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() || !loopbackHost(r.Host) {
@@ -83,7 +83,7 @@ func loopbackHost(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// signIn sets the developer's session cookie on pages that are opened without one.
+// signIn sets the developer's session cookie if a page is opened without one.
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	if a.devToken == "" {
 		return

@@ -149,10 +149,10 @@ func TestContributingNamesTheTargets(t *testing.T) {
 
 var decisionName = regexp.MustCompile(`^(\d{4})-[a-z0-9-]+\.md$`)
 
-// decisionParts are the sections of a decision page, by the names that newer and older pages use.
+// decisionParts are the required sections of a decision page, each with its current and its former name.
 var decisionParts = [][]string{{"\n## Context\n", "\n## Situation\n"}, {"\n## Decision\n", "\n## Choice\n"}, {"\n## Consequences\n", "\n## Price\n"}}
 
-// Decisions are numbered without gaps, and each has a context, a decision and its consequences.
+// Decision pages are numbered without gaps. Each has a context, a decision and consequences.
 func TestDecisionsAreNumbered(t *testing.T) {
 	t.Parallel()
 	entries, err := os.ReadDir(filepath.Join(repository(t), "docs", "decisions"))

@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/spool"
 )
 
-// settleTime is how long a reader of the log waits for entries in the spool.
+// settleTime is how long a reader waits until entries in the spool are delivered.
 const settleTime = 300 * time.Millisecond
 
-// freshReader reads the log after the entries in the spool of this replica were delivered.
+// freshReader reads the log. It first waits until the entries in this replica's spool are delivered.
 type freshReader struct {
 	requestlog.Reader
 	spool *spool.Spool
@@ -20,7 +20,7 @@ type freshReader struct {
 
 // Entries implements requestlog.Reader.
 func (r freshReader) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
-	if p.Before == "" { // later pages have older entries
+	if p.Before == "" { // later pages contain only older entries
 		r.spool.Settle(ctx, settleTime)
 	}
 	return r.Reader.Entries(ctx, f, p)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// layers is the import table: a package may import packages on lines below its own, and those of its own line that beside
-// lists. A new package adds its name here unless a /* matches it.
+// layers is the import table. A package may import packages on lines below its own, and packages on its own line that beside
+// lists. A new package adds its name here unless a pattern with /* matches it.
 var layers = [][]string{
 	{
 		"cmd/fairlead",
@@ -172,18 +172,18 @@ var layers = [][]string{
 	},
 }
 
-// beside lists the packages of its own line that a package may import.
+// beside lists the packages on the same line that a package may import.
 var beside = map[string][]string{
 	"internal/cli/doctor":   {"internal/cli/keys", "internal/cli/providers", "internal/cli/server"},
 	"internal/cli/requests": {"internal/cli/decisions"},
 	"internal/app":          {"docs", "web"},
 	"internal/telemetry":    {"internal/requestlog"},
-	"internal/route":        {"internal/provider", "internal/policy"}, // deciding evaluates the policies
+	"internal/route":        {"internal/provider", "internal/policy"}, // routing evaluates the policies
 	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate", "internal/wire/websearch"},
 	"internal/catalog":      {},
-	"internal/token":        {"internal/catalog"}, // which holds the vocabularies of models
+	"internal/token":        {"internal/catalog"}, // the catalog names the vocabulary of each model
 
-	// The parts of a format: client side, conversion, responses of providers.
+	// Parts of a format: client side, conversion and provider responses.
 	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},
 	"internal/wire/chatconv":   {"internal/wire/chatstream"},
 	"internal/wire/embeddings": {"internal/wire/chatstream"},
@@ -191,12 +191,12 @@ var beside = map[string][]string{
 	"internal/wire/messages":     {"internal/wire/messagesconv", "internal/wire/messagesstream"},
 	"internal/wire/messagesconv": {"internal/wire/messagesstream"},
 
-	// The Responses format frames its events as the messages format does.
+	// The Responses format and the messages format frame events in the same way.
 	"internal/wire/responsesconv":   {"internal/wire/responsesstream", "internal/wire/messagesstream"},
 	"internal/wire/responsesstream": {"internal/wire/messagesstream"},
 }
 
-// only lists all packages of ours that a package may import.
+// only lists all packages of this module that a package may import.
 var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
 	"internal/provider/azure":  {"internal/provider/compatible"}, // it speaks the same format
@@ -214,7 +214,7 @@ var only = map[string][]string{
 
 // never lists packages that a package must not import although they are below it.
 var never = map[string][]string{
-	// The packages that all formats share, such as strict, name none.
+	// Packages that all formats share, such as strict, do not depend on a vendor.
 	"internal/gateway": {
 		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
@@ -225,7 +225,7 @@ var never = map[string][]string{
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 }
 
-// pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.
+// pure lists packages that receive the time and random numbers as arguments. They use no network, disk, clock or randomness.
 var pure = []string{
 	"internal/route",
 	"internal/policy",
@@ -309,7 +309,7 @@ func importError(name string, line int, imported string) string {
 	return ""
 }
 
-// TestImportTableRejects checks the table with hypothetical imports.
+// TestImportTableRejects tests the table with hypothetical imports.
 func TestImportTableRejects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -352,7 +352,7 @@ func TestPurePackagesDoNoIO(t *testing.T) {
 			continue
 		}
 		for imported := range pkg.others {
-			// The wire formats and the catalog use header names; they open no connection.
+			// The wire formats and the catalog use header names. They open no connections.
 			if slices.Contains(impure, imported) && imported != "net/http" {
 				t.Errorf("%s imports %s: a pure package gets time, draws and bytes as arguments", name, imported)
 			}
@@ -396,15 +396,15 @@ func TestEveryPackageHasAComment(t *testing.T) {
 	}
 }
 
-// goPackage is the content of a package without its tests.
+// goPackage describes the non-test files of a package.
 type goPackage struct {
 	doc     string
-	imports map[string]bool // packages of ours, as paths in the repository
+	imports map[string]bool // imported packages of this module, as paths in the repository
 	others  map[string]bool
 	calls   map[string]bool // such as os.Getenv
 }
 
-// packages parses the files itself: a test that runs the go command gets stale results from the test cache.
+// packages parses all files. It does not run the go command, because a test that does gets stale results from the test cache.
 func packages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	found := map[string]*goPackage{}
@@ -485,7 +485,7 @@ func repository(t *testing.T) string {
 	}
 }
 
-// lineOf returns the line of a package in the table, -1 for none. An exact name takes precedence over a pattern.
+// lineOf returns the line of a package in the table, or -1 if it is missing. An exact name takes precedence over a pattern.
 func lineOf(name string) int {
 	byPattern := -1
 	for i, line := range layers {
@@ -511,7 +511,7 @@ func hasRule(rules map[string][]string, name string) bool {
 	return matchesAny(slices.Collect(maps.Keys(rules)), name)
 }
 
-// lookUp joins the lists of every rule that matches the name.
+// lookUp returns the combined lists of all rules that match the name.
 func lookUp(rules map[string][]string, name string) []string {
 	var list []string
 	for pattern, names := range rules {

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// banned are words and phrases that plain technical English does not need: archaic words, pronouns where a condition can be
-// named, clauses where a noun can stand, and people's verbs for machines. Matching ignores case.
+// banned lists words and phrases to avoid: archaic words, pronouns for something that can be named, clauses used as nouns, and
+// human verbs for machines. Matching ignores case.
 var banned = []string{
 	`anew`, `besides`, `whoever`, `of late`, `mend(s|ed|ing)?`, `dear(er|est)`, `nobody`, `somebody`, `in force`, `reckon(s|ed|ing)?`,
 	`in earnest`, `at once`, `yardsticks?`, `fellows?`, `purses?`, `bidden`, `sooner or later`, `outrun`, `outruns`,
@@ -29,10 +29,10 @@ var banned = []string{
 	`without a word`, `comes to nothing`, `left out`, `save for`, `lest`, `wherefrom`, `whereupon`,
 }
 
-// pending are the folders that are not rewritten yet. The list only shrinks: a folder without findings must leave it.
+// pending lists folders that are not checked yet. A folder without findings must be removed from the list.
 var pending = []string{}
 
-// scanned are the folders and files whose text people read.
+// scanned lists the folders and files whose text is checked.
 var scanned = []string{
 	"cmd", "internal", "bench", "test", "train", "scripts", "deploy", "docs", "web/src", "web/embed.go",
 	"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Makefile",
@@ -107,8 +107,8 @@ func TestLanguageIsPlain(t *testing.T) {
 	}
 }
 
-// goTexts calls check with every comment of a Go file, and with its strings unless it is a test: tests quote what
-// clients and models say.
+// goTexts calls check for every comment in a Go file and, except in tests, for every string. Strings in tests quote clients and
+// models.
 func goTexts(path string, body []byte, check func(path string, line int, text string)) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, body, parser.ParseComments)
@@ -130,7 +130,7 @@ func goTexts(path string, body []byte, check func(path string, line int, text st
 	return nil
 }
 
-// excerpt returns the part of a text around a position.
+// excerpt returns the text around a position.
 func excerpt(text string, at int) string {
 	return strings.TrimSpace(text[max(0, at-50):min(len(text), at+70)])
 }

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/telemetry"
 )
 
-// observe handles every finished request. Log line, metrics and live rows all come from its entry.
+// observe handles every finished request. The log line, the metrics and the live view are derived from its entry.
 func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	a.keeper.Add(e)
@@ -23,15 +23,15 @@ func (a *App) observe(e *requestlog.Entry) {
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }
 
-// observeStart handles every request that is sent to a provider.
+// observeStart publishes a request in the live view when it is sent to a provider.
 func (a *App) observeStart(e *requestlog.Entry) {
 	begun := a.redaction.RedactRow(e)
-	begun.Attempts = nil // still being written
+	begun.Attempts = nil // the gateway still changes them
 	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 
-// spent returns the costs charged to a budget, from the entries in the spool and in the database. The spool is read first, so that no
-// entry is missed; an entry that is in both counts once.
+// spent returns the costs charged to a budget, from the entries in the spool and in the database. The spool is read first, so
+// that an entry that is delivered in between is not missed. An entry that is in both is counted once.
 func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 	kind, owner, _ := strings.Cut(budgetID, ":")
 	subject := kind == string(session.OfSession) || kind == string(session.OfUser)
@@ -65,7 +65,7 @@ func (a *App) warnBudget(b ledger.Budget, s ledger.Status) {
 	a.log.Warn("budget warning level exceeded", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
 }
 
-// gauges are read when metrics are scraped.
+// gauges returns the functions that metrics call when they are scraped.
 func (a *App) gauges() telemetry.Sources {
 	return telemetry.Sources{
 		InFlight:     func() int64 { return int64(a.gateway.InFlight()) },
@@ -103,5 +103,5 @@ func (a *App) circuits() []telemetry.Circuit {
 	return list
 }
 
-// circuitName returns a circuit's state as used in metrics and the admin API.
+// circuitName returns the name of a circuit state in metrics and the admin API.
 func circuitName(h health.TargetHealth) string { return strings.ReplaceAll(h.Circuit, "-", "_") }

@@ -7,14 +7,14 @@ import (
 	"fairlead/internal/account"
 )
 
-// pinTime limits how long the first embedding request of a workspace waits until its model is stored. This is the only write to the
-// database on the request path.
+// pinTime limits how long the first embedding request of a workspace waits until the pinned model is stored. This is the only
+// database write on the request path.
 const pinTime = 2 * time.Second
 
-// pins stores the embedding models of workspaces, with a time limit.
+// pins stores the pinned embedding model of a workspace, with a time limit.
 type pins struct{ accounts *account.Service }
 
-// PinEmbedding sets the model unless one is set, and returns the model that is set.
+// PinEmbedding pins model unless a model is already pinned. It returns the pinned model.
 func (p pins) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pinTime)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// loadText loads a configuration file with this text.
+// loadText loads a configuration file that contains text.
 func loadText(t *testing.T, text string) *config.Loaded {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), config.FileName)
@@ -156,7 +156,7 @@ func TestActivePoliciesMayNameRemovedModels(t *testing.T) {
 	}
 }
 
-// assembled builds the provider set of a configuration, without environment and store.
+// assembled returns the provider set of a configuration, without environment variables and store.
 func assembled(t *testing.T, c config.Config) *providerset.Set {
 	t.Helper()
 	set, err := providerset.Builder{

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// refreshLook is the interval between two checks whether a refresh is due.
+	// refreshLook is the interval between checks whether a refresh is due.
 	refreshLook = time.Minute
-	// refreshAgain is the minimum time between two attempts.
+	// refreshAgain is the minimum time between two refresh attempts.
 	refreshAgain = 15 * time.Minute
 )
 
-// watchPrices reloads the prices when a command or a refresh has changed the price book.
+// watchPrices reloads the prices when the price book changes, for example after a command or a refresh.
 func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
@@ -28,7 +28,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	a.report("watch prices", err)
 }
 
-// keepPrices imports the configured price list periodically until ctx ends.
+// keepPrices imports the configured price list periodically until ctx is cancelled.
 func (a *App) keepPrices(ctx context.Context) {
 	var tried time.Time
 	tick := time.NewTicker(refreshLook)
@@ -48,8 +48,8 @@ func (a *App) keepPrices(ctx context.Context) {
 	}
 }
 
-// refreshPrices imports the price list if the last import is old enough. Implausible price changes are rejected and logged;
-// watchPrices applies the others.
+// refreshPrices imports the price list if the last import is old enough. Implausible price changes are logged and rejected.
+// watchPrices applies the other changes.
 func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time) error {
 	book, err := pricebook.Of(c).Read()
 	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// rateTime limits the time of a rating, including the wait for its entry.
+// rateTime is the timeout for storing a rating, including the wait for its log entry.
 const rateTime = 10 * time.Second
 
 // ratings implements the feedback interfaces of the gateway and the admin API.
@@ -22,7 +22,7 @@ func (r ratings) For(workspaceID string) *feedback.Corrections {
 	return r.app.feedback.For(workspaceID)
 }
 
-// Rate stores a rating of a request of the workspace.
+// Rate stores a rating for a request in the workspace.
 func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
 	ctx, cancel := context.WithTimeout(ctx, rateTime)
 	defer cancel()
@@ -34,21 +34,21 @@ func (r ratings) Of(ctx context.Context, workspaceID, requestID string) ([]feedb
 	return r.app.db.Feedback.FeedbackOf(ctx, workspaceID, requestID)
 }
 
-// Summary returns the effect of a workspace's ratings.
+// Summary returns the effect of a workspace's ratings on routing.
 func (r ratings) Summary(ctx context.Context, workspaceID string) (feedback.Summary, error) {
 	return r.app.feedback.Summary(ctx, workspaceID)
 }
 
-// Reset makes the existing ratings of a model ineffective; of all models for an empty name.
+// Reset excludes the existing ratings of a model from routing, or of all models if model is empty.
 func (r ratings) Reset(ctx context.Context, workspaceID, model string) error {
 	return r.app.feedback.Reset(ctx, workspaceID, model)
 }
 
-// Rate completes a rating with the model and features of the logged request and stores it. It returns an *llm.Error for an invalid
+// Rate adds the model and features of the logged request to a rating and stores it. It returns an *llm.Error for an invalid
 // rating.
 func (a *App) Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error) {
 	if _, ok := id.Time(r.RequestID); !ok {
-		return a.feedback.Rate(ctx, r) // returns the error for an invalid id
+		return a.feedback.Rate(ctx, r) // returns the error for an invalid ID
 	}
 	e, err := a.decisions.Entry(ctx, r.WorkspaceID, r.RequestID)
 	if errors.Is(err, requestlog.ErrNotFound) {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// check is one condition of readiness.
+// check is a readiness check.
 type check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	Note string `json:"note,omitempty"` // reason for a failure, without secrets
+	Note string `json:"note,omitempty"` // reason for a failure or restriction, without secrets
 }
 
-// checks returns the conditions for serving a request. A short outage of the database is acceptable, because cached keys keep
-// working.
+// checks runs the readiness checks. A short database outage does not fail them, because cached keys keep working.
 func (a *App) checks() []check {
 	list := []check{
 		{Name: "accepting", OK: !a.gateway.Draining(), Note: note(a.gateway.Draining(), "shutting down")},

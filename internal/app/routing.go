@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// freshness is the interval at which policies and ratings of other processes are read.
+	// freshness is the interval at which policies and ratings saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the interval between two checks whether a model list is due, at least minListLook.
+	// listLook is the interval between checks whether a model list is due. It is never shorter than minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )
 
-// openRouting loads the policies, ratings and prompt-cache estimates that decisions depend on.
+// openRouting loads the policies and ratings and creates the prompt-cache estimates that routing decisions depend on.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
 	a.policies = policystore.New(a.db.Config, f.Policies, f.World(), nil)
 	if err := a.policies.Reload(ctx); err != nil {
@@ -55,7 +55,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 // halfLife returns the configured half-life of ratings.
 func (a *App) halfLife() time.Duration { return a.loaded().Config.Routing.HalfLife }
 
-// openPrefixes creates the store of cached prefixes: in memory, shared through Redis if there is one.
+// openPrefixes creates the store of cached prompt prefixes. It is in memory, and shared through Redis if configured.
 func (a *App) openPrefixes(c config.Config) error {
 	memory := promptcache.NewMemory(promptcache.DefaultLinks)
 	a.prefixes = memory
@@ -96,8 +96,8 @@ func (a *App) keepRouting(ctx context.Context) {
 	}
 }
 
-// refreshModelLists reads the model lists of providers periodically and rebuilds the provider set when the models that can be
-// named have changed.
+// refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that requests
+// can name have changed.
 func (a *App) refreshModelLists(ctx context.Context) {
 	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Draw: rand.Float64}
 	a.report("read model lists", a.loader.Listed.LoadSeen(ctx, reader.Store))
@@ -120,8 +120,8 @@ func (a *App) refreshModelLists(ctx context.Context) {
 	}
 }
 
-// instancePolicies reads the policies of a configuration. Policies of the active configuration were checked when it was
-// loaded: names that have disappeared since do not make a provider set invalid.
+// instancePolicies parses the policies of a configuration. The active configuration was checked when it was loaded, so names that
+// no longer exist are accepted for it.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.World()
 	w.AllowUnknown = a.providers.Load() != nil && loaded == a.loaded()

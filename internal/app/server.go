@@ -63,14 +63,14 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	return l, nil
 }
 
-// dispatch calls the current handler.
+// dispatch passes the request to the current handler.
 func (l *listener) dispatch(w http.ResponseWriter, r *http.Request) {
 	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
 func (l *listener) serve(h http.Handler) { l.handler.Store(&h) }
 
-// stop closes the listener: idle connections immediately, busy ones when ctx ends.
+// stop closes the listener. Idle connections are closed immediately, and busy ones when ctx expires.
 func (l *listener) stop(ctx context.Context) error {
 	l.hangUp()
 	err := l.server.Shutdown(ctx)
@@ -86,8 +86,8 @@ func (a *App) notFound(w http.ResponseWriter, r *http.Request) {
 	a.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }
 
-// public routes the paths of the public listener. Unknown paths below /proxy and /api get a JSON error; all others are routes of
-// the dashboard.
+// public returns the handler of the public listener. Unknown paths under /proxy and /api get a JSON error. All other paths are
+// routes of the dashboard.
 func (a *App) public() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -126,7 +126,7 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	serveHealth(w, r)
 }
 
-// serveMetrics returns the metrics to a key with permission. The admin listener requires no key.
+// serveMetrics returns the metrics if the key has permission. The admin listener requires no key.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if err := a.admitToMetrics(r); err != nil {
 		a.reject(w, r, llm.AsError(err))
@@ -135,7 +135,7 @@ func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	a.metrics.Handler().ServeHTTP(w, r)
 }
 
-// admitToMetrics accepts only keys of the operator, because metrics include the requests and costs of every workspace.
+// admitToMetrics accepts only keys of the operator's workspace, because metrics include the requests and costs of all workspaces.
 func (a *App) admitToMetrics(r *http.Request) error {
 	grant, err := a.keyring.Authenticate(r.Header)
 	if err != nil {
@@ -146,12 +146,12 @@ func (a *App) admitToMetrics(r *http.Request) error {
 		return err
 	}
 	if !actor.Operator || !actor.May(account.ReadFigures) {
-		return llm.Errorf(llm.ScopeDenied, "Metrics require a key with the scope read in the operator's workspace. The admin listener serves them without a key.")
+		return llm.Errorf(llm.ScopeDenied, "Metrics require an API key of the operator's workspace with the \"read\" scope. The admin listener serves metrics without a key.")
 	}
 	return nil
 }
 
-// private routes the paths of the admin listener.
+// private returns the handler of the admin listener.
 func (a *App) private() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())

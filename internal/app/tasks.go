@@ -15,12 +15,12 @@ import (
 	"fairlead/internal/transcript"
 )
 
-// drainTime limits how long running requests continue after the signal to stop.
+// drainTime limits how long running requests may continue after the stop signal.
 const drainTime = 30 * time.Second
 
 // start starts the background tasks.
 func (a *App) start(ctx context.Context) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // tasks end after the last request, not at the signal
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // tasks end after the last request, not at the stop signal
 	a.endTasks = cancel
 	a.tasks.Go(func() { memory.ReleaseAfterStart(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
@@ -45,7 +45,7 @@ func (a *App) start(ctx context.Context) {
 	}
 }
 
-// lead runs while this replica is the elected leader.
+// lead runs the periodic tasks while this replica is the elected leader.
 func (a *App) lead(ctx context.Context) {
 	if a.loaded().Config.Store != "sqlite" {
 		a.log.InfoContext(ctx, "became the leader, running periodic tasks")
@@ -53,7 +53,7 @@ func (a *App) lead(ctx context.Context) {
 	a.maintenance.Lead(ctx)
 }
 
-// prepare makes a batch of entries ready for the database, outside the request path.
+// prepare completes a batch of entries before it is written to the database, so that this work is not on the request path.
 func (a *App) prepare(entries []requestlog.Entry) {
 	for i := range entries {
 		transcript.AssembleResponse(&entries[i])
@@ -73,8 +73,8 @@ func (a *App) listenForReloads(ctx context.Context) {
 	}
 }
 
-// reload reads the configuration again and applies the settings that do not need a restart. It rejects an invalid configuration and
-// keeps the previous one.
+// reload loads the configuration again and applies the settings that do not require a restart. If the configuration is invalid,
+// the previous one stays active.
 func (a *App) reload(ctx context.Context, why string) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -96,7 +96,7 @@ func (a *App) reload(ctx context.Context, why string) {
 	}
 }
 
-// apply makes a configuration active. Running requests keep the previous one.
+// apply makes a configuration active. Running requests keep using the previous one.
 func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	f, err := a.build(ctx, next)
 	if err != nil {
@@ -110,11 +110,11 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.policies.SetInstance(f.Policies, f.World())
 	a.gateway.Update(settings.Gateway(next.Config), f.Snapshot())
 	a.adopt(f)
-	a.report("correct abilities", a.feedback.Recompute(ctx))
+	a.report("recompute rating corrections", a.feedback.Recompute(ctx))
 	return nil
 }
 
-// stop waits for running requests and stops the parts in reverse order.
+// stop waits for running requests and stops the components in reverse order.
 func (a *App) stop(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	a.log.Info("shutting down, waiting for active requests")
@@ -128,7 +128,7 @@ func (a *App) stop(ctx context.Context) error {
 		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
 	a.admin.Close()
-	flush, done := context.WithTimeout(ctx, 5*time.Second) // separate from hangUp, which slow clients may use up
+	flush, done := context.WithTimeout(ctx, 5*time.Second) // separate from hangUp, because slow clients may use up that time
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())

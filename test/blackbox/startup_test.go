@@ -53,10 +53,10 @@ func TestStartUpTextIsForPeopleOnATerminal(t *testing.T) {
 
 	want := []string{
 		`^fairlead \S+ \(linux/\w+, go1\.\S+\)$`,
-		`^  config     none – defaults and environment$`,
+		`^  config     none – using defaults and environment$`,
 		`^  data       \S+/fairlead\.db \(new\)$`,
 		`^  providers  openai \(OPENAI_API_KEY …f3Qa, \d+ models\)`,
-		`^  policies   0 – routing on score only +baseline  caller's model$`,
+		`^  policies   0 – routing by score only +baseline  caller's model$`,
 		`^  API        http://127\.0\.0\.1:\d+/proxy/v1$`,
 		`^  dashboard  http://127\.0\.0\.1:\d+`,
 		`^  setup      http://\S+/welcome#[0-9A-Z]{4}(-[0-9A-Z]{4}){3}   first account, valid 1 h   \(or: fairlead admin create\)$`,
