@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // budgets use time zones, and the machine may not have the database
+	_ "time/tzdata" // budgets use time zones, and the system may not have a time zone database
 
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/accounts"
@@ -35,7 +35,7 @@ var (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // net/http logs bytes of unsolicited provider responses there
+	log.SetOutput(io.Discard) // net/http logs unsolicited provider responses there
 	c := cli.NewConsole(os.Environ(), version, commit)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -69,8 +69,8 @@ func commands() []cli.Command {
 	}
 }
 
-// duplicateWindow is how long further signals count as duplicates of the first one: a terminal signals the whole process group,
-// and a parent process may forward the signal too.
+// duplicateWindow is how long further signals count as duplicates of the first one. Duplicates occur because a terminal signals
+// the whole process group and a parent process may forward the signal as well.
 const duplicateWindow = time.Second
 
 // handleSignals calls stop on the first signal and exit on the next one after duplicateWindow.

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/cli/clitest"
 )
 
-// TestListsKeepTheirMainColumnsAtEveryWidth checks that a narrow terminal never hides what a list is for.
+// TestListsKeepTheirMainColumnsAtEveryWidth checks that a narrow terminal does not hide the main columns of a list.
 func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, commands()...).Seeded()
@@ -55,7 +55,7 @@ func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 	}
 }
 
-// TestEveryListedNameIsAccepted checks that names printed by a list command work in the commands that take one.
+// TestEveryListedNameIsAccepted checks that names printed by a list command are accepted by the commands that take such a name.
 func TestEveryListedNameIsAccepted(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, commands()...).Seeded()

@@ -20,9 +20,9 @@ type Console struct {
 	In       io.Reader
 	Out      io.Writer // results
 	Err      io.Writer // progress information and warnings
-	Terminal bool      // Out is a terminal
-	CanAsk   bool      // In and Err are terminals, so that questions can be asked
-	progress bool      // Err is a terminal
+	Terminal bool      // whether Out is a terminal
+	CanAsk   bool      // whether In and Err are terminals, so that questions can be asked
+	progress bool      // whether Err is a terminal
 	Width    func() int
 	Zone     *time.Location
 	Env      []string
@@ -44,7 +44,7 @@ func NewConsole(env []string, version, commit string) *Console {
 	}
 }
 
-// terminalWidth returns the width of the terminal; 0 without one.
+// terminalWidth returns the width of the terminal, or 0 if there is none.
 func terminalWidth() int {
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
@@ -53,7 +53,7 @@ func terminalWidth() int {
 	return width
 }
 
-// readSecret reads a line without echo. It turns echo on again, also when reading is cancelled.
+// readSecret reads a line without echo. It restores the terminal even if reading is cancelled.
 func readSecret(ctx context.Context, fd int) (string, error) {
 	before, err := term.GetState(fd)
 	if err != nil {
@@ -69,8 +69,8 @@ func readSecret(ctx context.Context, fd int) (string, error) {
 	return text, err
 }
 
-// Awaiting runs a read that cannot be cancelled. When ctx ends first, it returns and leaves the read running, because the
-// process is about to exit.
+// Awaiting calls read, which cannot be cancelled, and returns its result. If ctx is cancelled first, it returns without waiting
+// for read, because the process is about to exit.
 func Awaiting(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
@@ -89,7 +89,7 @@ func Awaiting(ctx context.Context, read func() (string, error)) (string, error) 
 	}
 }
 
-// maxLine limits the length of an input line.
+// maxLine is the maximum length of an input line.
 const maxLine = 8 << 10
 
 // readLine reads one line without its line break.
@@ -106,13 +106,14 @@ func (c *Console) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// Confirm asks a question that must be answered with yes. Without a terminal it returns a usage error unless --yes was given.
+// Confirm asks a question and reports whether the answer is yes. Without a terminal it returns a usage error unless --yes was
+// given.
 func (c *Console) Confirm(ctx context.Context, o *Options, question string) (bool, error) {
 	if o.yes {
 		return true, nil
 	}
 	if !c.CanAsk {
-		return false, Usagef("repeat the command with --yes", "cannot ask for confirmation: this is not a terminal. %s", question)
+		return false, Usagef("run the command again with --yes", "cannot ask for confirmation: this is not a terminal. %s", question)
 	}
 	fmt.Fprintf(c.Err, "%s [y/N] ", question)
 	answer, err := c.readLine(ctx)
@@ -123,7 +124,7 @@ func (c *Console) Confirm(ctx context.Context, o *Options, question string) (boo
 	return answer == "y" || answer == "yes", nil
 }
 
-// Print writes a result.
+// Print writes text to standard output.
 func (c *Console) Print(text string) error {
 	if _, err := io.WriteString(c.Out, text); err != nil {
 		return fmt.Errorf("write the result: %w", err)
@@ -131,7 +132,7 @@ func (c *Console) Print(text string) error {
 	return nil
 }
 
-// PrintJSON writes one object per line.
+// PrintJSON writes v as one line of JSON.
 func (c *Console) PrintJSON(v any) error {
 	line, err := adminapi.Encode(v)
 	if err != nil {
@@ -140,7 +141,7 @@ func (c *Console) PrintJSON(v any) error {
 	return c.Print(string(line) + "\n")
 }
 
-// PrintTable writes a table within the width of the terminal and reports hidden columns.
+// PrintTable writes a table that fits the width of the terminal. It reports hidden columns.
 func (c *Console) PrintTable(o *Options, t *Table) error {
 	width := c.Columns()
 	if err := c.Print(strings.Join(t.Lines(width, c.Coloured(o)), "\n") + "\n"); err != nil {
@@ -152,7 +153,7 @@ func (c *Console) PrintTable(o *Options, t *Table) error {
 	return nil
 }
 
-// Columns returns the maximum width of results; 0 for no limit.
+// Columns returns the maximum width of results, or 0 for no limit.
 func (c *Console) Columns() int {
 	if !c.Terminal || c.Width == nil {
 		return 0
@@ -160,7 +161,7 @@ func (c *Console) Columns() int {
 	return c.Width()
 }
 
-// PageWidth returns the width of a page: the terminal's, from narrowest to widest.
+// PageWidth returns the width of the terminal, limited to the range from narrowest to widest.
 func (c *Console) PageWidth(narrowest, widest int) int {
 	width := c.Columns()
 	if width == 0 {
@@ -174,14 +175,14 @@ func (c *Console) Coloured(o *Options) bool {
 	return c.Terminal && !o.noColor && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
 
-// Infof prints progress information unless it is disabled.
+// Infof prints progress information unless --quiet is set.
 func (c *Console) Infof(o *Options, format string, args ...any) {
 	if !o.Quiet {
 		fmt.Fprintf(c.Err, format+"\n", args...)
 	}
 }
 
-// Getenv returns a variable; the last of several definitions wins.
+// Getenv returns an environment variable. If it is defined more than once, the last definition is used.
 func (c *Console) Getenv(name string) string {
 	value := ""
 	for _, pair := range c.Env {
@@ -192,7 +193,7 @@ func (c *Console) Getenv(name string) string {
 	return value
 }
 
-// FormatTime formats a time in the reader's time zone; the zero time is a dash.
+// FormatTime formats a time in the local time zone, or in UTC with --utc. The zero time is formatted as a dash.
 func (c *Console) FormatTime(o *Options, t time.Time, layout string) string {
 	if t.IsZero() {
 		return Dash

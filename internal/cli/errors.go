@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-// Exit codes that scripts rely on.
+// Exit codes, documented for scripts.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1
@@ -23,13 +23,13 @@ const (
 	ExitInterrupted = 130
 )
 
-// UsageError is an invalid command line.
+// UsageError reports an invalid command line.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// ProblemsError is returned by a check that ran and has printed the problems it found.
+// ProblemsError is returned by a check that completed and has printed the problems it found.
 type ProblemsError struct{ Count int }
 
 func (e *ProblemsError) Error() string { return fmt.Sprintf("%d problems found", e.Count) }
@@ -59,7 +59,7 @@ func Usagef(fix, format string, args ...any) error {
 	return &UsageError{&fixError{fmt.Errorf(format, args...), fix}}
 }
 
-// AsUsageError converts an error about the client's input to a usage error.
+// AsUsageError converts an error about invalid input to a usage error.
 func AsUsageError(err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Kind == llm.InvalidRequest || e.Kind == llm.InvalidJSON) {
 		return &UsageError{err}
@@ -67,7 +67,8 @@ func AsUsageError(err error) error {
 	return err
 }
 
-// ErrorText formats an error for the terminal: what, why, and what to do. It is empty for an error that was already printed.
+// ErrorText formats an error for the terminal with its cause and a suggested fix. It returns an empty string for an error that
+// was already printed.
 func ErrorText(ctx context.Context, err error) string {
 	if _, ok := errors.AsType[*ProblemsError](err); ok {
 		return ""

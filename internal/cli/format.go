@@ -11,10 +11,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// Dash is printed for an unknown number, which is never shown as zero.
+// Dash is printed for an unknown number, which must not look like zero.
 const Dash = "—"
 
-// Layouts of times: in a column of a list, and on their own.
+// Time layouts for list columns and for single values.
 const (
 	RowTime  = "Jan 02 15:04:05"
 	FullTime = "2006-01-02 15:04:05 MST"
@@ -31,7 +31,7 @@ func Amount(a *money.Amount) string {
 	return Dollars(*a)
 }
 
-// Cost formats the cost of a model: zero is "free", which differs from unknown.
+// Cost formats a model's cost. Zero is "free", and unknown is a dash.
 func Cost(a *money.Amount) string {
 	if a != nil && *a == 0 {
 		return "free"
@@ -39,7 +39,7 @@ func Cost(a *money.Amount) string {
 	return Amount(a)
 }
 
-// InSentence formats a cost or rate within a sentence: free is "nothing".
+// InSentence formats a cost or rate for use in a sentence. It replaces "free" by "nothing".
 func InSentence(text string) string {
 	if text == "free" {
 		return "nothing"
@@ -47,7 +47,7 @@ func InSentence(text string) string {
 	return text
 }
 
-// Rate formats a price per million tokens.
+// Rate formats a price per million tokens. Zero is "free", and unknown is a dash.
 func Rate(r *money.Rate) string {
 	switch {
 	case r == nil:
@@ -55,7 +55,7 @@ func Rate(r *money.Rate) string {
 	case *r == 0:
 		return "free"
 	}
-	return Dollars(money.Amount(*r)) // both are in nano-dollars
+	return Dollars(money.Amount(*r)) // both types count nano-dollars
 }
 
 // Count formats a whole number with thousands separators.
@@ -99,7 +99,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
 }
 
-// DurationOrDash formats a duration, or returns a dash for zero.
+// DurationOrDash formats a duration. It returns a dash for zero.
 func DurationOrDash(d time.Duration) string {
 	if d <= 0 {
 		return Dash
@@ -107,7 +107,7 @@ func DurationOrDash(d time.Duration) string {
 	return Duration(d)
 }
 
-// CostChange formats the difference to the baseline cost: -67 %.
+// CostChange formats the difference between the cost and the baseline cost in percent, such as -67 %.
 func CostChange(saved, baseline money.Amount) string {
 	if baseline <= 0 {
 		return Dash
@@ -123,10 +123,10 @@ func CostChange(saved, baseline money.Amount) string {
 	return Count(int64(rounded)) + " %"
 }
 
-// Score formats a part of a score.
+// Score formats a score with three decimals.
 func Score(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
-// Tokens formats the size of a context window: 128K, 1M, 8,192.
+// Tokens formats a number of tokens, such as 128K, 1M or 8,192.
 func Tokens(n int64) string {
 	switch {
 	case n <= 0:
@@ -139,7 +139,7 @@ func Tokens(n int64) string {
 	return Count(n)
 }
 
-// OrDash returns the text, or a dash for an empty one.
+// OrDash returns text, or a dash if it is empty.
 func OrDash(text string) string {
 	if text == "" {
 		return Dash
@@ -147,7 +147,7 @@ func OrDash(text string) string {
 	return text
 }
 
-// Clean makes external text safe for one line of a terminal: it must not be able to move the cursor.
+// Clean makes external text safe to print on one line. It removes control characters, which could move the cursor.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unsafe(r) {
@@ -157,7 +157,7 @@ func Clean(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// CleanLines is Clean for text of several lines.
+// CleanLines is like Clean but keeps line breaks and tabs.
 func CleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unsafe(r) {
@@ -167,12 +167,12 @@ func CleanLines(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// unsafe reports whether a terminal interprets a character instead of showing it.
+// unsafe reports whether a terminal interprets the character instead of displaying it.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Wrap breaks a text between words into lines of at most width; a longer word is not broken.
+// Wrap breaks text between words into lines of at most width columns. Longer words are not broken.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line, used := "", 0
@@ -193,7 +193,7 @@ func Wrap(text string, width int) []string {
 	return lines
 }
 
-// PluralPolicies counts policies.
+// PluralPolicies formats a number of policies: "1 policy", "3 policies".
 func PluralPolicies(n int) string {
 	if n == 1 {
 		return "1 policy"

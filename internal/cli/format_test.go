@@ -39,7 +39,7 @@ func TestDollars(t *testing.T) {
 	}
 }
 
-func TestDollarsNeverLooksLikeNought(t *testing.T) {
+func TestSmallAmountsAreNotShownAsZero(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := money.Amount(rapid.Int64Range(-int64(money.Max), int64(money.Max)).Draw(t, "amount"))
@@ -53,7 +53,7 @@ func TestDollarsNeverLooksLikeNought(t *testing.T) {
 	})
 }
 
-func TestUnknownAndFreeAreTold(t *testing.T) {
+func TestUnknownAndFreeAreDistinct(t *testing.T) {
 	t.Parallel()
 	nothing, something := money.Amount(0), money.Amount(310_000)
 	noRate, someRate := money.Rate(0), money.PerMillion(2.5)
@@ -66,7 +66,7 @@ func TestUnknownAndFreeAreTold(t *testing.T) {
 	}
 }
 
-func TestLasted(t *testing.T) {
+func TestDuration(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0:                         "0 ms",
@@ -115,7 +115,7 @@ func TestCountAndSizes(t *testing.T) {
 	}
 }
 
-func TestCleanLeavesNothingThatATerminalObeys(t *testing.T) {
+func TestCleanRemovesTerminalControls(t *testing.T) {
 	t.Parallel()
 	const evil = "a\x1b[2Jb\r\nc\td\u202ee\x00\u009b1m\xff"
 	if got, want := Clean(evil), "a [2Jb  c d e  1m\uFFFD"; got != want {

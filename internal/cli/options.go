@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// Options are the flags that every command has.
+// Options holds the flags that all commands have.
 type Options struct {
 	Config  string
 	dataDir string
@@ -23,7 +23,7 @@ func (o *Options) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local time zone")
 }
 
-// Flags are the settings given on the command line.
+// Flags returns the configuration settings given as flags.
 func (o *Options) Flags() map[string]string {
 	flags := map[string]string{}
 	if o.dataDir != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Page is a text in sections.
+// Page builds text output in sections.
 type Page struct {
 	strings.Builder
 	Width    int
@@ -15,14 +15,14 @@ type Page struct {
 // Section starts a section with its title.
 func (p *Page) Section(title string) { p.WriteString("\n" + Painted(title, Bold, p.Coloured) + "\n") }
 
-// Paragraph writes a paragraph within the width.
+// Paragraph writes text wrapped to the page width.
 func (p *Page) Paragraph(text string, indent int) {
 	for _, line := range Wrap(Clean(text), p.Width-indent) {
 		p.WriteString(strings.Repeat(" ", indent) + line + "\n")
 	}
 }
 
-// Field writes a name and its value, with further lines below the first.
+// Field writes a name and its value. Wrapped lines of the value are aligned.
 func (p *Page) Field(name, text string) {
 	const room = 12
 	for i, line := range Wrap(Clean(text), p.Width-room-2) {

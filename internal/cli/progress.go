@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	redrawEvery = 100 * time.Millisecond // on a terminal
-	tellEvery   = 10 * time.Second       // otherwise
+	redrawEvery = 100 * time.Millisecond // interval on a terminal
+	tellEvery   = 10 * time.Second       // interval otherwise
 	countAtMost = 1_000_000
 	barWidth    = 24
 )
 
-// Progress reports the progress of a long task: a bar on a terminal, otherwise occasional lines.
+// Progress reports the progress of a long task, with a bar on a terminal and otherwise with a line every few seconds.
 type Progress struct {
 	Out      io.Writer // nil for no output
 	Terminal bool
@@ -29,7 +29,8 @@ type Progress struct {
 	drawn    bool
 }
 
-// NewProgress counts the matching requests and returns a progress bar for them.
+// NewProgress returns the progress of a task that processes the matching requests. On a terminal it counts them first, to show
+// the total.
 func NewProgress(ctx context.Context, c *Console, o *Options, store requestlog.Reader, f requestlog.Filter) *Progress {
 	p := &Progress{Now: c.Now, Terminal: c.progress, Began: c.Now()}
 	p.Shown = p.Began
@@ -39,13 +40,13 @@ func NewProgress(ctx context.Context, c *Console, o *Options, store requestlog.R
 	p.Out = c.Err
 	if p.Terminal {
 		if total, err := store.Count(ctx, f, countAtMost); err == nil && total < countAtMost {
-			p.Total = total // otherwise the bar has no total: counting must not delay the task
+			p.Total = total // otherwise the total stays unknown, because counting must not delay the task
 		}
 	}
 	return p
 }
 
-// Add adds completed items.
+// Add adds n completed items.
 func (p *Progress) Add(n int) {
 	p.Done += n
 	every := tellEvery

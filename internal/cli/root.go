@@ -1,4 +1,4 @@
-// Package cli holds the root command and the shared parts of all commands: the console, tables, number formats, errors and exit
+// Package cli contains the root command and the code that all commands share: console, tables, number formats, errors and exit
 // codes.
 package cli
 
@@ -49,15 +49,15 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	return root
 }
 
-// dashes accepts flags with underscores, as in query parameters.
+// dashes accepts flags with underscores, which query parameters use.
 func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
-// Run executes one command line and returns its exit code.
+// Run executes a command line and returns its exit code.
 func Run(ctx context.Context, c *Console, args []string, commands ...Command) int {
 	root := NewRoot(c, commands...)
-	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // nil would select the arguments of the process
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return ExitOK

@@ -5,19 +5,19 @@ import (
 	"unicode"
 )
 
-// Column of a table. When the table is wider than the terminal, soft columns are narrowed first. If that is not enough, columns
-// are hidden, the one with the highest value of hide first.
+// Column describes a column of a table. When the table is wider than the terminal, columns are hidden until the table fits with
+// soft columns at their minimum width. Columns with a higher value of Hide are hidden first.
 type Column struct {
 	Title string
 	Right bool // right-aligned, for numbers
 	Soft  bool
-	Hide  int // order of hiding; 0 for a column that is never hidden
+	Hide  int // priority for hiding; 0 for a column that is never hidden
 }
 
 // narrow returns the minimum width of a soft column.
 func (c Column) narrow() int { return max(MinSoftWidth, Width(c.Title)) }
 
-// Table is rows under titles: aligned, without borders.
+// Table is an aligned table with column titles and without borders.
 type Table struct {
 	Columns   []Column
 	Rows      [][]Cell
@@ -25,7 +25,7 @@ type Table struct {
 	MinWidths []int // minimum widths, or hiddenColumn; nil for none
 }
 
-// Cell is one text of a table with its style.
+// Cell is the text of a table cell and its style.
 type Cell struct {
 	Text  string
 	Paint Paint
@@ -34,7 +34,7 @@ type Cell struct {
 // Paint is a style as an ANSI code.
 type Paint string
 
-// The styles.
+// Styles.
 const (
 	Plain  Paint = ""
 	Bold   Paint = "1"
@@ -44,7 +44,7 @@ const (
 	Yellow Paint = "33"
 )
 
-// Widths of columns.
+// Column widths.
 const (
 	ColumnGap    = 2 // between columns
 	MinSoftWidth = 6 // minimum width of a soft column, unless its title is wider
@@ -62,7 +62,7 @@ func (t *Table) Row(texts ...string) {
 	t.Add(cells...)
 }
 
-// Add appends a row.
+// Add appends a row of cells.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = Clean(cells[i].Text)
@@ -70,7 +70,7 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Lines returns the lines of the table, none wider than width; 0 for no limit.
+// Lines returns the lines of the table, at most width columns wide. A width of 0 means no limit.
 func (t *Table) Lines(width int, coloured bool) []string {
 	widths := t.Widths(width)
 	titles := make([]Cell, len(t.Columns))
@@ -84,7 +84,7 @@ func (t *Table) Lines(width int, coloured bool) []string {
 	return lines
 }
 
-// Widths returns the columns' widths, hiddenColumn for those that do not fit. Soft columns are narrowed, the widest first.
+// Widths returns the column widths, with hiddenColumn for columns that do not fit. Soft columns are narrowed, widest first.
 func (t *Table) Widths(width int) []int {
 	widths := t.naturalWidths()
 	for width > 0 && t.narrowest(widths) > width && t.hideOne(widths) {
@@ -106,7 +106,7 @@ func (t *Table) Widths(width int) []int {
 	return widths
 }
 
-// naturalWidths returns the widths that show every cell whole.
+// naturalWidths returns the widths at which no cell is truncated.
 func (t *Table) naturalWidths() []int {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -140,7 +140,7 @@ func (t *Table) total(widths []int) int {
 	return total + ColumnGap*max(0, shown-1)
 }
 
-// narrowest returns the width of a line whose soft columns are as narrow as possible.
+// narrowest returns the width of a line with all soft columns at their minimum width.
 func (t *Table) narrowest(widths []int) int {
 	total := t.total(widths)
 	for i, c := range t.Columns {
@@ -151,7 +151,7 @@ func (t *Table) narrowest(widths []int) int {
 	return total
 }
 
-// hideOne hides the next column in the order of hiding. It reports whether there was one.
+// hideOne hides the visible column with the highest hiding priority. It returns false if no column can be hidden.
 func (t *Table) hideOne(widths []int) bool {
 	next := -1
 	for i, c := range t.Columns {
@@ -216,7 +216,7 @@ func (t *Table) line(row []Cell, widths []int, width int, coloured bool) string 
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Painted returns the text with the escape sequences of a style if colours are enabled.
+// Painted adds the escape sequences of a style to text if coloured is true.
 func Painted(text string, p Paint, coloured bool) string {
 	if !coloured || p == Plain || text == "" {
 		return text
@@ -224,7 +224,7 @@ func Painted(text string, p Paint, coloured bool) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
 }
 
-// shorten truncates a text to width, with an ellipsis.
+// shorten truncates text to width columns and adds an ellipsis.
 func shorten(text string, width int) string {
 	if Width(text) <= width {
 		return text
@@ -242,7 +242,7 @@ func shorten(text string, width int) string {
 	return text
 }
 
-// Width returns the number of terminal columns that a text takes.
+// Width returns the number of terminal columns that text occupies.
 func Width(text string) int {
 	width := 0
 	for _, r := range text {

@@ -26,7 +26,7 @@ func TestTableIsAligned(t *testing.T) {
 	}
 }
 
-func TestTableGivesWayInSoftColumnsFirst(t *testing.T) {
+func TestTableNarrowsSoftColumnsFirst(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"NAME             COST  STATE",
@@ -51,7 +51,7 @@ func TestTableIsNeverWiderThanTheTerminal(t *testing.T) {
 	}
 }
 
-func TestTablePaintsOnlyOnDemand(t *testing.T) {
+func TestTableHasColoursOnlyOnDemand(t *testing.T) {
 	t.Parallel()
 	table := &Table{Columns: []Column{{Title: "A"}, {Title: "B"}}}
 	table.Add(Cell{"x", Red}, Cell{"y\x1b[31m", Plain})
@@ -63,7 +63,7 @@ func TestTablePaintsOnlyOnDemand(t *testing.T) {
 	}
 }
 
-func TestLastCellOfAShortRowRunsOn(t *testing.T) {
+func TestLastCellOfAShortRowSpansColumns(t *testing.T) {
 	t.Parallel()
 	table := &Table{Columns: []Column{{Title: "RANK", Right: true}, {Title: "TARGET"}, {Title: "SCORE", Right: true}, {Title: "COST", Right: true}}}
 	table.Row("1", "a/b", "0.9", "$1.00")

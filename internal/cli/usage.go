@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// helpTemplate begins with examples, which most readers look for.
+// helpTemplate starts with examples, because most readers look for them.
 const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}`
@@ -36,7 +36,7 @@ Global flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 `
 
-// Group returns a command that only has subcommands.
+// Group returns a command that has only subcommands.
 func Group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: subcommand,
@@ -60,7 +60,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return Usagef(fix, "unknown command %q", args[0])
 }
 
-// NoArgs is for commands without arguments.
+// NoArgs validates the arguments of commands without arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unexpected %q: %s takes no arguments", args[0], cmd.CommandPath())
 }
 
-// OneArg is for commands that need exactly one argument.
+// OneArg validates the arguments of commands with exactly one argument.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -84,7 +84,7 @@ func OneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// OptionalArg is for commands that take one argument or none.
+// OptionalArg validates the arguments of commands with at most one argument.
 func OptionalArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {
@@ -94,7 +94,7 @@ func OptionalArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// RequireFlag rejects a command line without a required flag.
+// RequireFlag returns a usage error if a required flag is missing.
 func RequireFlag(cmd *cobra.Command, flag, example string) error {
 	if value := cmd.Flag(flag); value.Changed && value.Value.String() != "" {
 		return nil
@@ -102,8 +102,8 @@ func RequireFlag(cmd *cobra.Command, flag, example string) error {
 	return Usagef("run  "+cmd.CommandPath()+" "+example, "--%s is missing", flag)
 }
 
-// flagError converts an error of the flag parser to a usage error with a suggestion. A misspelt command is reported before its
-// flags, which are unknown.
+// flagError converts an error of the flag parser to a usage error with a suggestion. If the command is misspelt, it reports the
+// command instead of the flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() {
 		if unknownCommand := subcommand(cmd, cmd.Flags().Args()); unknownCommand != nil {
@@ -123,7 +123,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
 }
 
-// newHelp returns the command "fairlead help keys".
+// newHelp returns the help command: fairlead help keys.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Show help about a command", Hidden: true,
@@ -149,7 +149,7 @@ func names(cmd *cobra.Command) []string {
 	return list
 }
 
-// JoinOr joins names: a, b or c.
+// JoinOr joins names as in "a, b or c".
 func JoinOr(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

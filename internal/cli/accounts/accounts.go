@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// New returns the commands on accounts.
+// New returns the admin commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("admin", "Create and unlock accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
   fairlead admin reset-password --email you@example.com
@@ -156,7 +156,8 @@ func tellRemoved(c *cli.Console, o *cli.Options, view removedView) error {
 	return nil
 }
 
-// passwordFlag never takes the password itself: command lines are visible to other users and stored by shells.
+// passwordFlag adds the flag --password-stdin. No flag takes the password itself, because command lines are visible to other
+// users and stored by shells.
 func passwordFlag(cmd *cobra.Command, stdin *bool) {
 	cmd.Flags().BoolVar(stdin, "password-stdin", false, "read the password from the first line of standard input")
 }

@@ -17,12 +17,12 @@ import (
 	"fairlead/internal/config/file"
 )
 
-// largestKey limits the size of a key or signature file.
+// largestKey is the maximum size of a key or signature file.
 const largestKey = 64 << 10
 
-// New returns the commands on catalog files.
+// New returns the catalog commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	return cli.Group("catalog", "Make, sign and verify catalog files", `  fairlead catalog keygen --out catalog.key
+	return cli.Group("catalog", "Create, sign and verify catalog files", `  fairlead catalog keygen --out catalog.key
   fairlead catalog export --out catalog.txt
   fairlead catalog sign catalog.txt --key catalog.key
   fairlead catalog verify catalog.txt --public-key BASE64
@@ -38,7 +38,7 @@ The public key is printed for catalog.file.public_keys.`,
 		Example: `  fairlead catalog keygen --out catalog.key`,
 		RunE: func(*cobra.Command, []string) error {
 			if out == "" {
-				return cli.Usagef("add  --out catalog.key", "the file of the secret key is missing")
+				return cli.Usagef("add  --out catalog.key", "no file is given for the secret key")
 			}
 			public, secret, err := bundle.GenerateKey()
 			if err != nil {
@@ -54,7 +54,7 @@ The public key is printed for catalog.file.public_keys.`,
 			return c.Print(public + "\n")
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file of the secret key, which must not exist")
+	cmd.Flags().StringVar(&out, "out", "", "file to write the secret key to, which must not exist")
 	return cmd
 }
 
@@ -89,8 +89,8 @@ file.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file to write, which must not exist (default standard output)")
-	cmd.Flags().StringVar(&date, "created", "", "time of the file (default now)")
+	cmd.Flags().StringVar(&out, "out", "", "file to write, which must not exist (default: standard output)")
+	cmd.Flags().StringVar(&date, "created", "", "creation time recorded in the file (default: now)")
 	return cmd
 }
 
@@ -101,7 +101,7 @@ func newSign(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead catalog sign catalog.txt --key catalog.key`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if keyFile == "" {
-				return cli.Usagef("add  --key catalog.key", "the secret key is missing")
+				return cli.Usagef("add  --key catalog.key", "no secret key is given")
 			}
 			b, err := open(args[0])
 			if err != nil {
@@ -122,7 +122,7 @@ func newSign(c *cli.Console, o *cli.Options) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&keyFile, "key", "", "file of the secret key")
+	cmd.Flags().StringVar(&keyFile, "key", "", "file with the secret key")
 	return cmd
 }
 
@@ -152,7 +152,7 @@ limits of the configuration apply.`,
 			}
 			b, err := catalogfile.Check(args[0], source, active, c.Now())
 			if err != nil {
-				return fmt.Errorf("%s is not acceptable: %w", cli.Clean(args[0]), err)
+				return fmt.Errorf("a server would reject %s: %w", cli.Clean(args[0]), err)
 			}
 			c.Infof(o, "acceptable")
 			return show(c, o, b, args[0])
@@ -230,7 +230,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	return bundle.ParseSecret(text)
 }
 
-// create writes a new file.
+// create writes a new file. It returns an error if the file exists.
 func create(path string, content []byte, mode os.FileMode) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

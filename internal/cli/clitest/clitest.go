@@ -30,12 +30,12 @@ import (
 	"fairlead/internal/route"
 )
 
-var update = flag.Bool("update", false, "write what the commands print into testdata")
+var update = flag.Bool("update", false, "write the output of commands to testdata")
 
-// Noon is the time of every test.
+// Noon is the current time in tests.
 var Noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// Lab is a data directory with a console for running commands on it.
+// Lab is a data directory with a console to run commands on it.
 type Lab struct {
 	T       *testing.T
 	Dir     string
@@ -46,7 +46,7 @@ type Lab struct {
 	Commands []cli.Command
 }
 
-// syncBuffer may be read while a command writes.
+// syncBuffer is a buffer that can be read while a command writes to it.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -64,7 +64,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// New returns a lab without a terminal, without colours and without the configuration of this machine.
+// New returns a lab without a terminal, without colours and isolated from the configuration of this machine.
 func New(t *testing.T, commands ...cli.Command) *Lab {
 	t.Helper()
 	home := t.TempDir()
@@ -81,7 +81,7 @@ func New(t *testing.T, commands ...cli.Command) *Lab {
 	return l
 }
 
-// emptyConfig prevents the search for a configuration file of this machine.
+// emptyConfig writes an empty configuration file, so that no configuration file of this machine is found.
 func (l *Lab) emptyConfig(dir string) string {
 	path := filepath.Join(dir, "empty.yaml")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -96,7 +96,7 @@ func (l *Lab) Run(want int, args ...string) (out, err string) {
 	return l.RunContext(context.Background(), want, args...)
 }
 
-// RunContext runs a command, checks its exit code and returns its output.
+// RunContext is like Run with a context.
 func (l *Lab) RunContext(ctx context.Context, want int, args ...string) (out, err string) {
 	l.T.Helper()
 	l.Out.Reset()
@@ -107,7 +107,7 @@ func (l *Lab) RunContext(ctx context.Context, want int, args ...string) (out, er
 	return l.Out.String(), l.Err.String()
 }
 
-// Open opens the lab's data next to the commands.
+// Open opens the lab's data directory.
 func (l *Lab) Open() (*instance.Instance, account.Workspace) {
 	l.T.Helper()
 	c := config.Default()
@@ -178,7 +178,7 @@ func MustContain(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// WithProviders writes a configuration with one working, one failing and one disabled provider.
+// WithProviders configures a working, a failing and a disabled provider.
 func (l *Lab) WithProviders() *Lab {
 	l.T.Helper()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -209,7 +209,7 @@ providers:
 	return l
 }
 
-// Configure writes the configuration file of the lab.
+// Configure writes the lab's configuration file.
 func (l *Lab) Configure(text string) {
 	l.T.Helper()
 	path := filepath.Join(l.T.TempDir(), "fairlead.yaml")
@@ -219,7 +219,7 @@ func (l *Lab) Configure(text string) {
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG="+path)
 }
 
-// File writes a file as input of a command.
+// File writes an input file for a command and returns its path.
 func (l *Lab) File(name, text string) string {
 	l.T.Helper()
 	path := filepath.Join(l.T.TempDir(), name)
@@ -229,7 +229,7 @@ func (l *Lab) File(name, text string) string {
 	return path
 }
 
-// routing opens the lab's data with providers, policies and ratings.
+// routing opens the lab's data directory with providers, policies and ratings.
 func (l *Lab) routing() (*instance.Instance, account.Workspace, *instance.Routing) {
 	l.T.Helper()
 	c := config.Default()
@@ -250,13 +250,14 @@ func (l *Lab) routing() (*instance.Instance, account.Workspace, *instance.Routin
 	return i, w, r
 }
 
-// StoreDecided stores requests as a server would have decided on them, oldest first, with the versions of their decisions.
+// StoreDecided routes the prompts as a server would and stores the requests, oldest first, with the versions of their decisions.
+// It returns their IDs.
 func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []string {
 	l.T.Helper()
 	i, w, r := l.routing()
 	var ids []string
 	for n, prompt := range prompts {
-		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // the cheapest model, independent of the prediction
+		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // auto:cost selects the cheapest model, independent of the prediction
 		d, err := r.Explain(l.T.Context(), adminpolicies.ExplainQuery{WorkspaceID: w.ID, Body: body})
 		if err != nil {
 			l.T.Fatal(err)
@@ -295,7 +296,7 @@ func (l *Lab) Seeded() *Lab {
 	return l
 }
 
-// FirstPolicies are two policies, one of them enabled.
+// FirstPolicies contains two policies, one of them enabled.
 const FirstPolicies = `# what we allow
 policies:
   - name: no-code-outside
@@ -309,7 +310,7 @@ policies:
     deny: Sleep.
 `
 
-// Squeeze replaces runs of spaces by one space, so that column widths do not matter.
+// Squeeze returns the lines of text with runs of spaces replaced by one space, so that column widths do not matter.
 func Squeeze(text string) []string {
 	spaces := regexp.MustCompile(` {2,}`)
 	var rows []string

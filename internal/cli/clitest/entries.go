@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// RequestID returns the n-th id of a test.
+// RequestID returns the n-th request ID of a test.
 func RequestID(at time.Time, n int) string {
 	floor := id.Floor("req", at)
 	return fmt.Sprintf("%s%04d", floor[:len(floor)-4], n)
@@ -63,7 +63,7 @@ func Served() requestlog.Entry {
 	}
 }
 
-// FellBack returns the entry of a request that the second target served, at a higher cost than the baseline.
+// FellBack returns the entry of a request that the second target served at a higher cost than the baseline.
 func FellBack() requestlog.Entry {
 	e := Served()
 	e.ID, e.Time = RequestID(Noon.Add(-30*time.Minute), 2), Noon.Add(-30*time.Minute)
@@ -99,7 +99,7 @@ func Failed() requestlog.Entry {
 	}
 }
 
-// Unpriced returns an entry of a request with unknown cost.
+// Unpriced returns the entry of a request with unknown cost.
 func Unpriced() requestlog.Entry {
 	at := Noon.Add(-5 * time.Minute)
 	return requestlog.Entry{
@@ -108,7 +108,7 @@ func Unpriced() requestlog.Entry {
 	}
 }
 
-// Free returns an entry of a simulated request without cost.
+// Free returns the entry of a simulated request without cost.
 func Free() requestlog.Entry {
 	e := Unpriced()
 	at := Noon.Add(-4 * time.Minute)

@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/providerset"
 )
 
-// NewConfig returns the command "config".
+// NewConfig returns the config commands.
 func NewConfig(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("config", "Check, print and describe the configuration", `  fairlead config check fairlead.yaml
   fairlead config print --origin
@@ -83,11 +83,11 @@ func showFine(c *cli.Console, o *cli.Options, loaded *config.Loaded) error {
 		c.Infof(o, "warning: %s", cli.Clean(warning))
 	}
 	if o.JSON {
-		return nil // one object per problem: no output without problems
+		return nil // with --json, no problems means no output
 	}
 	name := loaded.Path
 	if name == "" {
-		name = "no file, defaults and environment"
+		name = "no file, using defaults and environment"
 	}
 	cfg := loaded.Config
 	return c.Print(fmt.Sprintf("%s: ok – %s, listen %s, data directory %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
@@ -115,7 +115,7 @@ func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// printJSON prints the configuration as one object, or as one line per value with its origin.
+// printJSON prints the configuration as one object or, if origin is set, as one line per value with its origin.
 func printJSON(c *cli.Console, loaded *config.Loaded, origin bool) error {
 	var text bytes.Buffer
 	if err := loaded.Print(&text, false); err != nil {
@@ -123,7 +123,7 @@ func printJSON(c *cli.Console, loaded *config.Loaded, origin bool) error {
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(text.Bytes(), &values); err != nil {
-		return fmt.Errorf("read the printed configuration: %w", err)
+		return fmt.Errorf("parse the printed configuration: %w", err)
 	}
 	if !origin {
 		return c.PrintJSON(values)

@@ -46,7 +46,7 @@ func TestCheckConfiguration(t *testing.T) {
 	}
 }
 
-func TestCheckDoubtsABaselineThatNobodyKnows(t *testing.T) {
+func TestCheckWarnsAboutUnknownBaseline(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	path := filepath.Join(t.TempDir(), "fairlead.yaml")

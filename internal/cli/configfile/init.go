@@ -46,7 +46,7 @@ func NewInit(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// writeStarting creates the file readable only by its owner, because it may contain secrets later.
+// writeStarting creates the file. It is readable only by its owner, because users may add secrets to it.
 func writeStarting(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -57,11 +57,11 @@ func writeStarting(path string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return cli.WithFix(fmt.Errorf("write %s: permission denied", path), "use a file in a directory you own, or run the command as its owner")
 	case err != nil:
-		return fmt.Errorf("make the configuration file: %w", err)
+		return fmt.Errorf("create the configuration file: %w", err)
 	}
 	_, err = f.WriteString(starting)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write the configuration file: %w", err), os.Remove(path)) // an incomplete file would be loaded
+		return errors.Join(fmt.Errorf("write the configuration file: %w", err), os.Remove(path)) // a server would load an incomplete file
 	}
 	return nil
 }

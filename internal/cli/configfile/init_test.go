@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/cli/clitest"
 )
 
-func TestStartingFileIsFineAsItIsAndSwitchedOn(t *testing.T) {
+func TestStartingFileIsValidWithAndWithoutComments(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	path := filepath.Join(t.TempDir(), "fairlead.yaml")
@@ -65,8 +65,8 @@ func TestStartingFileOverwritesNothing(t *testing.T) {
 	clitest.MustContain(t, err, "the directory does not exist", "fix: create the directory")
 }
 
-// The file that is written is the one that a server started in the same way reads.
-func TestStartingFileStandsWhereItIsRead(t *testing.T) {
+// The written file is the one that a server started with the same options reads.
+func TestStartingFileIsWrittenWhereServerReadsIt(t *testing.T) {
 	l := newLab(t)
 	t.Chdir(t.TempDir())
 	named := filepath.Join(t.TempDir(), "named.yaml")

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// backtestFlags select the requests to re-run and the policies to use.
+// backtestFlags selects the requests to re-run and the policies to use.
 type backtestFlags struct {
 	since, until string
 	policies     string
@@ -35,7 +35,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backtest", Short: "Re-run logged requests with other policies or another objective and report the changes", Args: cli.NoArgs,
 		Long: "Re-run the routing of logged requests for auto and compare with the logged decisions: routes, cost for the same tokens, predicted quality.\n" +
-			"Without --policies and --objective it uses the active policies. The quality of answers is the prediction only.\n" +
+			"Without --policies and --objective it uses the active policies. Quality is predicted, not measured.\n" +
 			"No provider is called. The filters are those of  fairlead requests list.",
 		Example: `  fairlead backtest --since 7d --policies draft.yaml
   fairlead backtest --since 24h --objective cost --key ci
@@ -82,7 +82,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 // backtestFilter parses the filters, with --since and --until as aliases of --from and --to.
 func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (requestlog.Filter, error) {
 	values := filter.Values(cmd)
-	instead := map[string]string{} // aliases of other flags
+	instead := map[string]string{} // flags by the parameter that they set
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
 			return requestlog.Filter{}, cli.Usagef("use only one of them", "both --%s and --%s are given", end.flag, end.name)
@@ -100,12 +100,12 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 		return selection, filter.FlagError(err, instead)
 	}
 	if selection.To.IsZero() {
-		selection.To = r.Console.Now() // requests that arrive during the backtest are excluded
+		selection.To = r.Console.Now() // exclude requests that arrive during the backtest
 	}
 	return selection, nil
 }
 
-// ago converts a span to a time before now; other values are unchanged.
+// ago converts a duration to a time before now. Other values are unchanged.
 func ago(text string) string {
 	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
 		return "now-" + text
@@ -113,10 +113,10 @@ func ago(text string) string {
 	return text
 }
 
-// parseObjective parses the name or the number of an objective; nil for none.
+// parseObjective parses the name or number of an objective. It returns nil for an empty string.
 func parseObjective(text string) (*route.Objective, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // requests keep their own
+		return nil, nil //nolint:nilnil // requests keep their own objective
 	}
 	if named, ok := route.NamedObjective(text); ok {
 		return &named, nil
@@ -137,11 +137,11 @@ func (r *decisionCommands) backtest(ctx context.Context, from instance.Routed, o
 	report, err := replay.Run(ctx, from.Instance.Store.Log, o, func(p replay.Progress) { bar.Add(int(p.Done) - bar.Done) })
 	bar.End()
 	if err != nil {
-		r.Console.Infof(r.Options, "%s decided before the backtest stopped", cli.Plural(int(report.Decided), "request"))
+		r.Console.Infof(r.Options, "%s re-run before the backtest stopped", cli.Plural(int(report.Decided), "request"))
 		return err
 	}
 	if took := r.Console.Now().Sub(began); took > 0 && report.Decided > 0 {
-		r.Console.Infof(r.Options, "%s decided in %s, %s/s", cli.Plural(int(report.Decided), "request"), took.Round(time.Millisecond), cli.Count(int64(float64(report.Decided)/took.Seconds())))
+		r.Console.Infof(r.Options, "%s re-run in %s, %s/s", cli.Plural(int(report.Decided), "request"), took.Round(time.Millisecond), cli.Count(int64(float64(report.Decided)/took.Seconds())))
 	}
 	if r.Options.JSON {
 		return r.Console.PrintJSON(report)

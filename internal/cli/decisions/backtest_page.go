@@ -11,13 +11,13 @@ import (
 	"fairlead/internal/replay"
 )
 
-// backtestPage writes the report of a backtest as text.
+// backtestPage formats the report of a backtest as text.
 type backtestPage struct {
 	cli.Page
 	at func(time.Time) string
 }
 
-// caution is printed with every backtest.
+// caution is printed with every backtest report.
 const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted, not measured."
 
 func (p *backtestPage) report(r *replay.Report) {
@@ -39,7 +39,7 @@ func (p *backtestPage) report(r *replay.Report) {
 		p.Table(policyFigures(r.Policies))
 	}
 	p.changes("Largest cost changes", r.Logged.ByCost)
-	p.changes("Largest changes of predicted quality", r.Logged.ByQuality)
+	p.changes("Largest changes in predicted quality", r.Logged.ByQuality)
 	p.WriteString("\n")
 	p.Paragraph(caution, 0)
 }
@@ -94,7 +94,7 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	}
 }
 
-// portion formats a share in percent.
+// portion formats part as a percentage of whole.
 func portion(part, whole int64) string {
 	if whole == 0 {
 		return cli.Dash
@@ -134,7 +134,7 @@ func flows(list []replay.Flow) *cli.Table {
 	return t
 }
 
-// refusedOr returns the model, or "rejected" without one.
+// refusedOr returns the model, or "rejected" if it is empty.
 func refusedOr(model string) string {
 	if model == "" {
 		return "rejected"
@@ -142,7 +142,7 @@ func refusedOr(model string) string {
 	return model
 }
 
-// moreOrLess formats a change with its sign; unknown when no request has a price.
+// moreOrLess formats a cost change with its sign, or a dash if no request has a price.
 func moreOrLess(a money.Amount, priced int64) string {
 	switch {
 	case priced == 0:

@@ -51,7 +51,7 @@ func TestReportOfABacktest(t *testing.T) {
 	clitest.Golden(t, "backtest.txt", p.String())
 }
 
-// traffic makes the times of seeded requests lie within the last week of the lab's clock.
+// traffic stores requests with times within the last week of the lab's clock.
 func traffic(l *clitest.Lab) {
 	l.StoreDecided(nil, "Write a haiku about the sea.", "What is 17 times 23?", "Hello there", "Translate into French: good night", "Name a capital.")
 }
@@ -83,7 +83,7 @@ func TestBacktestOfTheStoredTraffic(t *testing.T) {
 	clitest.MustContain(t, out, "No requests match.")
 }
 
-func TestBacktestLeavesExplicitModelsOut(t *testing.T) {
+func TestBacktestSkipsExplicitModels(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Input.Model = "sim-small" }, "hi")
@@ -93,7 +93,7 @@ func TestBacktestLeavesExplicitModelsOut(t *testing.T) {
 	clitest.MustContain(t, out, "1 of them re-run")
 }
 
-func TestBacktestRefusesWhatItCannotRead(t *testing.T) {
+func TestBacktestRejectsInvalidInput(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
@@ -116,7 +116,7 @@ func TestBacktestRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestABacktestThatIsBrokenOffSaysSo(t *testing.T) {
+func TestInterruptedBacktestIsReported(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	traffic(l)

@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/route"
 )
 
-// decisionCommands is the shared state of the commands on decisions.
+// decisionCommands holds the state shared by the decision commands.
 type decisionCommands struct{ instance.Commands }
 
-// explainFlags select the request to explain.
+// explainFlags selects the request to explain.
 type explainFlags struct {
 	prompt   string
 	model    string
@@ -28,7 +28,7 @@ type explainFlags struct {
 	policies string
 }
 
-// maxExplained limits the size of the request.
+// maxExplained is the maximum size of a request.
 const maxExplained = 32 << 20
 
 // NewExplain returns the command "explain".
@@ -37,7 +37,7 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use: "explain [FILE]", Short: "Show how a request would be routed, without sending it", Args: cli.OptionalArg("a file with a request"),
-		Long: "Decide on a chat request as the gateway would and explain the decision: features, matching policies and every candidate.\n" +
+		Long: "Compute the routing decision for a chat request and explain it: features, matching policies and every candidate.\n" +
 			"The request is JSON as clients send it, in a file or on standard input (-), or a prompt given with --prompt. No provider is called. The\n" +
 			"latencies, failures and prompt caches that a running server has observed are not available here; the dry run in the dashboard uses them.",
 		Example: `  fairlead explain --prompt "Prove that 17 is prime."
@@ -52,16 +52,16 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 			return r.WithRouting(cmd.Context(), func(from instance.Routed) error { return r.explain(cmd.Context(), from, body, f) })
 		},
 	}
-	cmd.Flags().StringVar(&f.prompt, "prompt", "", "prompt to decide on, instead of a file")
+	cmd.Flags().StringVar(&f.prompt, "prompt", "", "prompt to route, instead of a file")
 	cmd.Flags().StringVar(&f.model, "model", "auto", "model for --prompt: auto, auto:cost, auto:quality, auto:speed or a model name")
-	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the API key whose rules apply (default: none)")
+	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the API key whose restrictions apply (default: none)")
 	cmd.Flags().StringVar(&f.tradeoff, "tradeoff", "", "trade-off from 0 (cheapest) to 1 (best), like the header x-fairlead-tradeoff")
 	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's")
 	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
 	return cmd
 }
 
-// explained builds the body of the request.
+// explained returns the body of the request to explain.
 func (r *decisionCommands) explained(cmd *cobra.Command, args []string, f explainFlags) ([]byte, error) {
 	switch {
 	case cmd.Flags().Changed("prompt") && len(args) > 0:

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// decisionPage writes a decision as text.
+// decisionPage formats a decision as text.
 type decisionPage struct{ cli.Page }
 
 // explanation writes the outcome, the features, the evaluated policies and the candidates of a decision.
@@ -44,7 +44,7 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	p.choice(d)
 }
 
-// outcome describes the outcome in a sentence.
+// outcome describes the outcome of a decision in one sentence.
 func outcome(d *route.Decision, refusal *llm.Error) string {
 	if refusal != nil {
 		text := "Rejected (" + refusal.Kind.Code() + "): " + refusal.Message
@@ -92,7 +92,7 @@ func (p *decisionPage) seen(d *route.Decision) {
 	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
 }
 
-// taskText describes the task of the prompt and its confidence.
+// taskText describes the task of the prompt and its similarity to training prompts.
 func taskText(s *predict.Features) string {
 	text := string(s.Task)
 	if s.Language != "" {
@@ -101,7 +101,7 @@ func taskText(s *predict.Features) string {
 	return fmt.Sprintf("%s; %s %% similar to training prompts", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
 }
 
-// policy describes the effect of a policy on the request, or the condition that failed.
+// policy describes the effect of a matching policy, or the condition that did not match.
 func (p *decisionPage) policy(hit *route.PolicyHit) {
 	if hit.Matched {
 		p.Field("matched", strings.TrimSuffix(hit.Name+": "+hit.Effect(), ": "))
@@ -150,7 +150,7 @@ func excludedTable(d *route.Decision) *cli.Table {
 	return t
 }
 
-// chance formats a success probability with three digits.
+// chance formats a success probability with three decimals.
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
 func chanceSpread(c *route.Candidate) string {
@@ -187,7 +187,7 @@ func (p *decisionPage) choice(d *route.Decision) {
 	}
 }
 
-// Features describes the features of the request.
+// Features describes the features of a request.
 func Features(in *route.Input) string {
 	parts := []string{"model " + cli.OrDash(in.Model)}
 	if route.IsAuto(in.Model) {
@@ -212,7 +212,7 @@ func Features(in *route.Input) string {
 	return strings.Join(parts, "; ")
 }
 
-// Expected formats an expected latency in milliseconds.
+// Expected formats an expected latency in milliseconds. It returns a dash if ms is not positive.
 func Expected(ms int64) string {
 	if ms <= 0 {
 		return cli.Dash

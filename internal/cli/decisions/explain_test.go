@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// explained0 is a decision with something of everything.
-func explained0() *route.Decision {
+// sampleDecision returns a decision in which every part is set.
+func sampleDecision() *route.Decision {
 	d := *clitest.Served().Decision
 	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"
 	d.Input.Features = predict.Features{Task: predict.Code, Language: "en", Known: 0.81}
@@ -31,25 +31,25 @@ func explained0() *route.Decision {
 	return &d
 }
 
-func TestExplanationInWords(t *testing.T) {
+func TestExplanationText(t *testing.T) {
 	t.Parallel()
 	p := &decisionPage{cli.Page{Width: 120}}
-	p.explanation(explained0(), nil)
+	p.explanation(sampleDecision(), nil)
 	clitest.Golden(t, "explain.txt", p.String())
 }
 
-func TestWhatIsFreeIsExpectedToCostNothing(t *testing.T) {
+func TestFreeModelIsExplainedAsFree(t *testing.T) {
 	t.Parallel()
-	d := explained0()
+	d := sampleDecision()
 	d.Candidates[0].Price = new(money.Amount)
 	p := &decisionPage{cli.Page{Width: 120}}
 	p.explanation(d, nil)
 	clitest.MustContain(t, p.String(), "Expected cost: free.")
 }
 
-func TestExplanationOfARefusal(t *testing.T) {
+func TestExplanationOfARejection(t *testing.T) {
 	t.Parallel()
-	d := explained0()
+	d := sampleDecision()
 	d.Policy, d.Candidates, d.Baseline, d.RunnerUp, d.Stay = "no-code", nil, nil, "", nil
 	p := &decisionPage{cli.Page{Width: 120}}
 	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
@@ -79,7 +79,7 @@ func TestExplainDecidesWithoutCalling(t *testing.T) {
 	clitest.MustContain(t, out, "Routed to simulator/sim-small", "the model that the caller requested")
 }
 
-func TestExplainTriesADraft(t *testing.T) {
+func TestExplainUsesPolicyDraft(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	draft := l.File("draft.yaml", "policies:\n  - name: halt\n    deny: Not today.\n")
@@ -110,7 +110,7 @@ func TestExplainByTheRulesOfAKey(t *testing.T) {
 	clitest.MustContain(t, err, `key "cy" not found`, `did you mean "ci"?`)
 }
 
-func TestExplainRefusesABodyThatIsNoneWithOneCode(t *testing.T) {
+func TestExplainRejectsInvalidBodiesWithOneCode(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for body, want := range map[string]string{"": "the body is empty", "{": "not valid JSON", "[]": "must be a JSON object", "{}": `"model" is missing`} {
@@ -120,7 +120,7 @@ func TestExplainRefusesABodyThatIsNoneWithOneCode(t *testing.T) {
 	}
 }
 
-func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
+func TestExplainRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string

@@ -21,7 +21,7 @@ func TestVerifyComparesADecisionWithItsRecord(t *testing.T) {
 	}
 }
 
-func TestVerifyFindsWhatIsOtherwise(t *testing.T) {
+func TestVerifyFindsDifferences(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	changed := l.StoreDecided(func(e *requestlog.Entry) {
@@ -52,7 +52,7 @@ func TestVerifyFindsAnotherPrompt(t *testing.T) {
 	clitest.MustContain(t, out, "0 policies).")
 }
 
-func TestVerifySaysWhatIsMissing(t *testing.T) {
+func TestVerifyListsMissingData(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	old := l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Versions.Snapshot = "gone" }, "hi")[0]

@@ -18,17 +18,17 @@ import (
 	"fairlead/internal/providerset"
 )
 
-// checkTime limits a check, so that one that hangs does not hide the findings of the others.
+// checkTime is the time limit for a check, so that a check that hangs does not block the results of the others.
 const checkTime = 20 * time.Second
 
 // Results of a check.
 const (
 	fine   = "ok"
-	doubt  = "warn" // works with restrictions, or not for long
+	doubt  = "warn" // works with restrictions or may stop working soon
 	broken = "fail"
 )
 
-// finding is the result of a check, also in JSON.
+// finding is the result of a check.
 type finding struct {
 	Check   string `json:"check"`
 	Result  string `json:"result"`
@@ -40,8 +40,8 @@ type finding struct {
 type doctor struct {
 	console  *cli.Console
 	options  *cli.Options
-	public   *url.URL      // address for clients; nil if unknown
-	patience time.Duration // timeout until the first event of a stream
+	public   *url.URL      // address that clients use; nil if unknown
+	patience time.Duration // timeout for the first event of a stream
 	loaded   *config.Loaded
 }
 
@@ -104,7 +104,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	return found
 }
 
-// bounded runs one check and stops waiting for it after the limit: the process is about to exit.
+// bounded runs one check. It stops waiting for a check that exceeds the time limit, because the process is about to exit.
 func bounded(ctx context.Context, name string, check func(context.Context) []finding) []finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -118,7 +118,7 @@ func bounded(ctx context.Context, name string, check func(context.Context) []fin
 	}
 }
 
-// configuration loads the configuration; invalid settings have their defaults for the other checks.
+// configuration loads the configuration. Invalid settings are replaced by their defaults for the other checks.
 func (d *doctor) configuration(ctx context.Context) []finding {
 	const check = "config"
 	loaded, err := instance.LoadConfig(d.console, d.options, d.options.Flags())
@@ -151,7 +151,7 @@ func (d *doctor) configuration(ctx context.Context) []finding {
 		return found
 	}
 	if loaded.Path == "" {
-		return []finding{{check, fine, "no file, defaults and environment", ""}}
+		return []finding{{check, fine, "no file, using defaults and environment", ""}}
 	}
 	return []finding{{check, fine, loaded.Path, ""}}
 }
@@ -186,7 +186,7 @@ func (d *doctor) show(found []finding) error {
 	return nil
 }
 
-// findings formats a table without truncation: long texts are wrapped.
+// findings returns the table of findings. Long texts are wrapped, not truncated.
 func findings(found []finding, width int) *cli.Table {
 	paints := map[string]cli.Paint{fine: cli.Green, doubt: cli.Yellow, broken: cli.Red}
 	t := &cli.Table{Columns: []cli.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "FOUND"}}}
@@ -212,7 +212,7 @@ func findings(found []finding, width int) *cli.Table {
 	return t
 }
 
-// fold wraps a text for a terminal; elsewhere it stays one line.
+// fold wraps text to room columns on a terminal. Otherwise it returns one line.
 func fold(text string, width, room int) []string {
 	if width == 0 || cli.Width(text) <= room {
 		return []string{text}

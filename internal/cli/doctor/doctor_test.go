@@ -20,10 +20,10 @@ import (
 	"fairlead/internal/store"
 )
 
-// anyPort lets the doctor listen without getting in the way of what runs on this machine.
+// anyPort makes the doctor listen on a free port.
 const anyPort = "FAIRLEAD_LISTEN=127.0.0.1:0"
 
-// examined runs the doctor and returns its findings by check; those of one check stand one after the other.
+// examine runs the doctor and returns its findings by check. Several findings of one check are joined with line breaks.
 func examine(l *clitest.Lab, want int, args ...string) map[string]string {
 	l.T.Helper()
 	out, _ := l.Run(want, append([]string{"doctor", "--json"}, args...)...)
@@ -50,16 +50,16 @@ func mustFind(t *testing.T, found, want map[string]string) {
 	}
 }
 
-func TestDoctorMakesNothing(t *testing.T) {
+func TestDoctorCreatesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.Console.Env = append(l.Console.Env, anyPort)
 	mustFind(t, examine(l, cli.ExitOK), map[string]string{
-		"config": "ok: ", "port": "ok: 127.0.0.1:0 is free", "data": "ok: " + l.Dir + " is not there yet", "database": "ok: " + l.Dir + "/fairlead.db is not there yet",
-		"provider simulator": "warn: answers are SIMULATED", "clock": "ok: no provider returned",
+		"config": "ok: ", "port": "ok: 127.0.0.1:0 is free", "data": "ok: " + l.Dir + " does not exist yet", "database": "ok: " + l.Dir + "/fairlead.db does not exist yet",
+		"provider simulator": "warn: responses are SIMULATED", "clock": "ok: no provider returned",
 	})
 	if _, err := os.Stat(l.Dir); err == nil {
-		t.Error("the doctor made a data directory")
+		t.Error("the doctor created a data directory")
 	}
 	out, err := l.Run(cli.ExitOK, "doctor")
 	clitest.MustContain(t, out, "CHECK               RESULT  FOUND\n", "\nport                ok      127.0.0.1:0 is free", "\n                            fix: set OPENAI_API_KEY")
@@ -68,8 +68,8 @@ func TestDoctorMakesNothing(t *testing.T) {
 	clitest.MustContain(t, err, "is not an address")
 }
 
-// One failure hides no other.
-func TestDoctorFindsEverythingAtOnce(t *testing.T) {
+// A failed check does not hide the results of others.
+func TestDoctorReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).WithProviders()
 	l.Console.Now = time.Now
@@ -77,41 +77,41 @@ func TestDoctorFindsEverythingAtOnce(t *testing.T) {
 	l.Run(cli.ExitOK, "keys", "create", "--name", "ci", "--expires", "2d")
 	found := examine(l, cli.ExitProblems)
 	mustFind(t, found, map[string]string{
-		"database": "ok: " + l.Dir + "/fairlead.db answers in ", "data": "ok: " + l.Dir + " can be written",
-		"provider good": "ok: answers in ", "provider bad": "fail: it answers 401: The provider does not accept the gateway's credential: Incorrect API key provided",
-		"clock": "ok: as that of ", "prices": "warn: unknown for 1 of 4 models, so requests go elsewhere: bad/unpriced-model [set them:  fairlead models price bad/unpriced-model ",
-		"keys": "warn: 1 of 1 end within 7 days: ci on ",
+		"database": "ok: " + l.Dir + "/fairlead.db responds in ", "data": "ok: " + l.Dir + " is writable",
+		"provider good": "ok: responds in ", "provider bad": "fail: status 401: The provider does not accept the gateway's credential: Incorrect API key provided",
+		"clock": "ok: within 30.0 s of the clock of ", "prices": "warn: unknown for 1 of 4 models, so auto does not select them: bad/unpriced-model [set them:  fairlead models price bad/unpriced-model ",
+		"keys": "warn: 1 of 1 expire within 7 days: ci on ",
 	})
 	clitest.MustContain(t, found["provider good"], "the key is accepted, lists 2 models")
-	clitest.MustContain(t, found["provider bad"], "[replace the key file …9999 by one that is valid")
+	clitest.MustContain(t, found["provider bad"], "[replace the key file …9999 with a valid one")
 	if _, ok := found["provider resting"]; ok {
-		t.Error("a provider that is off was tested")
+		t.Error("a disabled provider was tested")
 	}
 
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_REDIS=redis://:secret@127.0.0.1:1", "FAIRLEAD_LOG_LEVEL=loud", "FAIRLEAD_HEDGING_AFTER=soon")
 	found = examine(l, cli.ExitProblems)
 	mustFind(t, found, map[string]string{
-		"config": "fail: ", "redis": "fail: redis://:xxxxx@127.0.0.1:1 does not answer", "provider good": "ok: ", "provider bad": "fail: ", "prices": "warn: ", "keys": "warn: ",
+		"config": "fail: ", "redis": "fail: redis://:xxxxx@127.0.0.1:1 does not respond", "provider good": "ok: ", "provider bad": "fail: ", "prices": "warn: ", "keys": "warn: ",
 	})
 	clitest.MustContain(t, found["config"], `FAIRLEAD_LOG_LEVEL: level cannot be "loud" [use one of debug`, "FAIRLEAD_HEDGING_AFTER")
 
 	if err := os.Remove(filepath.Join(l.Dir, "master.key")); err != nil {
 		t.Fatal(err)
 	}
-	mustFind(t, examine(l, cli.ExitProblems), map[string]string{"database": "fail: " + l.Dir + "/fairlead.db does not open: its master key is gone", "provider good": "ok: ", "provider bad": "fail: "})
+	mustFind(t, examine(l, cli.ExitProblems), map[string]string{"database": "fail: " + l.Dir + "/fairlead.db cannot be opened: its master key is missing", "provider good": "ok: ", "provider bad": "fail: "})
 	if _, err := os.Stat(filepath.Join(l.Dir, "master.key")); err == nil {
-		t.Error("the doctor made a master key that opens nothing")
+		t.Error("the doctor created a new master key")
 	}
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_STORE=postgres://fairlead:secret@127.0.0.1:1/fairlead")
 	found = examine(l, cli.ExitProblems)
-	mustFind(t, found, map[string]string{"database": "fail: postgres://fairlead:xxxxx@127.0.0.1:1/fairlead does not open: ", "provider good": "ok: "})
-	clitest.MustContain(t, found["database"], "refused", "[start it, or correct store in the configuration")
+	mustFind(t, found, map[string]string{"database": "fail: postgres://fairlead:xxxxx@127.0.0.1:1/fairlead cannot be opened: ", "provider good": "ok: "})
+	clitest.MustContain(t, found["database"], "refused", "[start the database, or correct store in the configuration")
 }
 
-func TestDoctorTellsProvidersApart(t *testing.T) {
+func TestDoctorDistinguishesProviderFailures(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the test checks that it is not trusted
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // discard the error about the untrusted certificate
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plainServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,13 +140,13 @@ func TestDoctorTellsProvidersApart(t *testing.T) {
 	l.Configure(text.String())
 	found := examine(l, cli.ExitProblems)
 	for check, want := range map[string][2]string{
-		"provider busy":       {"warn: it limits our calls", "[wait, "},
-		"provider gone":       {"fail: it answers 404", "[correct base_url, which goes up to and with /v1; it is " + plainServer.URL + "/gone]"},
-		"provider closed":     {"fail: it answers 401", "[give it a key: "},
-		"provider misnamed":   {"warn: answers in ", "and none that is configured [correct the names of its models"},
-		"provider unknown":    {"fail: The provider's host name provider.invalid could not be resolved", "[correct the host in base_url, or this machine's DNS]"},
-		"provider selfsigned": {"fail: No secure connection", "add its authority to this machine's certificates]"},
-		"clock":               {"fail: it is 10 m 0 s behind that of ", "[keep it by NTP"},
+		"provider busy":       {"warn: the provider is rate limiting", "[wait, "},
+		"provider gone":       {"fail: status 404", "[correct base_url, which must include the version path such as /v1; it is " + plainServer.URL + "/gone]"},
+		"provider closed":     {"fail: status 401", "[set an API key in "},
+		"provider misnamed":   {"warn: responds in ", "but none of the configured ones [correct the model names"},
+		"provider unknown":    {"fail: The provider's host name provider.invalid could not be resolved", "[correct the host in base_url, or the DNS settings of this machine]"},
+		"provider selfsigned": {"fail: No secure connection", "add its certificate authority to the trusted certificates of this machine]"},
+		"clock":               {"fail: 10 m 0 s behind the clock of ", "[synchronize it with NTP"},
 		"prices":              {"ok: known for 6 models", ""},
 	} {
 		if !strings.HasPrefix(found[check], want[0]) || !strings.Contains(found[check], want[1]) {
@@ -155,7 +155,7 @@ func TestDoctorTellsProvidersApart(t *testing.T) {
 	}
 }
 
-func TestDoctorKnowsItsOwnServer(t *testing.T) {
+func TestDoctorRecognizesItsOwnServer(t *testing.T) {
 	t.Parallel()
 	answer, status := `{"status":"ready","checks":[]}`, http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -172,28 +172,28 @@ func TestDoctorKnowsItsOwnServer(t *testing.T) {
 			t.Errorf("port: %q, want %q", got, want)
 		}
 	}
-	port(cli.ExitProblems, "fail: a fairlead with another data directory than "+l.Dir+" listens on "+address)
+	port(cli.ExitProblems, "fail: a Fairlead server with another data directory than "+l.Dir+" listens on "+address)
 	release, err := store.Lock(l.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port(cli.ExitOK, "ok: our server listens on "+address+" and is ready")
+	port(cli.ExitOK, "ok: the server listens on "+address+" and is ready")
 	status, answer = http.StatusServiceUnavailable, `{"status":"not ready","checks":[{"name":"spool","ok":false,"note":"full"}]}`
 	port(cli.ExitProblems, "fail: the server on "+address+" is not ready – spool: full")
 	status, answer = http.StatusOK, "<html>"
-	port(cli.ExitProblems, "fail: something else listens on "+address)
+	port(cli.ExitProblems, "fail: another program listens on "+address)
 	answer = `{"status":"ready","checks":[]}`
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	port(cli.ExitProblems, "fail: a fairlead with another data directory")
+	port(cli.ExitProblems, "fail: a Fairlead server with another data directory")
 	if release, err = store.Lock(l.Dir); err != nil {
 		t.Fatalf("the doctor kept the lock: %v", err)
 	}
 	_ = release()
 }
 
-func TestDoctorSeesStreamsHeldBack(t *testing.T) {
+func TestDoctorDetectsBufferedStreams(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -214,7 +214,7 @@ func TestDoctorSeesStreamsHeldBack(t *testing.T) {
 		if !strings.HasPrefix(r.URL.Path, "/whole/") {
 			w.(http.Flusher).Flush()
 		}
-		<-r.Context().Done() // a feed has no end of its own
+		<-r.Context().Done() // the live feed stays open
 	}))
 	t.Cleanup(server.Close)
 	for _, c := range []struct {
@@ -222,11 +222,11 @@ func TestDoctorSeesStreamsHeldBack(t *testing.T) {
 		patience  time.Duration
 		want      string
 	}{
-		{"/direct", "fl_read", time.Minute, "ok: the beginning of one arrives after "},
-		{"/body", "fl_read", 50 * time.Millisecond, "fail: other answers arrive, but nothing of a stream within 50 ms: a proxy holds it back"},
-		{"/whole", "fl_read", 50 * time.Millisecond, "fail: other answers arrive, but nothing of a stream within 50 ms: a proxy holds it back"},
-		{"/direct", "fl_other", time.Minute, "warn: not tested: the key is refused with status 403"},
-		{"/direct", "", time.Minute, "warn: not tested: it takes a key"},
+		{"/direct", "fl_read", time.Minute, "ok: the first event of an open stream arrived after "},
+		{"/body", "fl_read", 50 * time.Millisecond, "fail: other responses arrive, but no stream data within 50 ms: a proxy buffers it"},
+		{"/whole", "fl_read", 50 * time.Millisecond, "fail: other responses arrive, but no stream data within 50 ms: a proxy buffers it"},
+		{"/direct", "fl_other", time.Minute, "warn: not tested: the key was rejected with status 403"},
+		{"/direct", "", time.Minute, "warn: not tested: an API key is required"},
 	} {
 		u, err := url.Parse(server.URL + c.path)
 		if err != nil {
@@ -242,7 +242,7 @@ func TestDoctorSeesStreamsHeldBack(t *testing.T) {
 	}
 }
 
-func TestDoctorWatchesSpaceAndCertificate(t *testing.T) {
+func TestDoctorChecksDiskSpaceAndCertificate(t *testing.T) {
 	t.Parallel()
 	for free, want := range map[int64]string{-1: fine, 10 << 20: broken, 700 << 20: doubt, 3 << 30: doubt, 5 << 30: fine} {
 		if got := space("/data", free, 2<<30); got.Result != want {
@@ -267,7 +267,7 @@ func TestDoctorWatchesSpaceAndCertificate(t *testing.T) {
 	}
 	l.Console.Env = append(l.Console.Env, anyPort, "FAIRLEAD_TLS_CERT="+cert, "FAIRLEAD_TLS_KEY="+filepath.Join(dir, "key.pem"))
 	end := server.Certificate().NotAfter
-	for left, want := range map[time.Duration]string{-time.Hour: "fail: it ended on ", 24 * time.Hour: "warn: it ends on ", 1000 * time.Hour: "ok: it ends on "} {
+	for left, want := range map[time.Duration]string{-time.Hour: "fail: the certificate expired on ", 24 * time.Hour: "warn: the certificate expires on ", 1000 * time.Hour: "ok: the certificate expires on "} {
 		l.Console.Now = func() time.Time { return end.Add(-left) }
 		code := cli.ExitOK
 		if left < 0 {

@@ -27,18 +27,19 @@ import (
 )
 
 const (
-	storeTime = 8 * time.Second // leaves time for the providers
+	storeTime = 8 * time.Second // leaves time to test the providers
 	keySoon   = 7 * 24 * time.Hour
-	clockOff  = 30 * time.Second // more than a slow response explains
+	clockOff  = 30 * time.Second // more than a slow response can explain
 	clockBad  = 5 * time.Minute  // difference at which providers reject signed calls
-	mostNamed = 3                // maximum names in a list
+	mostNamed = 3                // maximum number of names in a list
 )
 
-// state checks the database, and with or without it the providers, prices and keys.
+// state checks the database, the providers, the prices and the keys. Providers and prices are checked even if the database is
+// unavailable.
 func (d *doctor) state(ctx context.Context) []finding {
 	instance, found := d.database(ctx)
 	if instance != nil {
-		defer func() { _ = instance.Close() }() // only read
+		defer func() { _ = instance.Close() }() // the instance was only read
 	}
 	set, err := d.providerSet(ctx, instance)
 	if err != nil {
@@ -54,7 +55,7 @@ func (d *doctor) state(ctx context.Context) []finding {
 	return found
 }
 
-// database opens the instance, unless that would create one.
+// database opens the instance if it exists. It does not create one.
 func (d *doctor) database(ctx context.Context) (*instance.Instance, []finding) {
 	const check = "database"
 	c := d.loaded.Config
@@ -63,10 +64,10 @@ func (d *doctor) database(ctx context.Context) (*instance.Instance, []finding) {
 	if c.Store == "sqlite" {
 		shown = filepath.Join(c.DataDir, "fairlead.db")
 		if _, errDir = os.Stat(shown); errors.Is(errDir, fs.ErrNotExist) {
-			return nil, []finding{{check, fine, shown + " is not there yet; the first start makes it", ""}}
+			return nil, []finding{{check, fine, shown + " does not exist yet; the first start creates it", ""}}
 		}
 		if !hasMasterKey(c) {
-			return nil, []finding{unopened(check, shown, fmt.Errorf("its master key is gone: %w", vault.ErrOtherKey))}
+			return nil, []finding{unopened(check, shown, fmt.Errorf("its master key is missing: %w", vault.ErrOtherKey))}
 		}
 	}
 	whole := errDir == nil && hasMasterKey(c)
@@ -75,10 +76,10 @@ func (d *doctor) database(ctx context.Context) (*instance.Instance, []finding) {
 	if err != nil {
 		return nil, []finding{unopened(check, shown, err)}
 	}
-	return instance, []finding{{check, fine, fmt.Sprintf("%s answers in %s", shown, cli.Duration(time.Since(began))), ""}}
+	return instance, []finding{{check, fine, fmt.Sprintf("%s responds in %s", shown, cli.Duration(time.Since(began))), ""}}
 }
 
-// open opens the instance, or only checks that its database answers. It stops waiting when the database hangs.
+// open opens the instance or, if whole is false, only checks that its database responds. It stops waiting if the database hangs.
 func (d *doctor) open(ctx context.Context, whole bool) (*instance.Instance, error) {
 	type result struct {
 		instance *instance.Instance
@@ -99,21 +100,21 @@ func (d *doctor) open(ctx context.Context, whole bool) (*instance.Instance, erro
 	case r := <-done:
 		return r.instance, r.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("it does not answer within %s: %w", cli.Duration(storeTime), ctx.Err())
+		return nil, fmt.Errorf("no response within %s: %w", cli.Duration(storeTime), ctx.Err())
 	}
 }
 
-// unopened describes a database that does not open, with a fix.
+// unopened returns the finding for a database that cannot be opened.
 func unopened(check, shown string, err error) finding {
 	fix := cli.FixText(err)
 	switch {
 	case fix != "":
 	case store.Unreachable(err):
-		fix = "start it, or correct store in the configuration: address, password and firewall"
+		fix = "start the database, or correct store in the configuration; check address, password and firewall"
 	default:
-		fix = "put a backup back, or correct store in the configuration"
+		fix = "restore a backup, or correct store in the configuration"
 	}
-	return finding{check, broken, fmt.Sprintf("%s does not open: %v", shown, err), fix}
+	return finding{check, broken, fmt.Sprintf("%s cannot be opened: %v", shown, err), fix}
 }
 
 // providerSet builds the providers with the stored settings, or without them when the database is unavailable.
@@ -127,11 +128,11 @@ func (d *doctor) providerSet(ctx context.Context, opened *instance.Instance) (*i
 	return instance.Preview(ctx, d.loaded.Config, d.console.Getenv)
 }
 
-// providers tests all enabled providers concurrently and compares the clocks of those that answered.
+// providers tests all enabled providers concurrently and compares the clocks of those that responded.
 func (d *doctor) providers(ctx context.Context, set *instance.ProviderSet) []finding {
 	list := slices.DeleteFunc(set.Providers(), func(p adminproviders.ProviderState) bool { return !p.Enabled })
 	if len(list) == 0 {
-		return []finding{{"providers", broken, "there are none, so no request can be served", "set OPENAI_API_KEY, or add one to the configuration"}}
+		return []finding{{"providers", broken, "no provider is enabled, so no request can be served", "set OPENAI_API_KEY, or add a provider to the configuration"}}
 	}
 	found, offs := make([]finding, len(list)), make([]time.Duration, len(list))
 	told := make([]bool, len(list))
@@ -152,37 +153,38 @@ func (d *doctor) providers(ctx context.Context, set *instance.ProviderSet) []fin
 	return append(found, clock(list, offs, told))
 }
 
-// provided returns the finding for the test of a provider.
+// provided returns the finding for a provider, given the result of its test.
 func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) finding {
 	check := "provider " + p.Name
 	switch {
 	case p.Simulated:
-		return finding{check, doubt, "answers are SIMULATED: no network, no cost", "set OPENAI_API_KEY or another provider's variable, or add one to the configuration"}
+		return finding{check, doubt, "responses are SIMULATED: no network, no cost", "set OPENAI_API_KEY or another provider's variable, or add a provider to the configuration"}
 	case r.Untested:
-		return finding{check, doubt, r.Error, "test it with a request that costs little"}
+		return finding{check, doubt, r.Error, "test it with a cheap request"}
 	case r.Status == http.StatusTooManyRequests:
-		return finding{check, doubt, "it limits our calls at the moment: " + r.Error, "wait, or raise the limit at the provider"}
+		return finding{check, doubt, "the provider is rate limiting: " + r.Error, "wait, or raise the limit at the provider"}
 	case !r.OK:
 		text := r.Error
 		if r.Status > 0 {
-			text = fmt.Sprintf("it answers %d: %s", r.Status, text)
+			text = fmt.Sprintf("status %d: %s", r.Status, text)
 		}
 		return finding{check, broken, text, remedy(p, r)}
 	case len(p.Targets) == 0:
-		return finding{check, doubt, "it answers, but no model of it is known", "name its models in the configuration:  providers[].models"}
+		return finding{check, doubt, "the provider responds, but none of its models is known", "list its models in the configuration:  providers[].models"}
 	}
-	text := fmt.Sprintf("answers in %s", cli.Duration(r.Latency))
+	text := fmt.Sprintf("responds in %s", cli.Duration(r.Latency))
 	if len(p.Credentials) > 0 {
 		text += ", the key is accepted"
 	}
 	text += ", lists " + cli.Plural(len(r.Models), "model")
 	if len(r.Models) > 0 && !offersListed(p, r.Models) {
-		return finding{check, doubt, text + ", and none that is configured", "correct the names of its models in the configuration:  name,  or upstream where it differs"}
+		return finding{check, doubt, text + ", but none of the configured ones", "correct the model names in the configuration:  name,  or upstream if the provider uses another name"}
 	}
 	return finding{check, fine, text, ""}
 }
 
-// offersListed reports whether at least one of the provider's targets is in its list, which may be the first page of several.
+// offersListed reports whether at least one of the provider's targets is in listed, which may be only the first page of its
+// models.
 func offersListed(p *adminproviders.ProviderState, listed []string) bool {
 	return slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
 		return slices.Contains(listed, t.Target.Upstream) || slices.Contains(listed, t.Target.Model.Name)
@@ -195,22 +197,22 @@ func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) strin
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](r.Cause)
 	switch {
 	case (r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden) && len(p.Credentials) == 0:
-		return "give it a key: in its variable, in the configuration (api_keys) or on the dashboard's page of providers"
+		return "set an API key in its environment variable, in the configuration (api_keys) or on the Providers page of the dashboard"
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
-		return "replace the key " + providers.Credentials(p.Credentials[:1]) + " by one that is valid and may list models"
+		return "replace the key " + providers.Credentials(p.Credentials[:1]) + " with a valid one that may list models"
 	case r.Status == http.StatusNotFound:
-		return "correct base_url, which goes up to and with /v1; it is " + p.BaseURL
+		return "correct base_url, which must include the version path such as /v1; it is " + p.BaseURL
 	case r.Status > 0:
-		return "see the provider's own page on its state; requests go to other providers meanwhile"
+		return "see the provider's status page; requests go to other providers in the meantime"
 	case isDNS:
-		return "correct the host in base_url, or this machine's DNS"
+		return "correct the host in base_url, or the DNS settings of this machine"
 	case isTLS:
-		return "correct the host in base_url, or add its authority to this machine's certificates"
+		return "correct the host in base_url, or add its certificate authority to the trusted certificates of this machine"
 	}
-	return "see whether a firewall or a proxy is in the way, and whether base_url is right"
+	return "check whether a firewall or proxy blocks the connection, and whether base_url is correct"
 }
 
-// clock compares this machine's clock with the provider clock that differs most.
+// clock compares this machine's clock with the clock of the provider that differs most.
 func clock(list []adminproviders.ProviderState, offs []time.Duration, told []bool) finding {
 	const check = "clock"
 	worst := -1
@@ -224,20 +226,20 @@ func clock(list []adminproviders.ProviderState, offs []time.Duration, told []boo
 	}
 	off := offs[worst].Abs()
 	if off <= clockOff {
-		return finding{check, fine, fmt.Sprintf("as that of %s, to %s", list[worst].Name, cli.Duration(clockOff)), ""}
+		return finding{check, fine, fmt.Sprintf("within %s of the clock of %s", cli.Duration(clockOff), list[worst].Name), ""}
 	}
 	way := "behind"
 	if offs[worst] < 0 {
 		way = "ahead of"
 	}
-	f := finding{check, doubt, fmt.Sprintf("it is %s %s that of %s", cli.Duration(off), way, list[worst].Name), "keep it by NTP:  timedatectl set-ntp true"}
+	f := finding{check, doubt, fmt.Sprintf("%s %s the clock of %s", cli.Duration(off), way, list[worst].Name), "synchronize it with NTP:  timedatectl set-ntp true"}
 	if off > clockBad {
-		f.Result, f.Message = broken, f.Message+"; signed calls and logins are refused"
+		f.Result, f.Message = broken, f.Message+"; signed calls and logins are rejected"
 	}
 	return f
 }
 
-// prices finds targets without a known price.
+// prices returns a warning if the price of a target is unknown.
 func prices(providers []adminproviders.ProviderState) []finding {
 	const check = "prices"
 	var missing []string
@@ -260,12 +262,12 @@ func prices(providers []adminproviders.ProviderState) []finding {
 		return []finding{{check, fine, "known for " + cli.Plural(all, "model"), ""}}
 	}
 	return []finding{{
-		check, doubt, fmt.Sprintf("unknown for %d of %s, so requests go elsewhere: %s", len(missing), cli.Plural(all, "model"), named(missing)),
-		"set them:  fairlead models price " + missing[0] + " --input 0.4 --output 1.6,  or take over a list:  fairlead models import",
+		check, doubt, fmt.Sprintf("unknown for %d of %s, so auto does not select them: %s", len(missing), cli.Plural(all, "model"), named(missing)),
+		"set them:  fairlead models price " + missing[0] + " --input 0.4 --output 1.6,  or import a list:  fairlead models import",
 	}}
 }
 
-// named returns the first names of a list and the number of the others.
+// named joins the first names of a list and adds the number of omitted names.
 func named(list []string) string {
 	if len(list) <= mostNamed {
 		return strings.Join(list, ", ")
@@ -273,7 +275,7 @@ func named(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), len(list)-mostNamed)
 }
 
-// keys finds keys of any workspace that expire soon.
+// keys warns if no key exists or if a key of any workspace expires soon.
 func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding {
 	const check = "keys"
 	now := d.console.Now()
@@ -291,11 +293,11 @@ func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding 
 	})
 	switch {
 	case err != nil:
-		return finding{check, broken, "read the keys: " + err.Error(), "see the line on the database"}
+		return finding{check, broken, "read the keys: " + err.Error(), "see the database check"}
 	case active == 0:
-		return finding{check, doubt, "there is no key, so clients cannot send requests", "make one:  fairlead keys create --name ci"}
+		return finding{check, doubt, "there is no key, so clients cannot send requests", "create one:  fairlead keys create --name ci"}
 	case len(ending) > 0:
-		return finding{check, doubt, fmt.Sprintf("%d of %d end within 7 days: %s", len(ending), active, named(ending)), "give them a later end in the dashboard, or make new ones:  fairlead keys create"}
+		return finding{check, doubt, fmt.Sprintf("%d of %d expire within 7 days: %s", len(ending), active, named(ending)), "extend them in the dashboard, or create new ones:  fairlead keys create"}
 	}
-	return finding{check, fine, cli.Plural(active, "key") + ", none ends within 7 days", ""}
+	return finding{check, fine, cli.Plural(active, "key") + ", none expires within 7 days", ""}
 }

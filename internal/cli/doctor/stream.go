@@ -12,11 +12,11 @@ import (
 	"fairlead/internal/cli/server"
 )
 
-// streamTime limits the time until the first event of a stream arrives.
+// streamTime is the timeout for the first event of a stream.
 const streamTime = 5 * time.Second
 
-// stream opens the live feed of requests at the address for clients. The feed sends an event immediately and stays open, so an
-// event that does not arrive is buffered by a proxy.
+// stream opens the live feed of requests at the address that clients use. The feed sends an event immediately and stays open, so
+// if no event arrives, a proxy is buffering it.
 func (d *doctor) stream(ctx context.Context) []finding {
 	if d.public == nil {
 		return nil
@@ -27,13 +27,13 @@ func (d *doctor) stream(ctx context.Context) []finding {
 }
 
 func (d *doctor) askStream(ctx context.Context) finding {
-	const give = "set FAIRLEAD_API_KEY to a key of this gateway with the scope read:  fairlead keys create --name doctor --scopes read --expires 1h"
+	const give = "set FAIRLEAD_API_KEY to a key of this gateway with the \"read\" scope:  fairlead keys create --name doctor --scopes read --expires 1h"
 	secret := d.console.Getenv("FAIRLEAD_API_KEY")
 	if secret == "" {
-		return finding{Result: doubt, Message: "not tested: it takes a key", Fix: give}
+		return finding{Result: doubt, Message: "not tested: an API key is required", Fix: give}
 	}
 	if _, _, err := server.AskReady(ctx, d.public, false); err != nil {
-		return finding{Result: broken, Message: err.Error(), Fix: "correct --url, or the proxy that answers there"}
+		return finding{Result: broken, Message: err.Error(), Fix: "correct --url, or the proxy at that address"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -52,23 +52,23 @@ func (d *doctor) askStream(ctx context.Context) finding {
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return finding{Result: doubt, Message: fmt.Sprintf("not tested: the key is refused with status %d", resp.StatusCode), Fix: give}
+		return finding{Result: doubt, Message: fmt.Sprintf("not tested: the key was rejected with status %d", resp.StatusCode), Fix: give}
 	case resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
-		return finding{Result: broken, Message: fmt.Sprintf("status %d and no stream at %s", resp.StatusCode, d.public.Redacted()), Fix: "let the proxy pass on /api and /proxy as they are"}
+		return finding{Result: broken, Message: fmt.Sprintf("status %d and no stream at %s", resp.StatusCode, d.public.Redacted()), Fix: "make the proxy forward /api and /proxy unchanged"}
 	}
 	if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
 		return d.heldBack(ctx, err)
 	}
-	return finding{Result: fine, Message: fmt.Sprintf("the beginning of one arrives after %s, while it goes on", cli.Duration(time.Since(began)))}
+	return finding{Result: fine, Message: fmt.Sprintf("the first event of an open stream arrived after %s", cli.Duration(time.Since(began)))}
 }
 
-// heldBack distinguishes a buffered stream from a broken one.
+// heldBack returns the finding for a stream that was buffered or interrupted.
 func (d *doctor) heldBack(ctx context.Context, err error) finding {
 	if ctx.Err() == nil {
-		return finding{Result: broken, Message: fmt.Sprintf("the stream breaks: %v", server.UnwrapNet(err)), Fix: "see the log of the proxy in front of the gateway"}
+		return finding{Result: broken, Message: fmt.Sprintf("the stream was interrupted: %v", server.UnwrapNet(err)), Fix: "see the log of the proxy in front of the gateway"}
 	}
 	return finding{
-		Result: broken, Message: fmt.Sprintf("other answers arrive, but nothing of a stream within %s: a proxy holds it back", cli.Duration(d.patience)),
-		Fix: "switch its buffering and compression of text/event-stream off, such as  proxy_buffering off;  in nginx",
+		Result: broken, Message: fmt.Sprintf("other responses arrive, but no stream data within %s: a proxy buffers it", cli.Duration(d.patience)),
+		Fix: "disable buffering and compression of text/event-stream in the proxy, for example  proxy_buffering off;  in nginx",
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// AddFlags adds the filters of the admin API as flags of the same names, and the given parameters of a page.
+// AddFlags adds a flag for each filter of the admin API and for each given page parameter. The flags have the names of the
+// parameters.
 func AddFlags(cmd *cobra.Command, page ...requestlog.Parameter) {
 	addFlags(cmd, slices.Concat(requestlog.Parameters(), page))
 }
@@ -46,20 +47,20 @@ func addFlags(cmd *cobra.Command, parameters []requestlog.Parameter) {
 	}
 }
 
-// texts is a flag that may be given several times.
+// texts is the value of a flag that may be given several times.
 type texts []string
 
 func (t *texts) String() string     { return strings.Join(*t, ",") }
 func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 func (t *texts) Type() string       { return "text" }
 
-// Parse parses the filter flags as the API parses query parameters.
+// Parse parses the filter flags in the same way as the API parses query parameters.
 func Parse(cmd *cobra.Command, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	filter, page, err := requestlog.ParseFilter(Values(cmd), now)
 	return filter, page, FlagError(err, nil)
 }
 
-// Values returns the filter flags that were given, by the names of the API's parameters.
+// Values returns the given filter flags by parameter name.
 func Values(cmd *cobra.Command) url.Values {
 	values := url.Values{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -70,8 +71,8 @@ func Values(cmd *cobra.Command) url.Values {
 	return values
 }
 
-// FlagError converts an error about an API parameter to one about the corresponding flag: the flag of the same name, unless
-// others maps it.
+// FlagError converts an error about an API parameter to an error about the corresponding flag. The flag has the name of the
+// parameter unless others maps it to another one.
 func FlagError(err error, others map[string]string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

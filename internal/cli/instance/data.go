@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	arrivalTime  = time.Second // longer than a server collects entries for a batch
+	arrivalTime  = time.Second // longer than a server takes to collect a batch of entries
 	arrivalPause = 50 * time.Millisecond
 )
 
-// Instance is the data of a gateway, whether or not a server is running on it. It takes no lock and starts no tasks.
+// Instance provides access to the data of a gateway, whether or not its server is running. It takes no lock and starts no tasks.
 type Instance struct {
 	Config   config.Config
-	New      bool // the data directory was created
+	New      bool // whether Open created the data directory
 	Store    *store.DB
 	Accounts *account.Service
 
@@ -37,13 +37,13 @@ type Instance struct {
 	vault  *vault.Vault
 }
 
-// Open opens the data directory and the store. It creates a missing data directory.
+// Open opens the data directory and the store. It creates the data directory if it does not exist.
 func Open(ctx context.Context, loaded *config.Loaded) (*Instance, error) {
 	c := loaded.Config
 	_, err := os.Stat(c.DataDir)
 	i := &Instance{Config: c, New: errors.Is(err, fs.ErrNotExist), loaded: loaded}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	master, err := vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey)
 	if err != nil {
@@ -58,7 +58,8 @@ func Open(ctx context.Context, loaded *config.Loaded) (*Instance, error) {
 	return i, nil
 }
 
-// prepare compares the master key with the store's, hides expired entries as a server does, and opens accounts and vault.
+// prepare checks the master key, loads the retention settings so that expired entries are hidden, and opens the accounts and the
+// vault.
 func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	if err := vault.Confirm(ctx, i.Store, master); err != nil {
 		return err
@@ -75,7 +76,8 @@ func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	return err
 }
 
-// publishEnding notifies the servers that a key has ended. Errors are ignored because servers also poll the database.
+// publishEnding notifies running servers that a key was revoked or rotated without a grace period. Errors are ignored, because
+// servers also poll the database.
 func (i *Instance) publishEnding(ctx context.Context, e account.Ending) {
 	if i.Config.Redis == "" {
 		return
@@ -93,7 +95,8 @@ func (i *Instance) publishEnding(ctx context.Context, e account.Ending) {
 // Close closes the store.
 func (i *Instance) Close() error { return i.Store.Close() }
 
-// Workspace returns the workspace with the id. For an empty id it returns the first workspace, which it creates if necessary.
+// Workspace returns the workspace with the given ID. For an empty ID it returns the first workspace, which is created if
+// necessary.
 func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace, error) {
 	if id == "" {
 		return i.Accounts.FirstWorkspace(ctx)
@@ -101,7 +104,7 @@ func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace,
 	return i.Accounts.Workspace(ctx, id)
 }
 
-// RemoveMember removes the member with the email address from the workspace and returns the revoked keys.
+// RemoveMember removes the member with the given email address from the workspace and returns the revoked keys.
 func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, keepKeys bool) ([]workspaces.RevokedKey, error) {
 	members, err := i.Accounts.Members(ctx, workspaceID)
 	if err != nil {
@@ -132,7 +135,7 @@ func (i *Instance) AwaitEntries(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C: // a segment that the server has just removed is an error too
+		case <-tick.C: // on an error, such as a segment that the server just removed, wait as well
 		}
 	}
 }

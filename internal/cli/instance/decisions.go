@@ -21,8 +21,8 @@ import (
 	"fairlead/internal/settings"
 )
 
-// Routing decides on requests as a server with this configuration, environment and store would. It does not know the state of a
-// running server: every circuit is closed and no prompt prefix is cached.
+// Routing computes decisions like a server with this configuration, environment and store. The state of a running server is not
+// available: every circuit is closed and no prompt prefix is cached.
 type Routing struct {
 	*explain.Service
 	Rules *policystore.Store
@@ -32,9 +32,9 @@ type Routing struct {
 func (i *Instance) Routing(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Routing, error) {
 	predictor, err := predict.Embedded()
 	if err != nil {
-		return nil, fmt.Errorf("read the predictor: %w", err)
+		return nil, fmt.Errorf("load predictor: %w", err)
 	}
-	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return nil }) // makes no calls
+	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return nil }) // no calls are made
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	}}, nil
 }
 
-// Draft parses policies that could become those of a workspace, and puts the instance's policies before them.
+// Draft parses source as a draft of workspace policies and combines it with the instance's policies, which come first.
 func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	set, problems := policy.Parse("draft", source, r.Rules.Inventory())
 	if len(problems) > 0 {
@@ -76,18 +76,18 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	return joined, nil
 }
 
-// commandLine is the author of policies that a command saves.
+// commandLine is the author of policies saved by a command.
 const commandLine = "command line"
 
-// Apply saves the newest version of a workspace's policies and adds an audit record. It returns problems when the source is
-// invalid, and policystore.ErrConflict when basedOn is not the newest version.
+// Apply saves source as the newest version of a workspace's policies and writes an audit event. It returns problems if the source
+// is invalid, and policystore.ErrConflict if basedOn is not the newest version.
 func (r *Routing) Apply(ctx context.Context, workspaceID, source string, basedOn int64, note string) (policystore.Version, []policy.Problem, error) {
 	return r.change(ctx, workspaceID, "policies.save", func() (policystore.Version, []policy.Problem, error) {
 		return r.Rules.Save(ctx, workspaceID, source, basedOn, note, commandLine)
 	})
 }
 
-// RollBack saves an earlier version of a workspace's policies as a new one and adds an audit record.
+// RollBack saves an earlier version of a workspace's policies as a new version and writes an audit event.
 func (r *Routing) RollBack(ctx context.Context, workspaceID string, number int64) (policystore.Version, []policy.Problem, error) {
 	return r.change(ctx, workspaceID, "policies.rollback", func() (policystore.Version, []policy.Problem, error) {
 		return r.Rules.Rollback(ctx, workspaceID, number, commandLine)
@@ -106,7 +106,7 @@ func (r *Routing) change(ctx context.Context, workspaceID, action string, save f
 	return saved, nil, r.Accounts.Note(ctx, account.CommandLine(workspaceID), action, "policies", auditDetails(before), auditDetails(saved))
 }
 
-// Newest returns the active version, or a version with number 0 when there is none.
+// Newest returns the active version, or a version with number 0 if there is none.
 func (r *Routing) Newest(ctx context.Context, workspaceID string) (policystore.Version, error) {
 	v, err := r.Rules.Version(ctx, workspaceID, 0)
 	if errors.Is(err, policystore.ErrNotFound) {
@@ -115,7 +115,7 @@ func (r *Routing) Newest(ctx context.Context, workspaceID string) (policystore.V
 	return v, err
 }
 
-// auditDetails returns a version as the audit log shows it; nil for number 0.
+// auditDetails returns the fields of a version for the audit log, or nil for number 0.
 func auditDetails(v policystore.Version) any {
 	if v.Number == 0 {
 		return nil

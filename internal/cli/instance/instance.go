@@ -20,16 +20,16 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// WorkspaceHelp is the help of the flag that chooses a workspace.
+// WorkspaceHelp is the help text of the --workspace flag.
 const WorkspaceHelp = "workspace id (default: the first workspace)"
 
 const (
-	// SpoolDelay is the maximum delay between the end of a request and its entry in the store.
+	// SpoolDelay is the maximum time between the end of a request and the arrival of its entry in the store.
 	SpoolDelay = 2 * time.Second
 	spoolRetry = 100 * time.Millisecond
 )
 
-// LoadConfig loads the configuration for this command line.
+// LoadConfig loads the configuration for a command. Problems that are only in flags are a usage error.
 func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*config.Loaded, error) {
 	loaded, err := config.Load(ConfigSources(c, o, flags))
 	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
@@ -38,17 +38,17 @@ func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*confi
 	return loaded, err
 }
 
-// ConfigSources returns the sources of the configuration for this command line.
+// ConfigSources returns the configuration sources for a command.
 func ConfigSources(c *cli.Console, o *cli.Options, flags map[string]string) config.Options {
 	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: providerset.VendorNames(), Missing: providerset.MissingAddress}
 }
 
-// onlyFlags reports whether all problems are in the flags.
+// onlyFlags reports whether all problems are in flags.
 func onlyFlags(problems *config.Problems) bool {
 	return !slices.ContainsFunc(problems.List, func(p config.Problem) bool { return !strings.HasPrefix(p.Source, "--") })
 }
 
-// openInstance opens the data of the instance that the configuration names.
+// openInstance opens the instance given by the configuration.
 func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*Instance, error) {
 	loaded, err := LoadConfig(c, o, o.Flags())
 	if err != nil {
@@ -67,8 +67,8 @@ func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*Instanc
 	return instance, nil
 }
 
-// OwnURL returns the local address of a server with this configuration. An invalid configuration gives only a warning, because a
-// running server has rejected it and uses the previous one.
+// OwnURL returns the local address of a server with this configuration. If the configuration is invalid, it only prints a
+// warning, because a running server keeps using its previous configuration.
 func OwnURL(c *cli.Console, o *cli.Options) string {
 	loaded, err := LoadConfig(c, o, o.Flags())
 	if err != nil {
@@ -78,7 +78,7 @@ func OwnURL(c *cli.Console, o *cli.Options) string {
 	return ListenURL(loaded.Config)
 }
 
-// ListenURL returns the local address: a wildcard becomes loopback.
+// ListenURL returns the local address of the server. A wildcard listen address is replaced by loopback.
 func ListenURL(c config.Config) string {
 	scheme := "http"
 	if c.TLS.Cert != "" {
@@ -94,7 +94,7 @@ func ListenURL(c config.Config) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// BaseURL returns the address for clients.
+// BaseURL returns the address for clients: the public URL, or the local address if it is not set.
 func BaseURL(c config.Config) string {
 	if c.PublicURL != "" {
 		return strings.TrimSuffix(c.PublicURL, "/")
@@ -102,7 +102,7 @@ func BaseURL(c config.Config) string {
 	return ListenURL(c)
 }
 
-// With opens the instance for as long as do runs.
+// With opens the instance, calls do and closes the instance.
 func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*Instance) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
@@ -112,7 +112,7 @@ func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*Instance
 	return do(instance)
 }
 
-// WithWorkspace opens the instance for as long as do runs.
+// WithWorkspace opens the instance and the workspace, calls do and closes the instance.
 func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id string, do func(*Instance, account.Workspace) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
@@ -126,7 +126,7 @@ func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id strin
 	return do(instance, workspace)
 }
 
-// WithProviders opens the instance and builds its providers for as long as do runs.
+// WithProviders opens the instance, builds its providers and calls do. It closes both afterwards.
 func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*ProviderSet) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {
@@ -145,7 +145,7 @@ func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(
 	return do(set)
 }
 
-// FindKey finds a key by its id or its name. Of several keys with the same name, valid ones take precedence.
+// FindKey finds a key by ID or name. If several keys have the name, valid keys take precedence.
 func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string) (account.Key, error) {
 	keys, err := i.Accounts.Keys(ctx, w.ID)
 	if err != nil {
@@ -188,7 +188,7 @@ func noSuchKey(text string, names []string) error {
 	return cli.WithFix(err, "see  fairlead keys list")
 }
 
-// ResolveKeys replaces key names in a filter by key ids. Other values are unchanged, because a deleted key still has entries.
+// ResolveKeys replaces key names in a filter by key IDs. Other values are unchanged, because entries of deleted keys remain.
 func ResolveKeys(ctx context.Context, i *Instance, f *requestlog.Filter) error {
 	if len(f.Key) == 0 {
 		return nil
@@ -213,7 +213,7 @@ func ResolveKeys(ctx context.Context, i *Instance, f *requestlog.Filter) error {
 	return nil
 }
 
-// AwaitEntry reads an entry. It retries for up to SpoolDelay, because a recent entry may still be in the spool.
+// AwaitEntry reads an entry. It retries for up to SpoolDelay, because the entry may still be in the spool.
 func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id string) (requestlog.Entry, error) {
 	for waited := time.Duration(0); ; waited += spoolRetry {
 		e, err := store.Entry(ctx, workspaceID, id)
@@ -228,7 +228,7 @@ func AwaitEntry(ctx context.Context, store requestlog.Reader, workspaceID, id st
 	}
 }
 
-// RequestNotFound returns the error for an unknown request id.
+// RequestNotFound returns the error for an unknown request ID.
 func RequestNotFound(id, workspaceID string) error {
 	return cli.WithFix(fmt.Errorf("request %q not found in workspace %s", cli.Clean(id), workspaceID),
 		"see  fairlead requests list,  or use another --workspace or --data-dir")

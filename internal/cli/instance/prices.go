@@ -10,10 +10,10 @@ import (
 	"fairlead/internal/pricebook"
 )
 
-// ErrNoPrice is returned when a target has no imported price and no price set by hand.
-var ErrNoPrice = errors.New("no price of this target was imported or set by hand")
+// ErrNoPrice is returned if no price was imported or set by hand for a target.
+var ErrNoPrice = errors.New("no price was imported or set by hand for this target")
 
-// Prices returns the catalog with imported prices and prices set by hand, without those of the configuration file.
+// Prices returns the catalog with imported prices and prices set by hand, but without prices from the configuration file.
 func (i *Instance) Prices() (*catalog.Catalog, error) {
 	prices := pricebook.Of(i.Config)
 	book, err := prices.Read()
@@ -23,7 +23,7 @@ func (i *Instance) Prices() (*catalog.Catalog, error) {
 	return prices.Catalog(book)
 }
 
-// ImportPrices compares a price list with the current prices and stores the accepted changes unless it is a dry run. A running
+// ImportPrices compares a price list with the current prices. Unless dryRun is set, it stores the accepted changes. A running
 // server applies them without a restart.
 func (i *Instance) ImportPrices(ctx context.Context, source string, rows []importer.Row, o importer.Options, dryRun bool) (importer.Diff, error) {
 	if !dryRun {
@@ -36,7 +36,7 @@ func (i *Instance) ImportPrices(ctx context.Context, source string, rows []impor
 	return importer.Compare(source, rows, current, o), nil
 }
 
-// SetPrice stores a price that is valid from a time on.
+// SetPrice stores a price that is valid from the given time on.
 func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Time) error {
 	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		book.Set(known, l, from)
@@ -44,8 +44,8 @@ func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Ti
 	})
 }
 
-// RemovePrice removes an imported price or one set by hand, so that the built-in price applies. It returns ErrNoPrice when there
-// is none.
+// RemovePrice removes an imported price or a price set by hand, so that the built-in price applies. It returns ErrNoPrice if
+// there is none.
 func (i *Instance) RemovePrice(ctx context.Context, provider, model string, from time.Time) error {
 	return pricebook.Of(i.Config).Update(ctx, func(book *catalog.PriceHistory, _ *catalog.Catalog) error {
 		if !book.Remove(provider, model, from) {

@@ -22,7 +22,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// ProviderSet is the providers and models that a server with this configuration, environment and store would have.
+// ProviderSet holds the providers and models of a server with this configuration, environment and store.
 type ProviderSet struct {
 	set    *providerset.Set
 	egress *egress.Client
@@ -33,7 +33,7 @@ type ProviderSet struct {
 func (i *Instance) Providers(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*ProviderSet, error) {
 	predictor, err := predict.Embedded()
 	if err != nil {
-		return nil, fmt.Errorf("read the predictor: %w", err)
+		return nil, fmt.Errorf("load predictor: %w", err)
 	}
 	var client *egress.Client
 	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return client })
@@ -63,7 +63,7 @@ func (i *Instance) loadProviders(ctx context.Context, env func(string) string, v
 	return set, err
 }
 
-// Preview builds the providers of a configuration and environment without the store, for a store that does not open.
+// Preview builds the providers of a configuration and environment without the store. It is used when the store cannot be opened.
 func Preview(ctx context.Context, c config.Config, env func(string) string) (*ProviderSet, error) {
 	var client *egress.Client
 	set, err := providerset.Preview(ctx, c, env, &http.Client{Transport: providerset.LateClient(func() *egress.Client { return client })})
@@ -74,7 +74,7 @@ func Preview(ctx context.Context, c config.Config, env func(string) string) (*Pr
 	return &ProviderSet{set: set, egress: client}, nil
 }
 
-// Close closes the connections that tests have opened.
+// Close closes the connections opened by Test and FetchList.
 func (s *ProviderSet) Close() { s.egress.Close() }
 
 // Catalog returns all known models, including models that no provider offers.
@@ -83,7 +83,8 @@ func (s *ProviderSet) Catalog() *catalog.Catalog { return s.set.Catalog }
 // Targets lists every target by provider and model.
 func (s *ProviderSet) Targets() []*provider.Target { return s.set.Snapshot().Targets() }
 
-// NewModels lists the models that a provider lists and neither the catalog nor the configuration has, newest first.
+// NewModels lists the models that are in a provider's model list but neither in the catalog nor in the configuration, newest
+// first.
 func (s *ProviderSet) NewModels(ctx context.Context) ([]providers.NewModel, error) {
 	if s.lists == nil {
 		return nil, nil
@@ -95,7 +96,7 @@ func (s *ProviderSet) NewModels(ctx context.Context) ([]providers.NewModel, erro
 	return s.set.NewModels(seen), nil
 }
 
-// Providers lists the providers in the order of the configuration, disabled ones last.
+// Providers lists the providers in configuration order, disabled ones last.
 func (s *ProviderSet) Providers() []providers.ProviderState {
 	var list []providers.ProviderState
 	for _, p := range s.set.Providers {
@@ -113,8 +114,8 @@ func (s *ProviderSet) Providers() []providers.ProviderState {
 	return list
 }
 
-// Test makes one cheap call to the provider; the result describes a failure. It returns account.ErrNotFound for an unknown or
-// disabled provider.
+// Test makes one cheap call to the provider. A failed call is part of the result, not an error. It returns account.ErrNotFound
+// for an unknown or disabled provider.
 func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	i := slices.IndexFunc(s.set.Providers, func(p *provider.Provider) bool { return p.Name == name })
 	if i < 0 {
@@ -123,10 +124,10 @@ func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeRes
 	return providerset.Probe(ctx, s.egress, s.set.Providers[i]), nil
 }
 
-// World returns the names that policies may use.
+// World returns the names that policies may refer to.
 func (s *ProviderSet) World() policy.Inventory { return s.set.World() }
 
-// FetchList downloads a price list under the rules for provider calls.
+// FetchList downloads a price list. The network restrictions for provider calls apply.
 func (s *ProviderSet) FetchList(ctx context.Context, address, version string) ([]byte, error) {
 	return pricebook.FetchList(ctx, s.egress, address, "fairlead/"+version)
 }

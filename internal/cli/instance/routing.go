@@ -13,21 +13,21 @@ import (
 	"fairlead/internal/policy"
 )
 
-// Commands is the shared state of the commands that compute decisions.
+// Commands holds the state shared by commands that compute decisions.
 type Commands struct {
 	Console   *cli.Console
 	Options   *cli.Options
 	Workspace string
 }
 
-// Routed is an instance with a workspace and the routing of its requests.
+// Routed is an instance with a workspace and its routing.
 type Routed struct {
 	*Routing
 	Instance  *Instance
 	Workspace account.Workspace
 }
 
-// WithRouting opens the instance for as long as do runs.
+// WithRouting opens the instance, the workspace and its routing, calls do and closes the instance.
 func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error {
 	return WithWorkspace(ctx, r.Console, r.Options, r.Workspace, func(i *Instance, w account.Workspace) error {
 		log := slog.New(slog.NewTextHandler(r.Console.Err, nil))
@@ -42,7 +42,7 @@ func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error
 	})
 }
 
-// Draft reads a policy draft; nil without a file. It prints problems.
+// Draft reads a policy draft from a file and prints its problems. It returns nil if path is empty.
 func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // nil means the active policies
@@ -58,7 +58,7 @@ func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	return set, nil
 }
 
-// Read reads a file, or standard input for a dash. It returns an error for more than most bytes.
+// Read reads a file, or standard input if path is a dash. It returns an error if the content is larger than most bytes.
 func (r *Commands) Read(path string, most int64) ([]byte, error) {
 	in := r.Console.In
 	if path != "-" {
@@ -79,7 +79,7 @@ func (r *Commands) Read(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// ShowPolicyProblems prints the problems of policies and returns a ProblemsError.
+// ShowPolicyProblems prints policy problems and returns a ProblemsError.
 func (r *Commands) ShowPolicyProblems(w io.Writer, path string, source []byte, problems []policy.Problem) error {
 	found := &cli.ProblemsError{Count: len(problems)}
 	if r.Options.JSON {

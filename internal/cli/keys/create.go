@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/session"
 )
 
-// keyFlags are the command-line settings of a new key.
+// keyFlags holds the settings of a new key.
 type keyFlags struct {
 	name     string
 	scopes   []string
@@ -79,7 +79,7 @@ func (f *keyFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.session, "session-budget", "", "maximum spending of each session in dollars; auto:cost serves it from 80 % on (default: no budget)")
 	flags.StringVar(&f.user, "user-budget", "", "maximum spending of each end user per day in dollars; auto:cost serves it from 80 % on (default: no budget)")
 	flags.StringVar(&f.expires, "expires", "", "expiry: 90d, or a date such as 2027-01-31 (default: never)")
-	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store prompts and answers")
+	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store prompts and responses")
 	flags.StringSliceVar(&f.tags, "tags", nil, "tags for its requests, for example team=search,stage=prod")
 	_ = cmd.RegisterFlagCompletionFunc("scopes", cobra.FixedCompletions([]string{"inference", "read", "manage"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"day", "week", "month", "total"}, cobra.ShellCompDirectiveNoFileComp))
@@ -143,7 +143,7 @@ func parseTags(texts []string) (map[string]string, error) {
 	return tags, nil
 }
 
-// parseEnd parses an expiry: a span from now on, or a time; empty means never.
+// parseEnd parses an expiry, given as a duration from now or as a time. An empty text means never.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -176,7 +176,7 @@ func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w accoun
 	return nil
 }
 
-// curl returns an example request with the key.
+// curl returns an example curl command that uses the key.
 func curl(c config.Config, key string) string {
 	body, err := json.Marshal(map[string]any{"model": "auto", "messages": []any{map[string]any{"role": "user", "content": "Hello"}}})
 	if err != nil {

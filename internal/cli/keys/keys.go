@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/config/unit"
 )
 
-// New returns the commands on keys.
+// New returns the keys commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("keys", "Create, list, rotate and revoke API keys", `  fairlead keys create --name ci
   fairlead keys list
@@ -28,14 +28,14 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// keyCommands is the shared state of the commands on keys.
+// keyCommands holds the state shared by the keys commands.
 type keyCommands struct {
 	console   *cli.Console
 	options   *cli.Options
 	workspace string
 }
 
-// with opens the instance and its workspace for as long as do runs.
+// with opens the instance and the workspace, calls do and closes the instance.
 func (k *keyCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
 	return instance.WithWorkspace(ctx, k.console, k.options, k.workspace, do)
 }
@@ -104,7 +104,7 @@ func parseGrace(grace, afterUse string) (g account.Grace, err error) {
 	return g, err
 }
 
-// parseSpan parses a duration such as 90d; empty means none.
+// parseSpan parses the value of a flag as a duration such as 90d. It returns 0 for an empty text.
 func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

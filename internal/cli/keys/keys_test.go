@@ -56,7 +56,7 @@ func TestCreateKeyWritesOnlyTheKeyOnStdout(t *testing.T) {
 	}
 }
 
-func TestCreateKeyTakesEverySetting(t *testing.T) {
+func TestCreateKeyAppliesEverySetting(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "keys", "create", "--json", "--name", "batch", "--scopes", "read,inference", "--models", "gpt-4.1*,sim-small",
@@ -80,7 +80,7 @@ func TestCreateKeyTakesEverySetting(t *testing.T) {
 	}
 }
 
-func TestCreateKeyRefusesWhatMeansNothing(t *testing.T) {
+func TestCreateKeyRejectsInvalidSettings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "keys", "create", "--name", "x", "--scopes", "everything")
@@ -162,7 +162,7 @@ func TestRevokeAsksOnlyOnATerminal(t *testing.T) {
 	}
 
 	_, err := l.Run(cli.ExitUsage, "keys", "revoke", "ci")
-	clitest.MustContain(t, err, "this is not a terminal", "fix: repeat the command with --yes")
+	clitest.MustContain(t, err, "this is not a terminal", "fix: run the command again with --yes")
 
 	l.Console.CanAsk = true
 	l.Console.In = strings.NewReader("n\n")
@@ -187,5 +187,5 @@ func TestKeyNamesMayBeAmbiguous(t *testing.T) {
 	_, err := l.Run(cli.ExitFailed, "keys", "revoke", "ci", "--yes")
 	clitest.MustContain(t, err, `2 keys have the name "ci"`, "fix: use an id", id)
 	l.Run(cli.ExitOK, "keys", "revoke", id, "--yes")
-	l.Run(cli.ExitOK, "keys", "revoke", "ci", "--yes") // the one that is left is meant
+	l.Run(cli.ExitOK, "keys", "revoke", "ci", "--yes") // selects the remaining valid key
 }

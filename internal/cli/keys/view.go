@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/cli"
 )
 
-// keyView is the JSON form of a key, with the names of the admin API.
+// keyView is the JSON form of a key. Its fields have the names of the admin API.
 type keyView struct {
 	ID            string            `json:"id"`
-	Key           string            `json:"key,omitempty"` // the secret, only right after its creation
+	Key           string            `json:"key,omitempty"` // the secret; set only right after it was created
 	Name          string            `json:"name"`
 	WorkspaceID   string            `json:"workspace_id"`
 	State         string            `json:"state"`
@@ -30,7 +30,7 @@ type keyView struct {
 	LastUsedBy    *string           `json:"last_used_by"`
 }
 
-// secretView is the visible part of a secret.
+// secretView is the JSON form of a secret, without its hidden part.
 type secretView struct {
 	Start     string     `json:"start"`
 	End       string     `json:"end"`
@@ -54,14 +54,14 @@ func viewKey(k *account.Key, now time.Time) keyView {
 	return v
 }
 
-// newKeyView returns a key with its new secret.
+// newKeyView returns the view of a key with its new secret.
 func newKeyView(k *account.Key, secret string, now time.Time) keyView {
 	v := viewKey(k, now)
 	v.Key = secret
 	return v
 }
 
-// State describes whether a key is active, expired or revoked.
+// State returns active, expired or revoked.
 func State(k *account.Key, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero():
@@ -126,7 +126,7 @@ func statePaint(state string) cli.Paint {
 	return cli.Yellow
 }
 
-// secretText formats the visible part of the current secret.
+// secretText formats the visible characters of the current secret.
 func secretText(k *account.Key) string {
 	if len(k.Secrets) == 0 {
 		return cli.Dash

@@ -18,10 +18,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// largestList limits the size of a price list file.
+// largestList is the maximum size of a price list.
 const largestList = 64 << 20
 
-// importFlags select the list and the changes to accept.
+// importFlags selects the list and the changes to accept.
 type importFlags struct {
 	from      string
 	jumps     bool
@@ -52,10 +52,10 @@ errors by powers of ten. Prices set by hand are kept. A running server uses the 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", importer.ModelsDev, "which list it is: "+strings.Join(importer.Sources(), " or "))
-	flags.BoolVar(&f.jumps, "yes-jumps", false, "accept prices that become five times as high or low, too")
-	flags.BoolVar(&f.newModels, "new-models", false, "take over models that the catalog does not know, too")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "store nothing")
+	flags.StringVar(&f.from, "from", importer.ModelsDev, "source of the list: "+strings.Join(importer.Sources(), " or "))
+	flags.BoolVar(&f.jumps, "yes-jumps", false, "also accept prices that change by a factor of five or more")
+	flags.BoolVar(&f.newModels, "new-models", false, "also import models that are not in the catalog")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the changes without storing them")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(importer.Sources(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -67,7 +67,7 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 	}
 	rows, err := importer.Read(f.from, text)
 	if err != nil {
-		return cli.WithFix(err, "name the list that it is with  --from %s", strings.Join(importer.Sources(), "  or  --from "))
+		return cli.WithFix(err, "select the source of the list with  --from %s", strings.Join(importer.Sources(), "  or  --from "))
 	}
 	return instance.With(ctx, c, o, func(i *instance.Instance) error {
 		choice := importer.Options{At: c.Now().UTC(), Jumps: f.jumps, NewModels: f.newModels}
@@ -79,7 +79,7 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 	})
 }
 
-// readList reads a list from a file, from the network, or from standard input.
+// readList reads a price list from a URL, a file or standard input.
 func readList(ctx context.Context, c *cli.Console, o *cli.Options, where string) (text []byte, err error) {
 	switch {
 	case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
@@ -108,7 +108,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largestList))
 }
 
-// changeView is the JSON form of a change.
+// changeView is the JSON form of a price change.
 type changeView struct {
 	State     importer.State `json:"state"`
 	Provider  string         `json:"provider"`
@@ -137,7 +137,7 @@ func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) e
 	if f.dryRun {
 		stored = "would be stored"
 	}
-	c.Infof(o, "%s: %d new and %d changed %s, %d refused, %d kept as set by hand, %s unchanged, %s in the list that the catalog does not know",
+	c.Infof(o, "%s: %d new and %d changed %s, %d rejected, %d kept (set by hand), %s unchanged, %s not in the catalog",
 		diff.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Rejected), diff.Count(importer.Kept),
 		cli.Count(int64(diff.Unchanged)), cli.Count(int64(diff.Unknown)))
 	return nil
@@ -169,7 +169,7 @@ func changes(diff importer.Diff) *cli.Table {
 	return t
 }
 
-// why returns the reason, or the changed rates when neither input nor output changes.
+// why returns the reason of a change, or "other rates" if neither the input nor the output rate changed.
 func why(change importer.Change) string {
 	if change.Reason != "" || change.Old == nil || change.New == nil {
 		return change.Reason
@@ -180,7 +180,7 @@ func why(change importer.Change) string {
 	return ""
 }
 
-// arrow formats a rate before and after a change.
+// arrow formats a rate before and after a change, separated by an arrow.
 func arrow(change importer.Change, of func(*catalog.Price) *money.Rate) string {
 	before, after := cli.Dash, cli.Dash
 	if change.Old != nil {

@@ -16,14 +16,14 @@ import (
 	"fairlead/internal/llm"
 )
 
-// modelFlags select models.
+// modelFlags selects models.
 type modelFlags struct {
 	all      bool
 	provider string
 	kind     string
 }
 
-// New returns the commands on models.
+// New returns the models commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("models", "List models, show prices and update them", `  fairlead models list
   fairlead models list --all --kind embedding
@@ -65,12 +65,12 @@ type modelTarget struct {
 	provider string
 	upstream string
 	price    *catalog.Price
-	here     bool   // a configured provider offers it
-	needs    string // requirements in addition to a key
-	unpriced string // reason for an unknown price, if available
+	here     bool   // whether a configured provider offers the model
+	needs    string // requirements in addition to an API key
+	unpriced string // reason for an unknown price, if known
 }
 
-// gather collects the models by name, with the prices at a time.
+// gather returns the selected models sorted by name, with the prices at time now.
 func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 	byName := map[string]*offered{}
 	add := func(m *catalog.Model, t modelTarget) {
@@ -155,8 +155,8 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 	return c.PrintTable(o, t)
 }
 
-// cheapest returns the price shown in the list: the cheapest of the configured providers, else of all; nil when no price is
-// known.
+// cheapest returns the price shown in the list: the cheapest price among configured providers, or among all providers if no
+// configured one has a price. It returns nil if no price is known.
 func (m *offered) cheapest() *catalog.Price {
 	var best *catalog.Price
 	here := false

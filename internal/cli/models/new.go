@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// newModelView is the JSON form of a new model, with the names of the admin API.
+// newModelView is the JSON form of a new model. Its fields have the names of the admin API.
 type newModelView struct {
 	Provider  string    `json:"provider"`
 	Model     string    `json:"model"`
@@ -26,7 +26,7 @@ type newModelView struct {
 func newModelsNew(c *cli.Console, o *cli.Options) *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
-		Use: "new", Short: "List models that providers offer and that have no price here", Args: cli.NoArgs,
+		Use: "new", Short: "List models that providers offer but that have no known price", Args: cli.NoArgs,
 		Long: `List models that are in the model list of a provider and neither in the catalog nor in the configuration. A running server
 reads the lists periodically (catalog.discover). Their price is unknown, so auto never selects them. Set a price with the
 command in the last column.`,
@@ -62,7 +62,7 @@ func showNewModels(c *cli.Console, o *cli.Options, list []providers.NewModel) er
 		return nil
 	}
 	if len(list) == 0 {
-		c.Infof(o, "no new models. A running server reads the model lists of its providers every catalog.discover (default 6h)")
+		c.Infof(o, "no new models. A running server reads the model lists of its providers at the interval catalog.discover (default 6h)")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "MODEL"}, {Title: "FIRST SEEN"}, {Title: "SET A PRICE", Soft: true, Hide: 1}}}

@@ -21,7 +21,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// priceFlags are a price in dollars per million tokens.
+// priceFlags holds a price in dollars per million tokens.
 type priceFlags struct {
 	input, output           string
 	cacheRead, cacheWrite   string
@@ -49,7 +49,7 @@ Prices in the configuration file take precedence.`,
 				return cli.Usagef("write it as in  fairlead models price openai/gpt-4.1", "%q is not PROVIDER/MODEL", cli.Clean(args[0]))
 			}
 			if f.remove && (f.input != "" || f.output != "") {
-				return cli.Usagef("leave --remove or the rates out", "--remove and a price exclude each other")
+				return cli.Usagef("omit --remove, or omit the prices", "--remove cannot be combined with a price")
 			}
 			at, err := f.moment(c.Now())
 			if err != nil {
@@ -71,14 +71,14 @@ func (f *priceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "dollars per million input tokens")
 	flags.StringVar(&f.output, "output", "", "dollars per million output tokens")
-	flags.StringVar(&f.cacheRead, "cache-read", "", "of those read from a cache (default as --input)")
-	flags.StringVar(&f.cacheWrite, "cache-write", "", "of those written to a cache (default as --input)")
-	flags.StringVar(&f.cacheWriteLong, "cache-write-1h", "", "of those written to a cache for an hour (default as --cache-write)")
-	flags.StringVar(&f.audioInput, "audio-input", "", "of input that is sound (default as --input)")
-	flags.StringVar(&f.audioOutput, "audio-output", "", "of output that is sound (default as --output)")
-	flags.StringVar(&f.perRequest, "per-request", "", "dollars for each request (default none)")
-	flags.StringVar(&f.from, "from", "", "when it begins to hold: a day such as 2027-01-01, past or to come (default now)")
-	flags.BoolVar(&f.remove, "remove", false, "take the price back: that of the program holds again")
+	flags.StringVar(&f.cacheRead, "cache-read", "", "dollars per million input tokens read from a cache (default: same as --input)")
+	flags.StringVar(&f.cacheWrite, "cache-write", "", "dollars per million input tokens written to a cache (default: same as --input)")
+	flags.StringVar(&f.cacheWriteLong, "cache-write-1h", "", "dollars per million input tokens written to a cache for an hour (default: same as --cache-write)")
+	flags.StringVar(&f.audioInput, "audio-input", "", "dollars per million audio input tokens (default: same as --input)")
+	flags.StringVar(&f.audioOutput, "audio-output", "", "dollars per million audio output tokens (default: same as --output)")
+	flags.StringVar(&f.perRequest, "per-request", "", "dollars per request (default: none)")
+	flags.StringVar(&f.from, "from", "", "day from which the price applies, such as 2027-01-01, in the past or future (default: now)")
+	flags.BoolVar(&f.remove, "remove", false, "remove the override and use the built-in price")
 }
 
 func (f *priceFlags) moment(now time.Time) (time.Time, error) {
@@ -115,7 +115,7 @@ func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i 
 	return priceSet(c, o, i, provider, model, at)
 }
 
-// knownProvider rejects an unknown provider name, whose price would never apply.
+// knownProvider returns an error for an unknown provider name, because its price would never apply.
 func knownProvider(i *instance.Instance, name string) error {
 	names := append(providerset.VendorNames(), simulator.Provider)
 	for _, p := range i.Config.Providers {
@@ -131,7 +131,7 @@ func knownProvider(i *instance.Instance, name string) error {
 	return cli.Usagef(fix, "provider %q not found", cli.Clean(name))
 }
 
-// price parses the rates. Omitted rates keep their current value; without a current price, input and output are required.
+// price parses the rates. Omitted rates keep their current value. If the target has no price yet, input and output are required.
 func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*catalog.Price, error) {
 	p := &catalog.Price{}
 	offer, known := prices.Offer(provider, model)
@@ -140,10 +140,10 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	if known && offer.Price != nil {
 		p.Input, p.Output, p.PerRequest = offer.Price.Input, offer.Price.Output, offer.Price.PerRequest
 	} else if f.input == "" || (f.output == "" && !embeds) {
-		return nil, cli.Usagef("add  --input 0.4 --output 1.6", "%s at %s has no price yet, so both rates are needed", cli.Clean(model), cli.Clean(provider))
+		return nil, cli.Usagef("add  --input 0.4 --output 1.6", "%s at %s has no price yet, so both --input and --output are required", cli.Clean(model), cli.Clean(provider))
 	}
 	if f.input == "" && f.output == "" {
-		return nil, cli.Usagef("add  --input 0.4 --output 1.6,  or  --remove", "a price needs --input or --output")
+		return nil, cli.Usagef("add  --input 0.4 --output 1.6,  or  --remove", "a price requires --input or --output")
 	}
 	p.Source = catalog.OverrideSource
 	for _, one := range []struct {
@@ -174,14 +174,14 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	}
 	fee, err := parseRate("per-request", f.perRequest)
 	if fee != nil {
-		p.PerRequest = money.Amount(*fee) // both are in nano-dollars
+		p.PerRequest = money.Amount(*fee) // both types count nano-dollars
 	}
 	return p, err
 }
 
 func parseRate(flag, text string) (*money.Rate, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // not given is no error
+		return nil, nil //nolint:nilnil // a flag that was not given is not an error
 	}
 	a, err := money.Parse(strings.TrimPrefix(text, "$"))
 	if err != nil || a < 0 || a > 1_000_000*money.Dollar {
@@ -193,7 +193,7 @@ func parseRate(flag, text string) (*money.Rate, error) {
 func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {
 	err := i.RemovePrice(ctx, provider, model, at)
 	if errors.Is(err, instance.ErrNoPrice) {
-		return cli.WithFix(fmt.Errorf("no price of %s/%s was imported or set by hand", cli.Clean(provider), cli.Clean(model)), "see  fairlead models show %s", cli.Clean(model))
+		return cli.WithFix(fmt.Errorf("no price was imported or set by hand for %s/%s", cli.Clean(provider), cli.Clean(model)), "see  fairlead models show %s", cli.Clean(model))
 	}
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func removePrice(ctx context.Context, c *cli.Console, o *cli.Options, i *instanc
 	return priceSet(c, o, i, provider, model, at)
 }
 
-// priceSet prints the price that applies afterwards.
+// priceSet prints the price that applies after a change.
 func priceSet(c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {
 	prices, err := i.Prices()
 	if err != nil {
@@ -221,7 +221,7 @@ func priceSet(c *cli.Console, o *cli.Options, i *instance.Instance, provider, mo
 		return c.PrintJSON(view)
 	}
 	if offer.Price == nil {
-		return c.Print(provider + "/" + model + " has no price now\n")
+		return c.Print(provider + "/" + model + " has no price any more\n")
 	}
 	card := offer.Price.During(laterOf(c.Now(), at))
 	text := fmt.Sprintf("%s/%s costs %s in, %s out per million tokens (%s)", cli.Clean(provider), cli.Clean(model), cli.InSentence(cli.Rate(&card.Input)), cli.InSentence(cli.Rate(&card.Output)), card.Source)

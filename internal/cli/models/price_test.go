@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/cli/clitest"
 )
 
-// priceList is a small list as models.dev publishes it.
+// priceList is a small price list in the format of models.dev.
 const priceList = `{"openai": {"models": {
   "gpt-4.1": {"id": "gpt-4.1", "cost": {"input": 1.8, "output": 7.2, "cache_read": 0.45}},
   "gpt-4o": {"id": "gpt-4o", "cost": {"input": 2.5, "output": 10, "cache_read": 1.25}},
@@ -31,13 +31,13 @@ func writeList(l *clitest.Lab, text string) string {
 	return path
 }
 
-func TestImportShowsAndStoresWhatChanges(t *testing.T) {
+func TestImportShowsAndStoresChanges(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	path := writeList(l, priceList)
 	out, err := l.Run(cli.ExitOK, "models", "import", "--from", "models.dev", path, "--dry-run")
 	clitest.Golden(t, "import.txt", out)
-	clitest.MustContain(t, err, "1 new and 1 changed would be stored, 2 refused, 0 kept as set by hand, 1 unchanged, 1 in the list that the catalog does not know")
+	clitest.MustContain(t, err, "1 new and 1 changed would be stored, 2 rejected, 0 kept (set by hand), 1 unchanged, 1 not in the catalog")
 	if _, missing := os.Stat(filepath.Join(l.Dir, "prices", "prices.json")); missing == nil {
 		t.Error("a dry run stored something")
 	}
@@ -49,11 +49,11 @@ func TestImportShowsAndStoresWhatChanges(t *testing.T) {
 	out, _ = l.Run(cli.ExitOK, "models", "show", "gpt-4.1")
 	clitest.Golden(t, "model.txt", out)
 	out, err = l.Run(cli.ExitOK, "models", "import", path)
-	if strings.Contains(out, "changed") || !strings.Contains(err, "0 new and 0 changed stored, 2 refused") {
+	if strings.Contains(out, "changed") || !strings.Contains(err, "0 new and 0 changed stored, 2 rejected") {
 		t.Errorf("the same list again: %s%s", out, err)
 	}
 	_, err = l.Run(cli.ExitOK, "models", "import", path, "--yes-jumps", "--new-models")
-	clitest.MustContain(t, err, "1 new and 1 changed stored, 1 refused")
+	clitest.MustContain(t, err, "1 new and 1 changed stored, 1 rejected")
 	out, _ = l.Run(cli.ExitOK, "models", "list", "--all", "--provider", "openai")
 	clitest.MustContain(t, out, "gpt-9")
 }
@@ -68,7 +68,7 @@ func TestImportFromTheNetworkAndStandardInput(t *testing.T) {
 	t.Cleanup(server.Close)
 	l := newLab(t)
 	_, err := l.Run(cli.ExitFailed, "models", "import", server.URL+"/api.json")
-	clitest.MustContain(t, err, "error:") // a private address that is not allowed
+	clitest.MustContain(t, err, "error:") // a private address, which is not allowed
 	l.Configure("catalog: {url: " + server.URL + "/api.json}\n")
 	_, err = l.Run(cli.ExitOK, "models", "import", server.URL+"/api.json", "--dry-run")
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored")
@@ -80,7 +80,7 @@ func TestImportFromTheNetworkAndStandardInput(t *testing.T) {
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored")
 }
 
-func TestImportRefusesWhatItCannotRead(t *testing.T) {
+func TestImportRejectsUnreadableLists(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "models", "import", "--from", "portkey", "x.json")
@@ -88,16 +88,16 @@ func TestImportRefusesWhatItCannotRead(t *testing.T) {
 	_, err = l.Run(cli.ExitFailed, "models", "import", filepath.Join(l.Dir, "nothing.json"))
 	clitest.MustContain(t, err, "no such file")
 	_, err = l.Run(cli.ExitFailed, "models", "import", "--from", "litellm", writeList(l, priceList))
-	clitest.MustContain(t, err, "no models", "fix: name the list that it is")
+	clitest.MustContain(t, err, "no models", "fix: select the source of the list")
 }
 
-func TestSetAndTakeBackAPrice(t *testing.T) {
+func TestPriceIsSetAndRemoved(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "models", "price", "openai/gpt-4.1", "--input", "1.5", "--output", "6", "--cache-read", "0.4")
 	clitest.MustContain(t, out, "openai/gpt-4.1 costs $1.50 in, $6.00 out per million tokens (override)")
 	_, err := l.Run(cli.ExitOK, "models", "import", writeList(l, priceList), "--dry-run")
-	clitest.MustContain(t, err, "1 kept as set by hand")
+	clitest.MustContain(t, err, "1 kept (set by hand)")
 	l.Console.Now = func() time.Time { return clitest.Noon.Add(time.Hour) }
 	out, _ = l.Run(cli.ExitOK, "models", "price", "openai/gpt-4.1", "--output", "7", "--from", "2027-01-01")
 	clitest.MustContain(t, out, "costs $1.50 in, $7.00 out", "from 2027-01-01")
@@ -111,7 +111,7 @@ func TestSetAndTakeBackAPrice(t *testing.T) {
 		t.Errorf("taken back: %s", out)
 	}
 	_, err = l.Run(cli.ExitFailed, "models", "price", "openai/gpt-4.1", "--remove")
-	clitest.MustContain(t, err, "no price of openai/gpt-4.1 was imported or set by hand")
+	clitest.MustContain(t, err, "no price was imported or set by hand for openai/gpt-4.1")
 }
 
 func TestAPriceOfTheConfigurationFileWins(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAPriceOfTheConfigurationFileWins(t *testing.T) {
 	clitest.MustContain(t, out, `"input_per_mtok_usd":"3"`)
 }
 
-func TestAPriceForAllReachesAModelOfTheFile(t *testing.T) {
+func TestPriceForAllProvidersAppliesToConfiguredModel(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.Configure(`simulator: "off"
@@ -139,19 +139,19 @@ providers:
 	clitest.MustContain(t, out, `"input_per_mtok_usd":"0.7"`, `"output_per_mtok_usd":"2.1"`, `"cache_write_1h_per_mtok_usd":"1.4"`)
 }
 
-func TestPricesThatAreNone(t *testing.T) {
+func TestPriceCommandRejectsInvalidInput(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for want, args := range map[string][]string{
-		`"gpt-4.1" is not PROVIDER/MODEL`:            {"gpt-4.1", "--input", "1"},
-		`invalid price --input "cheap"`:              {"openai/gpt-4.1", "--input", "cheap"},
-		`invalid price --output "-1"`:                {"openai/gpt-4.1", "--output=-1"},
-		`a price needs --input or --output`:          {"openai/gpt-4.1", "--cache-read", "1"},
-		`has no price yet, so both rates are needed`: {"openai/gpt-99", "--input", "1"},
-		`invalid time --from "soon"`:                 {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
-		`provider "opnai" not found`:                 {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
-		`did you mean "mistral"?`:                    {"mistrall/small", "--input", "1", "--output", "4"},
-		`--remove and a price exclude each other`:    {"openai/gpt-4.1", "--input", "1", "--remove"},
+		`"gpt-4.1" is not PROVIDER/MODEL`:                             {"gpt-4.1", "--input", "1"},
+		`invalid price --input "cheap"`:                               {"openai/gpt-4.1", "--input", "cheap"},
+		`invalid price --output "-1"`:                                 {"openai/gpt-4.1", "--output=-1"},
+		`a price requires --input or --output`:                        {"openai/gpt-4.1", "--cache-read", "1"},
+		`has no price yet, so both --input and --output are required`: {"openai/gpt-99", "--input", "1"},
+		`invalid time --from "soon"`:                                  {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
+		`provider "opnai" not found`:                                  {"opnai/gpt-4.1", "--input", "1", "--output", "4"},
+		`did you mean "mistral"?`:                                     {"mistrall/small", "--input", "1", "--output", "4"},
+		`--remove cannot be combined with a price`:                    {"openai/gpt-4.1", "--input", "1", "--remove"},
 	} {
 		_, err := l.Run(cli.ExitUsage, append([]string{"models", "price"}, args...)...)
 		clitest.MustContain(t, err, want)

@@ -41,13 +41,13 @@ func showModel(c *cli.Console, o *cli.Options, set *instance.ProviderSet, name s
 	if o.JSON {
 		return c.PrintJSON(viewModel(&one, c.Now()))
 	}
-	const wide = 200 // not limited by a terminal
+	const wide = 200 // fixed width if there is no terminal
 	p := &modelPage{Page: cli.Page{Width: max(cmp.Or(c.Columns(), wide), 60), Coloured: c.Coloured(o)}, now: c.Now()}
 	p.show(&one)
 	return c.Print(p.String())
 }
 
-// findModel returns a model of the catalog or of a provider's configuration; nil when it is unknown.
+// findModel returns a model of the catalog or of a provider's configuration, or nil if it is unknown.
 func findModel(set *instance.ProviderSet, name string) *catalog.Model {
 	if m, ok := set.Catalog().Model(name); ok {
 		return m
@@ -60,7 +60,7 @@ func findModel(set *instance.ProviderSet, name string) *catalog.Model {
 	return nil
 }
 
-// targetsOf lists the targets of a model: those of this instance, then those of the catalog.
+// targetsOf lists the targets of a model: first those of this instance, then those of the catalog.
 func targetsOf(set *instance.ProviderSet, model string) []modelTarget {
 	var list []modelTarget
 	add := func(t modelTarget) {
@@ -81,7 +81,7 @@ func targetsOf(set *instance.ProviderSet, model string) []modelTarget {
 	return list
 }
 
-// modelPage writes one model as text.
+// modelPage formats a model as text.
 type modelPage struct {
 	cli.Page
 	now time.Time
@@ -104,7 +104,7 @@ func (p *modelPage) show(o *offered) {
 	if m.Deprecated {
 		p.Field("state", "deprecated by its vendor")
 	}
-	p.Section("Prices now, per million tokens")
+	p.Section("Current prices per million tokens")
 	p.Table(p.prices(o))
 	if notes := p.notes(o); len(notes.Rows) > 0 {
 		p.Section("Price variations")
@@ -155,7 +155,7 @@ func (p *modelPage) prices(o *offered) *cli.Table {
 	return t
 }
 
-// notes describe the other cards of a price.
+// notes returns a table of the price variations: long prompts, audio, service tiers, times of the week and fees per request.
 func (p *modelPage) notes(o *offered) *cli.Table {
 	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "WHEN"}, {Title: "IN", Right: true}, {Title: "OUT", Right: true}}}
 	for _, one := range o.targets {
@@ -186,7 +186,7 @@ func times(factor int64) string {
 	return "×" + strconv.FormatFloat(float64(factor)/1000, 'f', -1, 64)
 }
 
-// windows formats times of the week, in UTC.
+// windows formats weekly time windows in UTC.
 func windows(list []catalog.Window) string {
 	var texts []string
 	day := ""
@@ -238,7 +238,8 @@ func (p *modelPage) what(period catalog.Period) string {
 	return "former price"
 }
 
-// dayOr formats a day, or returns a dash for an open end. Until is exclusive.
+// dayOr formats the start or the exclusive end of a period, with the time if it is not midnight in UTC. It returns a dash for the
+// zero time.
 func dayOr(t time.Time) string {
 	if t.IsZero() {
 		return cli.Dash

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// modelView is the JSON form of a model, with the names of the admin API.
+// modelView is the JSON form of a model. Its fields have the names of the admin API.
 type modelView struct {
 	Name       string       `json:"name"`
 	Vendor     string       `json:"vendor"`
@@ -30,7 +30,7 @@ type targetView struct {
 	Price      *priceView `json:"price"`
 }
 
-// priceView is the current price card with the other properties of the price.
+// priceView is the JSON form of a price: the current rates and the other properties.
 type priceView struct {
 	rateView
 
@@ -111,7 +111,7 @@ func viewRates(t catalog.Tier) rateView {
 	}
 }
 
-// rateAmount converts a rate to dollars per million tokens; both are in nano-dollars.
+// rateAmount converts a rate to dollars per million tokens. Both types count nano-dollars.
 func rateAmount(r *money.Rate) *money.Amount {
 	if r == nil {
 		return nil
@@ -119,7 +119,7 @@ func rateAmount(r *money.Rate) *money.Amount {
 	return new(money.Amount(*r))
 }
 
-// known returns nil for an unknown value.
+// known returns a pointer to n, or nil if n is zero or negative, which means unknown.
 func known[T int64 | float64](n T) *T {
 	if n <= 0 {
 		return nil

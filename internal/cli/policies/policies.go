@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/policy"
 )
 
-// New returns the commands on policies.
+// New returns the policies commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("policies", "List, check, compare, apply and roll back policies", `  fairlead policies list
   fairlead policies validate policies.yaml
@@ -26,7 +26,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// policyCommands is the shared state of the commands on policies.
+// policyCommands holds the state shared by the policy commands.
 type policyCommands struct{ instance.Commands }
 
 // policyView is the JSON form of an active policy.
@@ -165,7 +165,7 @@ func (p *policyCommands) validate(from instance.Routed, path string) error {
 		return p.ShowPolicyProblems(p.Console.Out, path, source, problems)
 	}
 	if p.Options.JSON {
-		return nil // one object per problem: no output without problems
+		return nil // with --json, no problems means no output
 	}
 	return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
 }

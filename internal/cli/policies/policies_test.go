@@ -64,7 +64,7 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	clitest.MustContain(t, out, "VERSION", "Restored version 1", "command line")
 }
 
-func TestAppliedPoliciesAreNotedAndDecide(t *testing.T) {
+func TestAppliedPoliciesAreAuditedAndActive(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.Run(cli.ExitOK, "policies", "apply", l.File("pin.yaml", "policies:\n  - {name: best, pin: sim-flagship}\n"))
@@ -82,7 +82,7 @@ func TestAppliedPoliciesAreNotedAndDecide(t *testing.T) {
 	}
 }
 
-func TestSomebodyElseWasFaster(t *testing.T) {
+func TestApplyRejectsConcurrentChange(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	first, second := l.File("first.yaml", clitest.FirstPolicies), l.File("second.yaml", secondPolicies)
@@ -116,7 +116,7 @@ func TestProblemsOfPoliciesAreShownWithTheirLine(t *testing.T) {
 	clitest.MustContain(t, out, "right.yaml: ok – 2 policies")
 }
 
-func TestVersionsThatAreNot(t *testing.T) {
+func TestUnknownVersionsAreRejected(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for _, test := range []struct {

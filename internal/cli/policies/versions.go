@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/policystore"
 )
 
-// savedView is the JSON form of a version of policies.
+// savedView is the JSON form of a policy version.
 type savedView struct {
 	Version int64     `json:"version"`
 	Hash    string    `json:"hash"`
@@ -38,7 +38,8 @@ func parseVersion(text string) (int64, error) {
 	return n, nil
 }
 
-// version returns a version of the workspace's policies. For 0 it returns the newest one, with number 0 when there is none.
+// version returns a version of the workspace's policies. For number 0 it returns the newest version, whose number is 0 if there
+// is none.
 func (p *policyCommands) version(ctx context.Context, from instance.Routed, number int64) (policystore.Version, error) {
 	if number == 0 {
 		return from.Newest(ctx, from.Workspace.ID)
@@ -127,7 +128,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 	case 1:
 		before, err = p.text(ctx, from, args[0])
 		if _, number := strconv.ParseInt(args[0], 10, 64); number != nil {
-			before, after = after, before // a file is compared with the newest version
+			before, after = after, before // a file is compared with the newest version, not the other way around
 		}
 	case 2:
 		if before, err = p.text(ctx, from, args[0]); err == nil {
@@ -148,7 +149,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 	return p.Console.Print(cli.CleanLines(text))
 }
 
-// text returns the source of a version or of a file.
+// text returns the source of a version, given its number, or the content of a file.
 func (p *policyCommands) text(ctx context.Context, from instance.Routed, name string) ([]byte, error) {
 	number, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
@@ -207,8 +208,8 @@ func (p *policyCommands) apply(ctx context.Context, from instance.Routed, path s
 	return p.saved(before, saved, err)
 }
 
-// confirmEmptying asks before a document without policies replaces one that has some. It ignores an invalid document, which is
-// rejected later. It returns an error unless the answer is yes.
+// confirmEmptying asks for confirmation before a document without policies replaces existing policies. It returns an error unless
+// the answer is yes. It accepts an invalid document, which is rejected later.
 func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Routed, source []byte) error {
 	current := from.Rules.Own(from.Workspace.ID).Policies()
 	set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
@@ -226,7 +227,7 @@ func (p *policyCommands) confirmEmptying(ctx context.Context, from instance.Rout
 	return err
 }
 
-// saved prints the version that is now active.
+// saved prints which version is active after a change.
 func (p *policyCommands) saved(before, saved policystore.Version, err error) error {
 	if errors.Is(err, policystore.ErrConflict) {
 		return cli.WithFix(fmt.Errorf("the policies have changed: the newest version is %d", before.Number),

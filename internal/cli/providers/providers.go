@@ -16,13 +16,13 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// New returns the commands on providers.
+// New returns the providers commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("providers", "List and test providers", `  fairlead providers list
   fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o))
 }
 
-// providerView is the JSON form of a provider, with the names of the admin API.
+// providerView is the JSON form of a provider. Its fields have the names of the admin API.
 type providerView struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
@@ -135,7 +135,7 @@ func newProvidersTest(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// choose returns the names of the enabled providers, or the given one.
+// choose returns the names of all enabled providers, or the provider given in args.
 func choose(providers []adminproviders.ProviderState, args []string) ([]string, error) {
 	var on, known []string
 	for _, p := range providers {

@@ -75,7 +75,7 @@ func TestTestProviders(t *testing.T) {
 	l.RunContext(ctx, cli.ExitInterrupted, "providers", "test")
 }
 
-// There is no call to Bedrock that costs nothing: that is not its failure.
+// Every call to Bedrock costs money, so Bedrock is not tested. This is not a failure.
 func TestAProviderThatListsNoModelsIsNotTested(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

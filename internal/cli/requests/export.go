@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// exportFlags configure an export.
+// exportFlags holds the options of an export.
 type exportFlags struct {
 	format  string
 	columns string
@@ -28,7 +28,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 	var e exportFlags
 	cmd := &cobra.Command{
 		Use: "export", Short: "Export requests as CSV or JSON lines, newest first", Args: cli.NoArgs,
-		Long: "Export requests as CSV or JSON lines, newest first. In CSV, cells that a spreadsheet would run as a formula start with an apostrophe.\n" +
+		Long: "Export requests as CSV or JSON lines, newest first. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.\n" +
 			"Columns: " + strings.Join(adminrequests.Columns(), ", ") + ".",
 		Example: `  fairlead requests export --from now-7d --output requests.csv
   fairlead requests export --format jsonl --decision fallback | jq -r .model
@@ -42,7 +42,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 			}
 			return r.selecting(cmd, func(s selected) error {
 				if s.filter.To.IsZero() {
-					s.filter.To = r.console.Now() // requests that arrive during the export are excluded
+					s.filter.To = r.console.Now() // exclude requests that arrive during the export
 				}
 				return r.export(cmd.Context(), s.store, s.filter, e)
 			})
@@ -50,7 +50,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 	}
 	filter.AddFlags(cmd)
 	cmd.Flags().StringVar(&e.format, "format", "csv", "csv or jsonl")
-	cmd.Flags().StringVar(&e.columns, "columns", "", "comma-separated list of columns (default: the usual ones)")
+	cmd.Flags().StringVar(&e.columns, "columns", "", "comma-separated list of columns (default: the most common ones)")
 	cmd.Flags().StringVar(&e.output, "output", "", "output file, written only on success (default: standard output)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -81,7 +81,7 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 	return nil
 }
 
-// writePages writes all pages; each is read after the previous one was written.
+// writePages writes all pages. Each page is read after the previous one was written.
 func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *adminrequests.Sheet, wrote func(int)) error {
 	if err := sheet.Begin(); err != nil {
 		return err
@@ -112,8 +112,8 @@ func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filte
 	}
 }
 
-// output is the destination of an export. A file gets its name only when it is complete, so that a partial file is not mistaken
-// for a complete one.
+// output is the destination of an export. A file is renamed to its final name only when it is complete, so that a partial file is
+// not mistaken for a complete one.
 type output struct {
 	io.Writer
 	file *os.File

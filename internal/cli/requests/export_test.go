@@ -61,7 +61,7 @@ func TestExportNeutralisesFormulas(t *testing.T) {
 	}
 }
 
-func TestExportGoesOnOverPages(t *testing.T) {
+func TestExportReadsAllPages(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var entries []requestlog.Entry
@@ -94,7 +94,7 @@ func TestExportGoesOnOverPages(t *testing.T) {
 	}
 }
 
-func TestExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
+func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,7 +115,7 @@ func TestExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	}
 }
 
-func TestExportGoesOnWhereASearchStopped(t *testing.T) {
+func TestExportContinuesStoppedSearch(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store := &growing{}
@@ -131,7 +131,7 @@ func TestExportGoesOnWhereASearchStopped(t *testing.T) {
 	}
 }
 
-// stopping runs out of time once, after ten requests.
+// stopping is a store whose search reaches its time limit once, after ten requests.
 type stopping struct {
 	*growing
 	stopped bool
@@ -146,7 +146,7 @@ func (s *stopping) Entries(ctx context.Context, f requestlog.Filter, p requestlo
 	return page[:10], &requestlog.UnfinishedError{Before: page[9].ID}
 }
 
-// interrupted ends the context after the first page.
+// interrupted cancels the context after the first page.
 type interrupted struct {
 	*growing
 	cancel context.CancelFunc

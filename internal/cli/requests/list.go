@@ -96,7 +96,8 @@ func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
 		cli.Cell{Text: cli.OrDash(e.Requested)}, cli.Cell{Text: cli.OrDash(e.KeyName)})
 }
 
-// rowTime returns the time of a request: in a narrow terminal, as in ls, the time of day for today and the date for older ones.
+// rowTime formats the time of a request. In a narrow terminal it shows only the time for requests of today and only the date for
+// older ones.
 func (r *requestCommands) rowTime(t time.Time) string {
 	const date = "Jan 02"
 	at := func(t time.Time, layout string) string { return r.console.FormatTime(r.options, t, layout) }
@@ -110,7 +111,7 @@ func (r *requestCommands) rowTime(t time.Time) string {
 	}
 }
 
-// wideEnough is the terminal width from which rows show date and time.
+// wideEnough is the minimum terminal width for rows with date and time.
 const wideEnough = 90
 
 func outcomeCell(e *requestlog.Entry) cli.Cell {
@@ -143,7 +144,7 @@ func decisionCell(e *requestlog.Entry) cli.Cell {
 	return cli.Cell{Text: cli.OrDash(text)}
 }
 
-// providerText formats the provider and marks simulated responses.
+// providerText returns the provider. It marks simulated responses.
 func providerText(e *requestlog.Entry) string {
 	if e.Simulated && e.Provider != "" {
 		return e.Provider + " SIMULATED"
@@ -151,7 +152,8 @@ func providerText(e *requestlog.Entry) string {
 	return cli.OrDash(e.Provider)
 }
 
-// costText formats the cost of a request. A request that no model served cost nothing, which differs from a free model.
+// costText formats the cost of a request. A request that no model served has a cost of zero and is not shown as "free", which is
+// for free models.
 func costText(e *requestlog.Entry) string {
 	if e.Model == "" {
 		return cli.Amount(e.Cost)
@@ -159,7 +161,7 @@ func costText(e *requestlog.Entry) string {
 	return cli.Cost(e.Cost)
 }
 
-// versusBaseline formats the difference to the baseline cost.
+// versusBaseline formats the difference between the cost and the baseline cost.
 func versusBaseline(e *requestlog.Entry) string {
 	saved, ok := e.Saved()
 	if !ok {

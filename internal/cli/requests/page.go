@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// entryPage writes a request as text.
+// entryPage formats a request as text.
 type entryPage struct{ cli.Page }
 
 // entry writes the summary, the decision, the attempts, the costs and the other fields of a request.
@@ -186,10 +186,10 @@ func pairs(m map[string]string) string {
 	return strings.Join(texts, ", ")
 }
 
-// body writes the request and response bodies, or why they are missing.
+// body writes the request and response bodies, or the reason why they are not available.
 func (p *entryPage) body(b *adminrequests.RequestBody) {
 	if b.Reason != nil {
-		p.Section("Prompt and answer")
+		p.Section("Prompt and response")
 		p.Paragraph(*b.Reason, 2)
 		return
 	}
@@ -206,7 +206,7 @@ func (p *entryPage) body(b *adminrequests.RequestBody) {
 	}
 }
 
-// readable indents JSON; other text is unchanged.
+// readable indents text that is JSON. Other text is unchanged.
 func readable(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {

@@ -12,10 +12,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// estimate is printed with every saving.
+// estimate is printed with savings.
 const estimate = "Estimate: same tokens at list prices. Another model might have produced a different number of tokens."
 
-// classNames are the rows of a bill in order. Reasoning is a part of output that is shown separately.
+// classNames lists the rows of a bill in order. Reasoning is part of output and is also shown separately.
 var classNames = []struct{ class, name string }{
 	{"input", "uncached input"},
 	{"input_audio", "audio input"},
@@ -30,10 +30,10 @@ var classNames = []struct{ class, name string }{
 	{brokenAttempts, "interrupted attempts"},
 }
 
-// brokenAttempts is the row for output of targets that failed before another one continued.
+// brokenAttempts is the row for the output of targets that failed before another target continued the response.
 const brokenAttempts = "broken_attempts"
 
-// aboveHold is the row that reduces a bill to the amount held for the request.
+// aboveHold is the row that reduces the total to the amount held for the request.
 const aboveHold = "above_hold"
 
 func (p *entryPage) money(e *requestlog.Entry) {
@@ -93,7 +93,7 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 	}
 }
 
-// pricesText describes the source of the prices of a bill and the card used.
+// pricesText describes the source of a bill's prices and the price tier that was applied.
 func pricesText(b *catalog.Bill) string {
 	text := cli.OrDash(b.Source)
 	if b.AsOf != "" {

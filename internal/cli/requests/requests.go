@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// New returns the commands on requests.
+// New returns the requests commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("requests", "List, show, follow and export requests", `  fairlead requests list --preset errors --from now-24h
   fairlead requests show req_01J…
@@ -25,7 +25,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// requestCommands is the shared state of the commands on requests.
+// requestCommands holds the state shared by the requests commands.
 type requestCommands struct {
 	console   *cli.Console
 	options   *cli.Options
@@ -36,14 +36,14 @@ func (r *requestCommands) with(ctx context.Context, do func(*instance.Instance, 
 	return instance.WithWorkspace(ctx, r.console, r.options, r.workspace, do)
 }
 
-// selected is a store with the filter of the flags.
+// selected is a store with the filter given by the flags.
 type selected struct {
 	store  requestlog.Reader
 	filter requestlog.Filter
 	page   requestlog.Page
 }
 
-// selecting parses the filter flags and opens the instance for as long as do runs.
+// selecting parses the filter flags, opens the instance, calls do and closes the instance.
 func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error) error {
 	f, page, err := filter.Parse(cmd, r.console.Now())
 	if err != nil {

@@ -34,7 +34,7 @@ func TestListRequests(t *testing.T) {
 	}
 }
 
-func TestColoursNeedATerminalAndLeave(t *testing.T) {
+func TestColoursRequireATerminal(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).Seeded()
 	l.Console.Terminal = true
@@ -92,7 +92,7 @@ func TestRequestFilters(t *testing.T) {
 	}
 }
 
-func TestFiltersThatCannotBeReadAreNamedAsFlags(t *testing.T) {
+func TestInvalidFiltersAreReportedAsFlags(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for line, want := range map[string]string{
@@ -129,7 +129,7 @@ func TestFilterFlagsAreTheParametersOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestOlderRequestsAreAnnounced(t *testing.T) {
+func TestListSuggestsOlderRequests(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).Seeded()
 	_, err := l.Run(cli.ExitOK, "requests", "list", "--limit", "2")
@@ -165,7 +165,7 @@ func TestShowRequestWithItsTexts(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "requests", "show", clitest.Served().ID, "--body")
 	clitest.MustContain(t, out, "\nRequest\n{\n  \"model\": \"auto\",\n", "\nAnswer\nnot  [31mJSON\n")
 	out, _ = l.Run(cli.ExitOK, "requests", "show", clitest.Failed().ID, "--body")
-	clitest.MustContain(t, out, "\nPrompt and answer\n  Storing bodies is disabled for the key of this request.\n")
+	clitest.MustContain(t, out, "\nPrompt and response\n  Storing bodies is disabled for the key of this request.\n")
 }
 
 func TestShowRequestAsJSON(t *testing.T) {
@@ -196,7 +196,7 @@ func TestShowRequestAsJSON(t *testing.T) {
 	}
 }
 
-// lateReader finds an entry only after a few looks, as when it is on its way from the spool.
+// lateReader finds an entry only after a few attempts, as if the entry were still in the spool.
 type lateReader struct {
 	requestlog.Reader
 	entry  requestlog.Entry
@@ -211,7 +211,7 @@ func (r *lateReader) Entry(_ context.Context, _, id string) (requestlog.Entry, e
 	return r.entry, nil
 }
 
-func TestShowWaitsForWhatIsOnItsWay(t *testing.T) {
+func TestShowWaitsForEntriesInTheSpool(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
@@ -232,7 +232,7 @@ func TestShowWaitsForWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-func TestRequestsOfAnotherWorkspaceAreNotSeen(t *testing.T) {
+func TestRequestsOfOtherWorkspacesAreHidden(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).Seeded()
 	i, w := l.Open()

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// detail is the JSON form of a request, with its bodies on demand.
+// detail is the JSON form of a request, with its bodies if requested.
 type detail struct {
 	adminrequests.RequestDetail
 	Body *adminrequests.RequestBody `json:"body,omitempty"`
@@ -33,7 +33,7 @@ func (r *requestCommands) newShow() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&withBody, "body", false, "also show the stored prompt and answer")
+	cmd.Flags().BoolVar(&withBody, "body", false, "also show the stored prompt and response")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry)
 	}
 	body, err := store.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if errors.Is(err, requestlog.ErrNotFound) {
-		return adminrequests.BodyOf(requestlog.BodyExpired, body), nil // it was stored, so retention has deleted it
+		return adminrequests.BodyOf(requestlog.BodyExpired, body), nil // the body was stored and later deleted by retention
 	}
 	return adminrequests.BodyOf(e.BodyState, body), err
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	tailEvery  = 500 * time.Millisecond
-	tailMemory = 400 // requests that are read again: a long one appears after shorter ones that began later
+	tailMemory = 400 // number of requests that are read again, because a long request appears after shorter ones that started later
 
 	longestRequest = 10 * time.Minute
 )
@@ -39,7 +39,7 @@ func (r *requestCommands) newTail() *cobra.Command {
 	return cmd
 }
 
-// tail writes matching requests until ctx ends.
+// tail prints matching requests until ctx is cancelled.
 func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f requestlog.Filter, last int) error {
 	t := &tail{store: store, filter: f, floor: id.Floor("req", r.console.Now().Add(-longestRequest))}
 	earlier, err := t.begin(ctx)
@@ -75,8 +75,8 @@ func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f r
 type tail struct {
 	store  requestlog.Reader
 	filter requestlog.Filter
-	floor  string   // start of the range that is read
-	known  []string // known ids at or after the floor, in order
+	floor  string   // ID from which requests are read again
+	known  []string // IDs already seen at or after floor, in order
 }
 
 // begin returns the newest requests, oldest first, and marks them as known.
@@ -90,12 +90,12 @@ func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
 		t.known = append(t.known, e.ID)
 	}
 	if len(entries) == requestlog.MaxLimit {
-		t.floor = entries[0].ID // older requests existed before
+		t.floor = entries[0].ID // older requests are not new
 	}
 	return entries, nil
 }
 
-// next returns the requests that have appeared since, oldest first.
+// next returns the requests that have appeared since the last call, oldest first.
 func (t *tail) next(ctx context.Context) ([]requestlog.Entry, error) {
 	var fresh []requestlog.Entry
 	for after := t.floor; ; {
@@ -121,7 +121,7 @@ func (t *tail) next(ctx context.Context) ([]requestlog.Entry, error) {
 	return fresh, nil
 }
 
-// follower writes rows as they arrive.
+// follower prints rows as requests arrive.
 type follower struct {
 	requests *requestCommands
 	widths   []int
@@ -151,7 +151,7 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	f.widths = t.Widths(width)
 	lines := t.Lines(width, r.console.Coloured(r.options))
 	if !first {
-		lines = lines[1:] // the titles are already printed
+		lines = lines[1:] // the titles were already printed
 	}
 	for _, line := range lines {
 		if err := r.console.Print(line + "\n"); err != nil {
@@ -161,5 +161,5 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	return nil
 }
 
-// usualWidths keep the columns of a tail aligned.
+// usualWidths are the minimum column widths of a tail, which keep its columns aligned.
 var usualWidths = []int{30, 15, 18, 8, 20, 10, 10, 7, 9, 7, 7, 10, 6}

@@ -66,7 +66,7 @@ func ids(entries ...requestlog.Entry) []string {
 	return list
 }
 
-func TestTailShowsWhatComesAndStopsCleanly(t *testing.T) {
+func TestTailShowsNewRequestsAndStopsCleanly(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestTailShowsWhatComesAndStopsCleanly(t *testing.T) {
 		store.add(at(1, 5))
 		time.Sleep(tailEvery)
 		synctest.Wait()
-		store.add(at(-15, 4)) // began before others that are shown already
+		store.add(at(-15, 4)) // started before requests that are already shown
 		time.Sleep(2 * tailEvery)
 		synctest.Wait()
 		cancel()
@@ -100,7 +100,7 @@ func TestTailShowsWhatComesAndStopsCleanly(t *testing.T) {
 	})
 }
 
-func TestTailPassesNothingOverAndRepeatsNothing(t *testing.T) {
+func TestTailShowsEveryRequestOnce(t *testing.T) {
 	t.Parallel()
 	store := &growing{}
 	for n := range 1000 {
@@ -136,7 +136,7 @@ func TestTailPassesNothingOverAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-func TestTailKeepsItsColumns(t *testing.T) {
+func TestTailColumnsStayAligned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out := (&requestCommands{console: l.Console, options: &cli.Options{}}).follower()

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// verdict summarises a request in one sentence: target, path, latency and cost, or the failure with its origin and a fix.
+// verdict summarizes a request in one sentence: target, route, latency and cost, or the failure with its origin and a fix.
 func verdict(e *requestlog.Entry) string {
 	if e.Outcome == requestlog.OK {
 		return served(e) + "."
@@ -61,7 +61,7 @@ func routeText(e *requestlog.Entry) string {
 	return "no decision"
 }
 
-// ending describes the end of an incomplete request.
+// ending describes how an incomplete request ended.
 func ending(e *requestlog.Entry) string {
 	after := cli.Duration(e.Latency)
 	switch e.Outcome {
@@ -74,7 +74,7 @@ func ending(e *requestlog.Entry) string {
 	case requestlog.Cancelled:
 		return "Cancelled: the client disconnected after " + after
 	case requestlog.Partial:
-		return fmt.Sprintf("Interrupted after %s: %s on %s delivered part of the answer and then failed", after, cli.OrDash(e.Model), cli.OrDash(e.Provider))
+		return fmt.Sprintf("Interrupted after %s: %s on %s delivered part of the response and then failed", after, cli.OrDash(e.Model), cli.OrDash(e.Provider))
 	case requestlog.Interrupted:
 		return "Interrupted: the gateway stopped before the request was finished"
 	case requestlog.GatewayError:
@@ -101,7 +101,7 @@ func rejecter(e *requestlog.Entry) string {
 	return "the gateway"
 }
 
-// advice returns the fix for a failure whose message has none.
+// advice returns a suggested fix for a failure whose message has none.
 func advice(e *requestlog.Entry) string {
 	switch e.Outcome {
 	case requestlog.UpstreamError:

@@ -20,10 +20,10 @@ import (
 	"fairlead/internal/cli/instance"
 )
 
-// healthTime limits the readiness request.
+// healthTime is the timeout of the readiness request.
 const healthTime = 5 * time.Second
 
-// Readiness is the response of /readyz.
+// Readiness is the response body of /readyz.
 type Readiness struct {
 	Status string `json:"status"`
 	Checks []struct {
@@ -74,7 +74,7 @@ func askHealth(ctx context.Context, c *cli.Console, o *cli.Options, u *url.URL, 
 	return tellHealth(c, o, status, state)
 }
 
-// AskReady requests the readiness of a server; own means the server of this machine and configuration.
+// AskReady requests the readiness of a server. own is true for the server of this machine and configuration.
 func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
@@ -82,7 +82,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 	if err != nil {
 		return 0, state, err
 	}
-	// The certificate of our own listener is issued for its public name, not for loopback.
+	// The certificate of this server's listener is issued for its public name, not for loopback.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && isLoopback(u)}}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
@@ -92,7 +92,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err != nil {
-		return 0, state, fmt.Errorf("read the answer: %w", err)
+		return 0, state, fmt.Errorf("read the response: %w", err)
 	}
 	if err := json.Unmarshal(body, &state); err != nil || state.Status == "" {
 		return 0, state, fmt.Errorf("%s returned status %d, but is not a Fairlead server", u.Redacted(), resp.StatusCode)
@@ -123,7 +123,7 @@ func tellHealth(c *cli.Console, o *cli.Options, status int, state Readiness) err
 	return err
 }
 
-// String returns the state in one line, with the failed checks.
+// String describes the state in one line and lists failed checks.
 func (r Readiness) String() string {
 	var bad []string
 	for _, check := range r.Checks {
