@@ -12,9 +12,9 @@ import (
 	"fairlead/internal/id"
 )
 
-// beat registers a replica, removes dead ones and returns the number of living ones, by Redis's clock. The first replica names
-// the epoch. If no replica is alive, all were disconnected for longer than a lease: the epoch then settles again, because the
-// holds of the other replicas count only once they have sent them.
+// beat registers a replica, removes expired ones and returns the number of live replicas, using the Redis clock. The first
+// replica creates the epoch. If no replica is registered, all of them were disconnected for longer than a lease. The epoch then
+// settles again, because the holds of each replica count only after that replica has sent them.
 var beat = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -30,12 +30,12 @@ return {redis.call('ZCARD', KEYS[1]), redis.call('GET', KEYS[2]), string.format(
 `)
 
 const (
-	probeEvery = 100 * time.Millisecond // while Redis is unavailable
-	hookTime   = 2 * time.Second        // time limit of a hook
+	probeEvery = 100 * time.Millisecond // interval while Redis is unavailable
+	hookTime   = 2 * time.Second        // time limit for a hook
 	leaveTime  = time.Second
 )
 
-// Run sends heartbeats until ctx ends, then removes this replica.
+// Run sends heartbeats until ctx is cancelled. It then removes this replica from the cluster.
 func (l *Client) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -55,7 +55,7 @@ func (l *Client) Run(ctx context.Context) {
 	}
 }
 
-// Beat sends one heartbeat and calls the hooks. A reply that is too late for a request does not end an outage.
+// Beat sends one heartbeat and calls the hooks. A reply that takes longer than a request may wait does not end an outage.
 func (l *Client) Beat(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,11 +69,11 @@ func (l *Client) Beat(ctx context.Context) error {
 	}
 	old := l.state.Load()
 	if old.Outage != outage {
-		return ErrUnavailable // a call failed after the reply
+		return ErrUnavailable // a call failed after the heartbeat's reply
 	}
 	state.Outage, state.Since = old.Outage, old.Since
 	hooked := state
-	hooked.Ready = false // not ready before the hooks have run
+	hooked.Ready = false // not ready until the hooks have run
 	if old.Up && old.Ready && old.Epoch == state.Epoch {
 		hooked.Ready = true
 	}
@@ -110,43 +110,43 @@ func (l *Client) heartbeat(ctx context.Context) (State, error) {
 	if took > l.o.Budget && !l.state.Load().Up {
 		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrUnavailable)
 	}
-	return l.read(reply, began.Add(took/2)) // Redis read its clock about halfway
+	return l.read(reply, began.Add(took/2)) // assume that Redis read its clock halfway through the call
 }
 
 func (l *Client) read(reply []any, at time.Time) (State, error) {
 	if len(reply) != 3 {
-		return State{}, fmt.Errorf("heartbeat: reply of %d parts", len(reply))
+		return State{}, fmt.Errorf("heartbeat: unexpected reply with %d parts", len(reply))
 	}
 	count, _ := reply[0].(int64)
 	named, _ := reply[1].(string)
 	text, _ := reply[2].(string)
 	now, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return State{}, fmt.Errorf("heartbeat: the time %q", text)
+		return State{}, fmt.Errorf("heartbeat: invalid time %q", text)
 	}
 	epoch, begun, _ := strings.Cut(named, " ")
 	start, err := strconv.ParseInt(begun, 10, 64)
 	if err != nil {
-		return State{}, fmt.Errorf("heartbeat: the epoch %q", named)
+		return State{}, fmt.Errorf("heartbeat: invalid epoch %q", named)
 	}
 	age := time.Duration(now-start) * time.Millisecond
 	return State{
-		Up: true, Ready: age >= l.o.Settling || age < 0, // a clock that was set back has a negative age
+		Up: true, Ready: age >= l.o.Settling || age < 0, // age is negative if the clock was set back
 		Epoch: epoch, Replicas: max(int(count), 1), clock: time.UnixMilli(now), read: at,
 	}, nil
 }
 
-// leave removes this replica from the set, so that the shares of the others grow immediately.
+// leave removes this replica from the set of live replicas, so that the shares of the others grow immediately.
 func (l *Client) leave(ctx context.Context) {
 	if !l.state.Load().Up {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // otherwise its lease expires
+	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // on an error, its lease expires
 }
 
-// AwaitReady sends heartbeats until Redis is ready or the time is up.
+// AwaitReady sends heartbeats until Redis is ready. It returns false after the time limit patience.
 func (l *Client) AwaitReady(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package cluster owns the connection between the replicas of one deployment: heartbeats, bounded calls to the Redis that they
-// share, and messages. The counts stored in Redis belong to packages limit and ledger.
+// Package cluster connects the replicas of one deployment through a shared Redis server: heartbeats, calls with time limits, and
+// messages. Packages limit and ledger own the counters stored in Redis.
 package cluster
 
 import (
@@ -16,20 +16,20 @@ import (
 	"fairlead/internal/id"
 )
 
-// ErrUnavailable is returned when Redis does not answer in time.
+// ErrUnavailable is returned when Redis does not respond in time.
 var ErrUnavailable = errors.New("redis did not answer in time")
 
-// Options are the settings of a Client; zero values are replaced by the defaults named.
+// Options configures a Client. Zero values select the defaults given below.
 type Options struct {
-	Namespace     string           // prefix of all keys; fairlead
-	ID            string           // id of this replica; a new one
-	Budget        time.Duration    // maximum time of a call; 40 ms
-	Beat          time.Duration    // interval between heartbeats; 500 ms
-	Lease         time.Duration    // after which a silent replica counts as dead; 30 s
-	Settling      time.Duration    // how long an empty Redis is not ready, so that every replica can send its state; 1.5 s
-	Seen          int              // number of replicas before the first contact; 1
-	Now           func() time.Time // Redis's clock in tests; nil for the real one
-	OnStateChange func(err error)  // called with the cause when Redis becomes unavailable, with nil when it returns
+	Namespace     string           // prefix of all keys; default "fairlead"
+	ID            string           // ID of this replica; default a new ID
+	Budget        time.Duration    // time limit for a call; default 40 ms
+	Beat          time.Duration    // interval between heartbeats; default 500 ms
+	Lease         time.Duration    // time without a heartbeat after which a replica is removed; default 30 s
+	Settling      time.Duration    // how long an empty Redis is not ready, so that every replica can send its state; default 1.5 s
+	Seen          int              // assumed number of replicas before the first contact; default 1
+	Now           func() time.Time // replaces the Redis clock in tests; may be nil
+	OnStateChange func(err error)  // called with the cause when Redis becomes unavailable, and with nil when it is available again
 }
 
 func (o Options) withDefaults() Options {
@@ -58,34 +58,34 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Client connects this replica with the others. Its methods may be called from any goroutine.
+// Client connects this replica to the others. It is safe for concurrent use.
 type Client struct {
 	client  *redis.Client
 	o       Options
 	started time.Time
 
 	state   atomic.Pointer[State]
-	waiting atomic.Int64  // start of the first unanswered call, in nanoseconds after started; 0 for none
+	waiting atomic.Int64  // start of the first call without a reply, in nanoseconds after started; 0 for none
 	slots   chan struct{} // one per running call
-	wake    chan struct{} // requests a heartbeat immediately
+	wake    chan struct{} // triggers a heartbeat
 
-	mu    sync.Mutex // one heartbeat at a time, and the change of state
+	mu    sync.Mutex // held during a heartbeat and while the state changes
 	hooks []func(context.Context, State)
 }
 
 // State is an immutable snapshot of a Client.
 type State struct {
-	Up       bool      // the last call was answered in time
-	Ready    bool      // and the data in Redis is complete
-	Epoch    string    // identifies Redis's data: a new epoch means that all data was lost
-	Replicas int       // last known number, this one included
+	Up       bool      // whether the last call got a reply in time
+	Ready    bool      // Up, and the data in Redis is complete
+	Epoch    string    // identifies the data in Redis; a new epoch means that all data was lost
+	Replicas int       // last known number of replicas, including this one
 	Outage   int64     // number of outages
-	Since    time.Time // start of the outage; of the process before the first contact
-	clock    time.Time // reading of Redis's clock
-	read     time.Time // local time of that reading; zero before the first contact
+	Since    time.Time // start of the outage; before the first contact, start of the process
+	clock    time.Time // time of the Redis clock when it was last read
+	read     time.Time // local time when the Redis clock was last read; zero before the first contact
 }
 
-// New returns a cluster client. The caller closes the Redis client. The cluster client is down until the first heartbeat.
+// New returns a client that is down until the first heartbeat. The caller closes the Redis client.
 func New(client *redis.Client, o Options) *Client {
 	o = o.withDefaults()
 	l := &Client{client: client, o: o, started: time.Now(), slots: make(chan struct{}, maxCalls), wake: make(chan struct{}, 1)}
@@ -93,7 +93,8 @@ func New(client *redis.Client, o Options) *Client {
 	return l
 }
 
-// Dial returns a Redis client whose calls end with their context and are never retried: a request must not be counted twice.
+// Dial returns a Redis client. Its calls end with their context and are never retried, because a retry could count a request
+// twice.
 func Dial(address string) (*redis.Client, error) {
 	silenceClient()
 	options, err := redis.ParseURL(address)
@@ -108,7 +109,7 @@ func Dial(address string) (*redis.Client, error) {
 	return redis.NewClient(options), nil
 }
 
-// silenceClient disables the log lines of the Redis library: OnStateChange reports outages.
+// silenceClient disables the log output of the Redis library. OnStateChange reports outages.
 var silenceClient = sync.OnceFunc(func() { redis.SetLogger(discardLogger{}) })
 
 type discardLogger struct{}
@@ -116,37 +117,37 @@ type discardLogger struct{}
 // Printf implements the logger of the Redis library.
 func (discardLogger) Printf(context.Context, string, ...any) {}
 
-// Ping connects to the address once. It returns nil when Redis answers.
+// Ping connects to the address once and returns nil if Redis responds.
 func Ping(ctx context.Context, address string) error {
 	client, err := Dial(address)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // nothing was written
+	defer func() { _ = client.Close() }() // only a ping was sent
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping redis: %w", err)
 	}
 	return nil
 }
 
-// ID returns the id of this replica.
+// ID returns the ID of this replica.
 func (l *Client) ID() string { return l.o.ID }
 
-// Lease returns how long a replica counts as living without a heartbeat.
+// Lease returns how long a replica counts as live without a heartbeat.
 func (l *Client) Lease() time.Duration { return l.o.Lease }
 
 // State returns the current state.
 func (l *Client) State() State { return *l.state.Load() }
 
-// Key returns the full name of a key. All keys are in one slot of a Redis cluster, because scripts use several at a time.
+// Key returns the full name of a key. All keys are in one hash slot of a Redis Cluster, because scripts use several keys.
 func (l *Client) Key(parts ...string) string {
 	return "{" + l.o.Namespace + "}:" + strings.Join(parts, ":")
 }
 
-// Members is the key of the set of living replicas, by the time of their last heartbeat in milliseconds.
+// Members returns the key of the sorted set of live replicas. The scores are the times of their last heartbeats in milliseconds.
 func (l *Client) Members() string { return l.Key("replicas") }
 
-// Now returns the estimated time of Redis's clock, which is the same for all replicas.
+// Now returns the estimated time of the Redis clock, which is the same for all replicas.
 func (l *Client) Now() time.Time {
 	if l.o.Now != nil {
 		return l.o.Now()
@@ -158,7 +159,7 @@ func (l *Client) Now() time.Time {
 	return state.clock.Add(time.Since(state.read)) // uses the monotonic clock, so local clock changes have no effect
 }
 
-// OnBeat adds a function that is called after every successful heartbeat, also before Redis is ready. Call it before Run.
+// OnBeat adds a function that is called after every successful heartbeat, even if Redis is not ready yet. Call OnBeat before Run.
 func (l *Client) OnBeat(hook func(context.Context, State)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,18 +167,18 @@ func (l *Client) OnBeat(hook func(context.Context, State)) {
 }
 
 const (
-	// maxCalls limits the running calls. Redis answers one at a time; more calls only delay each other.
+	// maxCalls limits the concurrent calls. Redis processes one call at a time, so more calls only delay each other.
 	maxCalls = 16
-	// maxSilentBudgets is how many budgets may pass without any reply before Redis counts as unavailable. A machine that is
-	// briefly busy delays all calls.
+	// maxSilentBudgets is how many budgets may pass without a reply before Redis is marked as unavailable. It is more than one
+	// because a short load peak on the machine delays all calls.
 	maxSilentBudgets = 3
-	// maxWaits is how many budgets a call waits for a slot while other calls are answered.
+	// maxWaits is how many budgets a call waits for a slot while other calls get replies.
 	maxWaits = 50
 )
 
 // Do makes a call that a request waits for. It returns ErrUnavailable when the call takes longer than the budget or Redis is
-// down. A disconnect of the client does not end the call, because its outcome must be known. A single late call does not mark
-// Redis as down.
+// down. The call continues if the client disconnects, because its outcome must be known. A single late reply does not mark Redis
+// as down.
 func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	if !l.enter() {
 		return ErrUnavailable
@@ -200,8 +201,8 @@ func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Script
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// enter takes a slot for a call. It waits while Redis answers other calls; when Redis has not answered for a whole budget, waiting
-// and calling would take twice the budget.
+// enter acquires a slot for a call. It waits while other calls get replies. It returns false if Redis has not replied for a whole
+// budget, because the call would then take at least twice the budget.
 func (l *Client) enter() bool {
 	select {
 	case l.slots <- struct{}{}:
@@ -228,7 +229,7 @@ func (l *Client) enter() bool {
 	return false
 }
 
-// silent returns how long calls have been running without any reply.
+// silent returns how long calls have been waiting without any reply.
 func (l *Client) silent() time.Duration {
 	since := time.Duration(l.waiting.Load())
 	if since == 0 {
@@ -237,7 +238,7 @@ func (l *Client) silent() time.Duration {
 	return time.Since(l.started) - since
 }
 
-// markDown records that Redis does not answer. The next successful heartbeat ends the outage.
+// markDown records that Redis does not respond. The next successful heartbeat ends the outage.
 func (l *Client) markDown(why error) {
 	for {
 		old := l.state.Load()
@@ -251,7 +252,7 @@ func (l *Client) markDown(why error) {
 			l.o.OnStateChange(why)
 			select {
 			case l.wake <- struct{}{}:
-			default: // already requested
+			default: // a heartbeat is already requested
 			}
 			return
 		}

@@ -29,7 +29,7 @@ func ping(ctx context.Context, c redis.Scripter) error {
 	return c.(*redis.Client).Ping(ctx).Err()
 }
 
-// options let a busy machine take its time.
+// options sets a budget that is long enough for a busy test machine.
 func options(namespace string) cluster.Options {
 	return cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond}
 }
@@ -71,7 +71,7 @@ func TestALeavingReplicaIsNotCounted(t *testing.T) {
 	}
 }
 
-func TestADeadReplicaIsForgottenAfterItsLease(t *testing.T) {
+func TestDeadReplicaIsRemovedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	client, namespace := redistest.Client(t), redistest.Namespace()
 	living, dead := cluster.New(client, options(namespace)), cluster.New(client, options(namespace))
@@ -86,8 +86,9 @@ func TestADeadReplicaIsForgottenAfterItsLease(t *testing.T) {
 	}
 }
 
-// Redis is killed and comes back with nothing: calls fail immediately meanwhile, and hooks run before it is ready.
-func TestRedisGoesAndComesBack(t *testing.T) {
+// Redis is killed and restarted without data. Meanwhile calls fail immediately, and after the restart hooks run before Redis is
+// ready.
+func TestClientReconnectsAfterRedisRestart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	var mu sync.Mutex
@@ -136,7 +137,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// An empty Redis is not ready before every replica had time to send its state.
+// An empty Redis is not ready until every replica has had time to send its state.
 func TestAnEmptyRedisMustSettle(t *testing.T) {
 	t.Parallel()
 	o := options(redistest.Namespace())
@@ -150,9 +151,9 @@ func TestAnEmptyRedisMustSettle(t *testing.T) {
 	}
 }
 
-// All replicas were cut off for longer than a lease. What each of them holds counts as free until it has said otherwise, so the first
-// to be back waits for the others.
-func TestWhoComesBackFirstWaitsForTheOthers(t *testing.T) {
+// All replicas were disconnected for longer than a lease. The holds of a replica count only after it has sent them, so the first
+// replica to reconnect waits for the others.
+func TestFirstReplicaAfterAnOutageWaitsForTheOthers(t *testing.T) {
 	t.Parallel()
 	client, namespace := redistest.Client(t), redistest.Namespace()
 	o := options(namespace)
@@ -160,7 +161,7 @@ func TestWhoComesBackFirstWaitsForTheOthers(t *testing.T) {
 	a, b := cluster.New(client, o), cluster.New(client, o)
 	mustJoin(t, a, b)
 	epoch := a.State().Epoch
-	if err := client.Del(t.Context(), a.Members()).Err(); err != nil { // their leases have ended
+	if err := client.Del(t.Context(), a.Members()).Err(); err != nil { // expires all leases
 		t.Fatal(err)
 	}
 	if err := a.Beat(t.Context()); err != nil {
@@ -178,8 +179,8 @@ func TestWhoComesBackFirstWaitsForTheOthers(t *testing.T) {
 	}
 }
 
-// Many calls wait for few places. A Redis that falls silent keeps none of them longer than one call may take.
-func TestWaitingForATurnIsPartOfTheCall(t *testing.T) {
+// Many calls wait for few slots. If Redis stops responding, the wait for a slot and the call together stay within two budgets.
+func TestCallTimeIncludesWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	o := options("")
@@ -209,7 +210,7 @@ func TestWaitingForATurnIsPartOfTheCall(t *testing.T) {
 	}
 }
 
-func TestASlowRedisCountsAsAway(t *testing.T) {
+func TestSlowRedisCountsAsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	o := options("")
@@ -229,7 +230,7 @@ func TestASlowRedisCountsAsAway(t *testing.T) {
 	}
 }
 
-func TestTheClockIsRedis(t *testing.T) {
+func TestClientUsesRedisClock(t *testing.T) {
 	t.Parallel()
 	link := cluster.New(redistest.Client(t), options(redistest.Namespace()))
 	mustJoin(t, link)
@@ -270,7 +271,7 @@ func TestMessagesReachEveryReplica(t *testing.T) {
 			}
 		}
 	}
-	expect("") // it listens now
+	expect("") // the listener is subscribed
 	if err := links[0].Publish(t.Context(), "one"); err != nil {
 		t.Fatal(err)
 	}
@@ -280,10 +281,10 @@ func TestMessagesReachEveryReplica(t *testing.T) {
 		t.Error("publishing without Redis returned no error")
 	}
 	server.Start(t)
-	expect("") // something may have been missed
+	expect("") // messages may have been missed
 }
 
-func TestABadAddressIsNotRepeated(t *testing.T) {
+func TestErrorsDoNotContainTheAddress(t *testing.T) {
 	t.Parallel()
 	_, err := cluster.Dial("http://user:secret@host/0")
 	if err == nil || errors.Unwrap(err) != nil {

@@ -12,21 +12,21 @@ import (
 const (
 	livenessSetting = "redis_reached"
 	livenessEvery   = 2 * time.Second
-	livenessAge     = 3 * livenessEvery // after which an unchanged marker is stale
+	livenessAge     = 3 * livenessEvery // age at which an unchanged marker is stale
 
 	replicasSetting = "replicas"
 	replicasEvery   = 5 * time.Second
 )
 
-// Settings are stored in the database that the replicas share.
+// Settings reads and writes settings in the database that all replicas share.
 type Settings interface {
-	// Setting returns an empty string for a setting that was never stored.
+	// Setting returns an empty string if the setting was never stored.
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 }
 
-// Liveness reports through the database whether any replica reaches Redis. Replicas that reach Redis write a marker that keeps
-// changing; clocks are not compared.
+// Liveness shares through the database whether any replica reaches Redis. Replicas that reach Redis write a marker that keeps
+// changing. Clocks are not compared.
 type Liveness struct {
 	client   *Client
 	settings Settings
@@ -36,7 +36,7 @@ type Liveness struct {
 	changed time.Time
 }
 
-// NewLiveness returns the liveness of the client's Redis.
+// NewLiveness returns the Liveness for the Redis server of client.
 func NewLiveness(client *Client, settings Settings) *Liveness {
 	return &Liveness{client: client, settings: settings}
 }
@@ -50,8 +50,8 @@ func (l *Liveness) OthersReachRedis(ctx context.Context) (bool, error) {
 	return l.fresh(marker), nil
 }
 
-// fresh records the current marker and reports whether it has changed recently. The first marker counts as fresh, because its age
-// is unknown.
+// fresh records the marker and reports whether it changed recently. The first marker is considered fresh, because its age is
+// unknown.
 func (l *Liveness) fresh(marker string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *Liveness) fresh(marker string) bool {
 	return l.marker != "" && time.Since(l.changed) < livenessAge
 }
 
-// Run writes the marker while this replica reaches Redis, and reads it otherwise, until ctx ends.
+// Run writes the marker while this replica reaches Redis, and otherwise reads it, until ctx is cancelled.
 func (l *Liveness) Run(ctx context.Context) {
 	tick := time.NewTicker(livenessEvery)
 	defer tick.Stop()
@@ -72,7 +72,7 @@ func (l *Liveness) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		limited, cancel := context.WithTimeout(ctx, livenessEvery)
-		if l.client.State().Ready { // also when this is the only replica: others may be disconnected from Redis
+		if l.client.State().Ready { // even as the only known replica, because others may be disconnected from Redis
 			marker := id.New("rep", time.Now())
 			if l.settings.SetSetting(limited, livenessSetting, marker) == nil { // the database may be unavailable
 				l.fresh(marker)
@@ -84,7 +84,7 @@ func (l *Liveness) Run(ctx context.Context) {
 	}
 }
 
-// StoredReplicas returns the number of replicas that was stored last, for a start without Redis; 1 when it is unknown.
+// StoredReplicas returns the last stored number of replicas, or 1 if it is unknown. It is used at a start without Redis.
 func StoredReplicas(ctx context.Context, settings Settings) int {
 	text, err := settings.Setting(ctx, replicasSetting)
 	if err != nil {
@@ -97,7 +97,7 @@ func StoredReplicas(ctx context.Context, settings Settings) int {
 	return n
 }
 
-// StoreReplicas stores the number of replicas whenever it changes, until ctx ends.
+// StoreReplicas stores the number of replicas whenever it changes, until ctx is cancelled.
 func (l *Client) StoreReplicas(ctx context.Context, settings Settings) {
 	tick := time.NewTicker(replicasEvery)
 	defer tick.Stop()

@@ -8,10 +8,10 @@ import (
 
 const (
 	publishTime = time.Second
-	listenPause = 200 * time.Millisecond // before a broken subscription is tried again
+	listenPause = 200 * time.Millisecond // delay before a broken subscription is retried
 )
 
-// Publish sends a message to every replica that listens, this one included.
+// Publish sends a message to all listening replicas, including this one.
 func (l *Client) Publish(ctx context.Context, message string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
 	defer cancel()
@@ -21,8 +21,8 @@ func (l *Client) Publish(ctx context.Context, message string) error {
 	return nil
 }
 
-// Listen calls onMessage for every message until ctx ends. After each reconnect it calls onMessage with an empty message, because
-// messages may have been missed.
+// Listen calls onMessage for every message until ctx is cancelled. After each reconnect it calls onMessage with an empty message,
+// because messages may have been missed.
 func (l *Client) Listen(ctx context.Context, onMessage func(message string)) {
 	for ctx.Err() == nil {
 		l.subscribe(ctx, onMessage)
@@ -33,10 +33,10 @@ func (l *Client) Listen(ctx context.Context, onMessage func(message string)) {
 	}
 }
 
-// subscribe receives messages until the connection breaks.
+// subscribe receives messages until the connection fails.
 func (l *Client) subscribe(ctx context.Context, onMessage func(string)) {
 	subscription := l.client.Subscribe(ctx, l.Key("messages"))
-	defer func() { _ = subscription.Close() }() // closed in any case
+	defer func() { _ = subscription.Close() }() // the connection is discarded
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	opening, cancel := context.WithTimeout(ctx, publishTime)

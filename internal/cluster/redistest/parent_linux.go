@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endWithParent makes a server end with the test process, even when that is killed.
+// endWithParent makes the server end with the test process, even if the test process is killed.
 func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -1,5 +1,5 @@
-// Package redistest gives tests a real Redis or Valkey: the server that the environment names, or one of its own that
-// lives as long as the test process. Tests that kill their server start one apart.
+// Package redistest provides a Redis or Valkey server for tests: the server given by the environment variable, or a new one that
+// runs as long as the test process. Tests that kill their server start their own with Own.
 package redistest
 
 import (
@@ -21,12 +21,12 @@ import (
 	"fairlead/internal/cluster"
 )
 
-// Variable names the environment variable with the address of a server that tests may write to.
+// Variable is the environment variable with the address of a server that tests may write to.
 const Variable = "FAIRLEAD_TEST_REDIS"
 
 var errMissing = errors.New("no Redis or Valkey server is installed and " + Variable + " is not set; run scripts/setup-test.sh")
 
-// shared starts the server of this process when the first test asks for it.
+// shared starts the shared server when the first test needs it.
 var shared = sync.OnceValues(func() (*Server, error) {
 	if address := os.Getenv(Variable); address != "" {
 		return &Server{url: address}, nil
@@ -41,7 +41,7 @@ var shared = sync.OnceValues(func() (*Server, error) {
 
 var sharedServer *Server
 
-// Main runs the tests of a package and stops the server that they may have started. Call it from TestMain.
+// Main runs the tests of a package and stops the shared server if it was started. Call it from TestMain.
 func Main(m *testing.M) int {
 	defer func() {
 		if sharedServer != nil {
@@ -51,7 +51,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Start returns the address of a server that other tests use at the same time: take names of your own.
+// Start returns the address of the shared server. Other tests use it at the same time, so use a unique Namespace.
 func Start(t testing.TB) string {
 	t.Helper()
 	s, err := shared()
@@ -59,13 +59,13 @@ func Start(t testing.TB) string {
 	return s.url
 }
 
-// Client connects to the shared server until the test ends.
+// Client returns a client for the shared server. It is closed when the test ends.
 func Client(t testing.TB) *redis.Client {
 	t.Helper()
 	return connect(t, Start(t))
 }
 
-// Namespace is a name that no other test has.
+// Namespace returns a unique namespace.
 func Namespace() string { return "test" + rand.Text() }
 
 func connect(t testing.TB, url string) *redis.Client {
@@ -88,7 +88,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// Server is a server that a test has for itself, to kill it and to start it again, empty, at the same address.
+// Server is a server for a single test. The test can kill it and start it again without data at the same address.
 type Server struct {
 	binary string
 	port   int
@@ -97,7 +97,7 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// Own starts a server for one test.
+// Own starts a server for a single test.
 func Own(t testing.TB) *Server {
 	t.Helper()
 	s, err := prepare()
@@ -107,16 +107,16 @@ func Own(t testing.TB) *Server {
 	return s
 }
 
-// URL is the server's address.
+// URL returns the address of the server.
 func (s *Server) URL() string { return s.url }
 
-// Client connects to the server until the test ends.
+// Client returns a client for the server. It is closed when the test ends.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
 	return connect(t, s.url)
 }
 
-// Kill ends the server immediately and discards its data.
+// Kill kills the server and discards its data.
 func (s *Server) Kill() { s.stop() }
 
 // Start starts the server again.
@@ -140,7 +140,8 @@ func prepare() (*Server, error) {
 	return &Server{binary: binary, port: port, url: fmt.Sprintf("redis://127.0.0.1:%d/0", port)}, free.Close()
 }
 
-// start runs the server and waits until it answers. The child dies with the thread that started it, so that one lives on.
+// start starts the server and waits until it responds. The server is killed when the OS thread that started it ends, so that
+// thread stays alive.
 func (s *Server) start() error {
 	command := exec.CommandContext(context.Background(), s.binary,
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--save", "", "--appendonly", "no", "--dir", os.TempDir())
@@ -153,7 +154,7 @@ func (s *Server) start() error {
 		err := command.Start()
 		begun <- err
 		if err == nil {
-			_ = command.Wait() // it is killed
+			_ = command.Wait() // the server is killed
 		}
 	}()
 	if err := <-begun; err != nil {
@@ -165,7 +166,7 @@ func (s *Server) start() error {
 		if conn, err := dialer.DialContext(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", s.port)); err == nil {
 			return conn.Close()
 		}
-		time.Sleep(25 * time.Millisecond) // another process starts in its own time
+		time.Sleep(25 * time.Millisecond) // poll until the server has started
 	}
 	return fmt.Errorf("%s does not answer on port %d", s.binary, s.port)
 }
@@ -174,12 +175,12 @@ func (s *Server) stop() {
 	if s.run == nil {
 		return
 	}
-	_ = s.run.Process.Kill() // it may have ended
+	_ = s.run.Process.Kill() // the server may already have ended
 	<-s.ended
 	s.run = nil
 }
 
-// Signal sends the server a signal: SIGSTOP makes it as slow as can be, SIGCONT ends that.
+// Signal sends a signal to the server: SIGSTOP makes it unresponsive, and SIGCONT resumes it.
 func (s *Server) Signal(t testing.TB, signal os.Signal) {
 	t.Helper()
 	if err := s.run.Process.Signal(signal); err != nil {

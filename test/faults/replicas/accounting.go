@@ -61,7 +61,7 @@ func skewedClocks(t *testing.T, _ scenario.Size) string {
 	for folder, names := range map[string][]string{
 		"internal/ledger":          {"TestReplicasWithDifferentClocksShareWindow", "TestSharedBudgetSurvivesClockSteps", "TestChargeBelongsToTheWindowOfItsAdmission"},
 		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // the suite sets its clock back
-		"internal/cluster":         {"TestTheClockIsRedis"},
+		"internal/cluster":         {"TestClientUsesRedisClock"},
 		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
 		"internal/id":              {"TestIDsStayApartWhenTheClockStepsBack"},
 	} {
