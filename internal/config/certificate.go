@@ -10,8 +10,9 @@ import (
 // largestPEM is the maximum size of a certificate or key.
 const largestPEM = 1 << 20
 
-// Certificate loads the certificate of the public listener, or returns nil if there is none. The error is a *Problems. Load
-// does not call it, because other commands may lack permission, and the files may be replaced during a reload.
+// Certificate loads the certificate of the public listener, or returns nil if none is configured. The error is a *Problems. Load
+// does not read the certificate, because other commands may lack permission and the files may be replaced while the server
+// reloads.
 func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	c := l.Config.TLS
 	if c.Cert == "" {
@@ -33,7 +34,7 @@ func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// problemAt reports a problem found after loading.
+// problemAt returns a problem that was found after loading.
 func (l *Loaded) problemAt(path string, wrong fault) *Problems {
 	late := &loader{path: l.Path}
 	late.report(path, l.Origin(path), wrong)

@@ -17,9 +17,9 @@ import (
 // shortestMasterKey is the minimum length of a master key.
 const shortestMasterKey = 32
 
-// check validates single values by their tags, and then combinations.
+// check validates first single values by their tags, then combinations.
 func (l *loader) check(o Options) {
-	l.checkTimeouts() // first, because it is stricter than the tags
+	l.checkTimeouts() // first, because these checks are stricter than the tags
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
 	l.checkCatalogFile()
@@ -27,17 +27,17 @@ func (l *loader) check(o Options) {
 	l.checkModels("models", l.config.Models)
 }
 
-// checkCatalogFile rejects a catalog file that neither a signature nor a sum protects.
+// checkCatalogFile rejects a catalog file that is protected by neither a signature nor a hash.
 func (l *loader) checkCatalogFile() {
 	if f := l.config.Catalog.File; f.Source != "" && len(f.PublicKeys) == 0 && f.SHA256 == "" {
 		l.complain("catalog.file.source", fault{
-			code: BadValue, message: "source needs public_keys or sha256, which protect models and prices from changes by others",
+			code: BadValue, message: "source requires public_keys or sha256, which protect models and prices against tampering",
 			fix: "set catalog.file.public_keys or catalog.file.sha256",
 		})
 	}
 }
 
-// complain reports a problem at a path that has no problem yet.
+// complain reports a problem unless the path already has one.
 func (l *loader) complain(path string, wrong fault) {
 	if l.damaged[path] {
 		return
@@ -138,7 +138,7 @@ func (l *loader) checkMasterKey() {
 	var wrong string
 	switch n := len([]rune(key)); {
 	case key == "":
-		return // one is generated
+		return // a master key is generated
 	case strings.TrimSpace(key) == "":
 		wrong = "master_key is blank"
 	case n < shortestMasterKey:
@@ -149,8 +149,8 @@ func (l *loader) checkMasterKey() {
 	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
 }
 
-// checkTimeouts requires positive timeouts, because there is nothing to inherit from. Only the headers timeout can be
-// zero; the first-token timeout applies instead.
+// checkTimeouts requires positive top-level timeouts, because they have nothing to inherit from. Only the headers timeout can be
+// zero; the first-token timeout then applies.
 func (l *loader) checkTimeouts() {
 	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
 		if f.name != "headers" {
@@ -191,7 +191,7 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 	}
 }
 
-// checkAddress requires the options that the address of some vendors depends on, such as a region.
+// checkAddress checks that a provider has the options that its address depends on, such as a region.
 func (l *loader) checkAddress(path string, p Provider, o Options) {
 	if o.Missing == nil || p.Disabled || !slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name)) || l.damaged[join(path, "base_url")] || l.damaged[join(path, "format")] {
 		return
@@ -213,7 +213,7 @@ func (l *loader) checkModels(path string, models []Model) {
 	}
 }
 
-// checkName requires a unique name.
+// checkName checks that a name is set and unique.
 func (l *loader) checkName(path, what, name string, seen map[string]string) {
 	if name == "" {
 		if !l.damaged[path] && !l.damaged[join(path, "name")] {

@@ -24,7 +24,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// checks are the validators that a check tag can name.
+// checks maps the values of check tags to validators.
 var checks = map[string]func(name, text string) *fault{
 	"listen":     checkListen,
 	"url":        checkURL,
@@ -102,14 +102,14 @@ func checkPublicKey(name, text string) *fault {
 	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == ed25519.PublicKeySize {
 		return nil
 	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key that  fairlead catalog keygen  has printed"}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key printed by  fairlead catalog keygen"}
 }
 
 func checkSHA256(name, text string) *fault {
 	if raw, err := hex.DecodeString(text); err == nil && len(raw) == sha256.Size {
 		return nil
 	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 in hexadecimal", name), fix: "copy the sum that  fairlead catalog show FILE  prints"}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 hash in hexadecimal", name), fix: "copy the hash printed by  fairlead catalog show FILE"}
 }
 
 func checkStore(name, text string) *fault {
@@ -195,7 +195,8 @@ func checkAbility(name, text string) *fault {
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
-// ownTags are set automatically, so that policies can rely on them. Only the operator knows which providers are local.
+// ownTags maps tags that are set automatically to the fix for setting them by hand. Policies can rely on these tags. The tag
+// local is not listed, because only the operator knows which providers are local.
 var ownTags = map[string]string{
 	"zdr":          "set zero_retention: true instead",
 	"collects":     "set collects: true instead",
@@ -218,8 +219,8 @@ func checkRedact(name, text string) *fault {
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
-// checkCredential rejects control characters, because a line break would end the header. Some clouds use a JSON document,
-// which is not sent in a header.
+// checkCredential validates a credential. Control characters are rejected, because a line break would end the header. Exception:
+// some clouds use a JSON document, which is not sent in a header.
 func checkCredential(name, text string) *fault {
 	switch {
 	case strings.TrimSpace(text) == "":

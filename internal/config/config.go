@@ -1,5 +1,5 @@
-// Package config loads the file, the environment and flags into one validated, immutable Config value. Only this package
-// and cmd read the environment.
+// Package config loads the configuration file, the environment and flags into one validated, immutable Config value. Only this
+// package and cmd read the environment.
 package config
 
 import (
@@ -54,7 +54,7 @@ type TLS struct {
 	Key  string `yaml:"key" doc:"Path of the private key in PEM format."`
 }
 
-// Accounts limits what one account can create.
+// Accounts limits the objects that one account can create.
 type Accounts struct {
 	WorkspaceBudget float64 `yaml:"workspace_budget_usd" min:"0" max:"1000000" doc:"Monthly budget in US dollars of a new workspace, unless an operator creates it."`
 	MaxWorkspaces   int     `yaml:"max_workspaces" min:"1" max:"1000000" doc:"Maximum number of workspaces owned by one account."`
@@ -111,7 +111,7 @@ type Catalog struct {
 	File     CatalogFile   `yaml:"file" doc:"A signed or pinned catalog file that replaces the built-in models and prices."`
 }
 
-// CatalogFile configures a catalog file that is newer than the program.
+// CatalogFile configures a catalog file that replaces the built-in catalog.
 type CatalogFile struct {
 	Source         string        `yaml:"source" check:"catalog" doc:"https URL or absolute path of the catalog file. Its signature is read from the same address with .sig appended. Redirects are not followed. Empty for none."`
 	Refresh        time.Duration `yaml:"refresh" check:"positive" doc:"Interval at which the file is read again."`
@@ -126,7 +126,7 @@ type Routing struct {
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"Half-life of the weight of a rating."`
 }
 
-// Timeouts are the timeouts of provider calls. In a provider or a model, zero inherits.
+// Timeouts are the timeouts of provider calls. In a provider or a model, zero means inherited.
 type Timeouts struct {
 	Connect             time.Duration `yaml:"connect" doc:"Maximum time to connect."`
 	Headers             time.Duration `yaml:"headers" doc:"Maximum time to the response headers of a stream. 0 to use the first-token timeout."`
@@ -154,13 +154,13 @@ type Breaker struct {
 	ProbeAfter time.Duration `yaml:"probe_after" check:"positive" doc:"Delay before an open circuit is probed."`
 }
 
-// Headers limits request headers.
+// Headers configures limits on request headers.
 type Headers struct {
 	Size unit.Size     `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
 	Time time.Duration `yaml:"time" check:"positive" doc:"Maximum time to receive the headers."`
 }
 
-// Limits limits request sizes and concurrency.
+// Limits configures limits on request sizes and concurrency.
 type Limits struct {
 	Body       unit.Size     `yaml:"body" min:"1" doc:"Maximum size of a request body."`
 	Buffered   unit.Size     `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`

@@ -11,19 +11,19 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// mostNodes is the maximum number of nodes after expanding aliases, because a small file can repeat a list many times.
+// mostNodes is the maximum number of nodes after alias expansion. Without a limit, a small file could expand to a huge one.
 const mostNodes = 50_000
 
 // decoder decodes the YAML nodes of one source.
 type decoder struct {
 	*loader
-	source Origin // origin of all values; nodes of a file add their line
+	source Origin // origin of all values; for a file, the line is added
 	text   string // content of the file
 	root   *yaml.Node
 	nodes  int
 }
 
-// value decodes n into v. An empty value keeps the previous one.
+// value decodes n into v. An empty node keeps the previous value.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	if !d.count(n, path) {
 		return
@@ -35,7 +35,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 		return
 	}
 	if v.Kind() != reflect.Struct || strings.HasSuffix(path, "]") {
-		d.origins[path] = d.place(n) // a section outside of a list has no origin of its own
+		d.origins[path] = d.place(n) // a section outside of a list has no origin
 	}
 	switch {
 	case v.Type() == policiesType:
@@ -54,7 +54,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 }
 
-// count counts a node and reports whether it is within the maximum.
+// count counts a node and reports whether the maximum is not exceeded.
 func (d *decoder) count(n *yaml.Node, path string) bool {
 	d.nodes++
 	if d.nodes == mostNodes+1 {
@@ -107,7 +107,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	}
 	d.damaged[path] = true
 	if d.full() {
-		d.problems.Omitted++ // skip the search for a suggestion
+		d.problems.Omitted++ // do not search for a suggestion
 		return
 	}
 	message := fmt.Sprintf("unknown field %s", document.Quote(key.Value))
@@ -144,7 +144,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, path string) {
 	v.Set(list)
 }
 
-// elementOf returns the field of the elements of a list.
+// elementOf returns a field that describes the elements of the list f.
 func elementOf(f field) field {
 	f.typ = f.typ.Elem()
 	return f
@@ -227,7 +227,7 @@ func wanted(t reflect.Type) string {
 	return "a number"
 }
 
-// place returns the position of a node.
+// place returns the origin of a node, with its line and column in a file.
 func (d *decoder) place(n *yaml.Node) Origin {
 	o := d.source
 	if o.Kind != FromFile {

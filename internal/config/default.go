@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/config/unit"
 )
 
-// Default returns the default configuration. DataDir is empty; Load derives it from the environment.
+// Default returns the default configuration. DataDir is empty, because Load derives it from the environment.
 func Default() Config {
 	return Config{
 		Listen:       "127.0.0.1:8080",
@@ -53,8 +53,8 @@ func Default() Config {
 	}
 }
 
-// dataDir returns the default data directory: the state directory of a service manager, the data directory of the user,
-// or the directory of the system if there is no home, as in most containers.
+// dataDir returns the default data directory: the state directory set by a service manager, the user's data directory, or the
+// system directory if there is no home directory, as in most containers.
 func dataDir(env func(string) (string, bool)) string {
 	if dirs, _ := env("STATE_DIRECTORY"); dirs != "" {
 		first, _, _ := strings.Cut(dirs, ":")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Diff lists the paths with different values: those that take effect immediately and those that require a restart.
+// Diff lists the paths whose values differ, separated into values that can be reloaded and values that require a restart.
 func Diff(before, after *Config) (reloadable, needRestart []string) {
 	pairs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string, reload bool, a, b reflect.Value) {
 		switch {
@@ -19,8 +19,8 @@ func Diff(before, after *Config) (reloadable, needRestart []string) {
 	return reloadable, needRestart
 }
 
-// KeepUntilRestart copies the values that require a restart from the running configuration to the next one, so that the
-// next one matches the resources that are already open.
+// KeepUntilRestart copies the values that require a restart from running to next, so that next matches the resources that are
+// already open.
 func KeepUntilRestart(running, next *Config) {
 	pairs(reflect.ValueOf(running).Elem(), reflect.ValueOf(next).Elem(), "", func(_ string, reload bool, a, b reflect.Value) {
 		if !reload {
@@ -29,8 +29,8 @@ func KeepUntilRestart(running, next *Config) {
 	})
 }
 
-// pairs visits the fields of two sections, including nested sections. A nested field is reloadable if all its sections
-// are.
+// pairs calls see for the fields of two sections, including nested sections. A nested field is reloadable if all enclosing
+// sections are.
 func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a, b reflect.Value)) {
 	for _, f := range fieldsOf(a.Type()) {
 		fa, fb, fpath := a.Field(f.index), b.Field(f.index), join(path, f.name)
@@ -42,7 +42,7 @@ func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a
 	}
 }
 
-// same reports whether two values are equal. nil equals an empty list, and the position of policies is ignored.
+// same reports whether two values are equal. nil equals an empty list. The position of policies in the file is ignored.
 func same(a, b reflect.Value) bool {
 	if a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") {
 		return true

@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// environment applies variables such as FAIRLEAD_SECTION_KEY. An empty variable is ignored, because compose files and charts
-// pass unset values this way. An empty secret is a problem, because it is a mistake.
+// environment applies the environment variables FAIRLEAD_*. An empty variable is ignored, because compose files and charts pass
+// unset values this way. An empty secret is reported as a problem.
 func (l *loader) environment() {
 	known := settings(reflect.TypeFor[Config](), "")
 	byVariable := make([]string, 0, len(known))
@@ -27,7 +27,7 @@ func (l *loader) environment() {
 		if !strings.HasPrefix(name, "FAIRLEAD_") || slices.Contains(byVariable, name) || name == "FAIRLEAD_CONFIG" {
 			continue
 		}
-		// Other variables are ignored, because cluster managers and test harnesses use the same prefix.
+		// Other unknown variables are ignored, because cluster managers and test harnesses use the same prefix.
 		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
 			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", document.Clean(name), meant))
 		}
@@ -53,10 +53,10 @@ func flagOf(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// assign sets a field. Lists of strings are comma-separated, lists of sections are YAML.
+// assign sets a field from a variable or flag. Lists of strings are comma-separated, and lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
-	delete(l.damaged, s.path) // problems of the layers below no longer apply
+	delete(l.damaged, s.path) // problems in lower layers no longer apply
 	switch {
 	case isStructs(s.field.typ), s.field.typ == policiesType:
 		l.assignYAML(s, v, text, o)

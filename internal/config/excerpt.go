@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// soundsSecret matches a value with a secret name in text that could not be parsed.
+// soundsSecret matches a key that looks like the name of a secret, followed by a value, in text that is not valid YAML.
 var soundsSecret = regexp.MustCompile(`(?i)(key|secret|token|password|authorization|credential)[a-z_"'-]*\s*:\s*\S`)
 
 var secretName = regexp.MustCompile(`(?i)key|secret|token|password|credential|authorization`)
@@ -20,7 +20,7 @@ var (
 	urlQuery    = regexp.MustCompile(`(://[^\s"'?]*\?)[^\s"'}\]]+`)
 )
 
-// hide removes the values of n and its children from excerpts.
+// hide masks the values of n and its children in excerpts.
 func (d *decoder) hide(n *yaml.Node) {
 	if d.source.Kind != FromFile {
 		return

@@ -17,7 +17,7 @@ var reference = regexp.MustCompile(`\$?\$\{([^}]*)\}?`)
 
 var referenceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand replaces ${NAME} and ${NAME:-default}. $${ is a literal ${.
+// expand replaces ${NAME} and ${NAME:-default} by environment variables. $${ is a literal ${.
 func (l *loader) expand(text string) (string, *fault) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -54,7 +54,7 @@ func (l *loader) variable(match string) (string, *fault) {
 	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the environment variable %s is not set", name), suggestion: spelling.Closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-default}", name, name)}
 }
 
-// secret reads the file of a value file:/path. Any other value is the secret.
+// secret returns the value of a secret field. For a value file:/path it reads the file.
 func (l *loader) secret(f field, text string) (string, *fault) {
 	path, ok := strings.CutPrefix(text, "file:")
 	if !ok || f.secret == "" {

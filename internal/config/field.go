@@ -15,21 +15,21 @@ var (
 	policiesType = reflect.TypeFor[Policies]()
 )
 
-// field is one field of a configuration struct, as its tags describe it.
+// field describes a field of a configuration struct, as given by its tags.
 type field struct {
-	name   string // in the file
+	name   string // name in the file
 	index  int
 	typ    reflect.Type
 	doc    string
 	check  string // key of checks
 	secret string // "true": hidden; "url": password hidden
 	enum   []string
-	lowest string // inclusive bounds of a number; "" for none
+	lowest string // inclusive bounds of a number; empty for none
 	most   string
 	reload bool
 }
 
-// tables holds the fields of all sections.
+// tables holds the fields of every section type.
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
@@ -48,7 +48,8 @@ func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]f
 
 func fieldsOf(t reflect.Type) []field { return tables[t] }
 
-// readFields reads the tags of a section. Fields inside a section are reloadable unless they have reload:"false".
+// readFields reads the tags of a section. If inside is true, the section is reloadable, and so are its fields unless they have
+// reload:"false".
 func readFields(t reflect.Type, inside bool) []field {
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
@@ -94,7 +95,7 @@ func join(path, name string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// visit calls see for every field of v that is not a section, in struct order.
+// visit calls see for every field of v and its sections, in struct order.
 func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
 	for _, f := range fieldsOf(v.Type()) {
 		fv, fpath := v.Field(f.index), join(path, f.name)
@@ -118,7 +119,7 @@ type setting struct {
 	field    field
 }
 
-// settings lists the fields that variables and flags can set: all fields outside of lists, and whole lists.
+// settings lists the fields that variables and flags can set: all fields outside of lists, and lists as a whole.
 func settings(t reflect.Type, path string) []setting {
 	var list []setting
 	for _, f := range fieldsOf(t) {
@@ -132,7 +133,7 @@ func settings(t reflect.Type, path string) []setting {
 	return list
 }
 
-// lookUp returns the value at a path without list positions.
+// lookUp returns the value at a path. The path must not contain list indexes.
 func lookUp(v reflect.Value, path string) reflect.Value {
 	for name := range strings.SplitSeq(path, ".") {
 		for _, f := range fieldsOf(v.Type()) {

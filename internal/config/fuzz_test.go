@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// FuzzLoad checks that loading any file returns a configuration that can be printed, or printable problems.
+// FuzzLoad checks that loading any file returns either a printable configuration or printable problems.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(designExample))
 	f.Add([]byte(printExample))

@@ -23,14 +23,15 @@ const FileName = "fairlead.yaml"
 // largestFile is the maximum size of the configuration file.
 const largestFile = 1 << 20
 
-// Options are the sources of a configuration. The zero value loads the defaults and the file in the default location.
+// Options gives the sources of a configuration. The zero value loads the defaults and the file in the default location.
 type Options struct {
 	Path    string            // path of the file; "" to use FAIRLEAD_CONFIG or search Dirs
-	Env     []string          // NAME=value, as os.Environ gives it
-	Flags   map[string]string // path of a field -> value; highest precedence
+	Env     []string          // NAME=value, as returned by os.Environ
+	Flags   map[string]string // value by path of the field; highest precedence
 	Dirs    []string          // directories searched for FileName; nil for the default ones
 	Vendors []string          // known vendors; nil disables the check
-	// Missing returns what a provider of a known vendor needs for its address, or "". It may be nil.
+	// Missing describes what a provider of a known vendor lacks to determine its address, or returns an empty string. It may be
+	// nil.
 	Missing func(p Provider, lookup func(string) string) string
 }
 
@@ -38,14 +39,14 @@ type Options struct {
 type Loaded struct {
 	Config   Config
 	Path     string            // path of the file; "" if there is none
-	Origins  map[string]Origin // by path; other paths have their default
-	Warnings []string          // probable mistakes that were ignored
+	Origins  map[string]Origin // by path; a missing path has its default
+	Warnings []string          // probable mistakes that do not prevent loading
 
 	sum [sha256.Size]byte // hash of the file
 }
 
-// Load applies defaults, file, environment and flags in this order and validates the result. The error is a *Problems with
-// all problems.
+// Load applies the defaults, the file, the environment and the flags in this order and validates the result. The error is a
+// *Problems that lists all problems.
 func Load(o Options) (*Loaded, error) {
 	l := newLoader(o)
 	text := l.take(o)
@@ -58,15 +59,15 @@ func Load(o Options) (*Loaded, error) {
 	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings, sum: sha256.Sum256(text)}, nil
 }
 
-// Readable returns the valid part of a configuration, with defaults for invalid values. It is used to find a running server
-// after an invalid change.
+// Readable returns the configuration with defaults for invalid values. It is used to find a running server when the configuration
+// is invalid.
 func Readable(o Options) Config {
 	l := newLoader(o)
 	l.take(o)
 	return l.config
 }
 
-// take applies file, environment and flags to the defaults, and returns the content of the file.
+// take applies the file, the environment and the flags to the defaults. It returns the content of the file.
 func (l *loader) take(o Options) []byte {
 	text, ok := l.find(o)
 	if ok {
@@ -81,21 +82,21 @@ func (l *loader) take(o Options) []byte {
 // Origin returns the origin of the value at a path.
 func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
-// Watch calls onChange whenever the content of the file differs from the loaded content, until ctx ends; then it returns nil.
+// Watch calls onChange whenever the content of the file differs from the loaded content. It returns nil when ctx is cancelled.
 func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
 	return file.WatchSince(ctx, l.Path, largestFile, l.sum, onChange)
 }
 
-// loader is the state of one Load.
+// loader holds the state of one call of Load.
 type loader struct {
 	config    Config
 	path      string
-	lines     []string // of the file
+	lines     []string // lines of the file
 	origins   map[string]Origin
 	damaged   map[string]bool // paths with a problem
 	hidden    []document.Span // secrets in the file
 	environ   map[string]string
-	variables []string // their names, sorted
+	variables []string // names of environment variables, sorted
 	warnings  []string
 	problems  Problems
 	readFile  func(path string, limit int64) ([]byte, error)
@@ -124,7 +125,7 @@ func (l *loader) env(name string) (string, bool) {
 	return value, ok
 }
 
-// find returns the content of the configuration file. A file that is set explicitly must exist.
+// find returns the content of the configuration file. An explicitly given file must exist.
 func (l *loader) find(o Options) ([]byte, bool) {
 	named := o.Path
 	if named == "" {
@@ -174,7 +175,7 @@ func (l *loader) file(text []byte) {
 	}
 }
 
-// parse parses one YAML document. The node is nil for an empty document.
+// parse parses one YAML document. The root is nil for an empty document.
 func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
 	root, syntax := document.Parse(text)
 	switch {
@@ -199,7 +200,7 @@ func (l *loader) finishPaths() {
 	}
 }
 
-// report adds a problem. Problems beyond the maximum are only counted.
+// report adds a problem. Problems beyond the maximum number are only counted.
 func (l *loader) report(path string, o Origin, wrong fault) {
 	if l.full() {
 		l.problems.Omitted++

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// write writes a temporary file and returns its path.
+// write writes text to a temporary file and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
@@ -206,7 +206,7 @@ func TestLoadFindsTheFile(t *testing.T) {
 	}
 }
 
-// link creates a link named fairlead to dir in a new directory.
+// link creates a symbolic link named fairlead that points to dir, in a new directory.
 func link(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fairlead")
@@ -287,7 +287,7 @@ func TestCatalogFileMustBeSignedOrPinned(t *testing.T) {
 	for text, want := range map[string]string{
 		"{source: https://host.example/catalog.txt, public_keys: [" + public + "]}": "",
 		"{source: /etc/fairlead/catalog.txt, sha256: " + sum + "}":                  "",
-		"{source: https://host.example/catalog.txt}":                                "needs public_keys or sha256",
+		"{source: https://host.example/catalog.txt}":                                "requires public_keys or sha256",
 		"{source: http://host.example/catalog.txt, sha256: " + sum + "}":            "is not an https URL or an absolute path",
 		"{source: catalog.txt, sha256: " + sum + "}":                                "is not an https URL or an absolute path",
 		"{source: /catalog.txt, sha256: abc}":                                       "is not a SHA-256",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OriginKind is the layer of a value. Later layers take precedence.
+// OriginKind is the layer that set a value. Later layers take precedence.
 type OriginKind string
 
 // The layers, in order.
@@ -20,7 +20,7 @@ const (
 type Origin struct {
 	Kind   OriginKind
 	Source string // path of the file, or name of the variable or flag
-	Line   int    // in the file
+	Line   int    // line in the file
 	Column int
 
 	width int
@@ -38,7 +38,7 @@ func (o Origin) String() string {
 	return string(FromDefault)
 }
 
-// originOf returns the origin of a path or of its nearest parent.
+// originOf returns the origin of a path, or of its nearest parent that has one.
 func originOf(origins map[string]Origin, path string) Origin {
 	for {
 		if o, ok := origins[path]; ok {

@@ -9,12 +9,12 @@ import (
 	"fairlead/internal/document"
 )
 
-// Policies is the list of policies as a YAML document: the content of the file with everything else blanked, so that lines
-// and columns match the file and it contains no secrets. It is empty without a list. Policies are validated where models are
-// known; Refuse reports their problems.
+// Policies is a YAML document that contains only the list of policies. It is the configuration file with everything else blanked,
+// so that lines and columns match the file and no secrets are included. It is empty if there is no list. Config does not validate
+// policies, because their validation needs the known models. Refuse formats the problems found later.
 type Policies string
 
-// policiesField is the key of the list.
+// policiesField is the key of the list in the file.
 const policiesField = "policies"
 
 // policies stores the list without decoding it.
@@ -35,10 +35,10 @@ func (d *decoder) policies(n *yaml.Node, v reflect.Value, f field, path string) 
 	v.SetString(text)
 }
 
-// deepest is the maximum nesting depth of policies. It stops recursive aliases.
+// deepest is the maximum nesting depth of policies. It ends the recursion of recursive aliases.
 const deepest = 10
 
-// noteOrigins records the origin of each node. It returns false for nodes that are nested too deeply.
+// noteOrigins records the origin of each node. It returns false if nodes are nested too deeply.
 func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 	if !d.count(n, path) {
 		return false
@@ -67,7 +67,8 @@ func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 	return true
 }
 
-// document returns a document with only the list, or a problem and its node. An empty list has no document.
+// document returns a document that contains only the list, or a problem and the node it refers to. For an empty list the document
+// is empty.
 func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	if len(list.Content) == 0 {
 		return "", nil, nil
@@ -90,10 +91,10 @@ func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	return "", &fault{code: BadValue, message: "policies cannot be separated from the rest of the file", fix: "write policies: at the start of a line, followed by the list on the next lines"}, d.root.Content[i]
 }
 
-// Refuse converts problems that were found in Policies to a report with excerpts. Their lines and columns refer to the
+// Refuse converts problems found in Policies to configuration problems with excerpts. Their lines and columns refer to the
 // document in Policies.
 func (l *Loaded) Refuse(found []Problem) *Problems {
-	origin := l.Origin(policiesField) // of the first line after the key
+	origin := l.Origin(policiesField) // origin of the first line after the key
 	lines := strings.Split(string(l.Config.Policies), "\n")
 	report := &Problems{}
 	for _, p := range found {
@@ -101,7 +102,7 @@ func (l *Loaded) Refuse(found []Problem) *Problems {
 		switch {
 		case origin.Kind != FromFile:
 			p.Line, p.Column = 0, 0
-		case p.Path == "": // a problem of the whole list
+		case p.Path == "": // the problem concerns the whole list
 			p.Line, p.Column, p.Width = origin.Line, 0, 0
 		case p.Line >= 1 && p.Line <= len(lines):
 			p.excerpt, p.Column = document.Window(lines[p.Line-1], p.Column)

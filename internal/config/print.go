@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// Print writes all values as YAML with masked secrets, and their origins if withOrigin is set.
+// Print writes all values as YAML with masked secrets. With withOrigin it also writes their origins.
 func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	p := &printer{origins: l.Origins}
 	p.section(reflect.ValueOf(l.Config), "", 0)
@@ -49,7 +49,7 @@ type printer struct {
 
 type printed struct{ text, origin string }
 
-// width returns the column of the origins. Long lines are ignored.
+// width returns the column at which origins start. Long lines are not considered.
 func (p *printer) width() int {
 	const widest = 60
 	width := 0
@@ -103,7 +103,7 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	}
 }
 
-// element prints a section of a list.
+// element prints a section that is an element of a list.
 func (p *printer) element(v reflect.Value, path string, depth int) {
 	first := len(p.lines)
 	p.section(v, path, depth+1)
@@ -123,7 +123,7 @@ func texts(v reflect.Value, f field) []string {
 	return list
 }
 
-// show formats a value like the file, with masked secrets.
+// show formats a value as in the file, with masked secrets.
 func show(v reflect.Value, f field) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -161,7 +161,7 @@ func yamlText(text string) string {
 	return line
 }
 
-// Mask returns the last four characters of a secret, or [secret] if it is short.
+// Mask hides all but the last four characters of a secret. It returns [secret] if the secret is short.
 func Mask(secret string) string {
 	const longEnough, shown = 16, 4
 	runes := []rune(secret)
@@ -184,7 +184,7 @@ func MaskURL(address string) string {
 		address = strings.Replace(address, u.User.String()+"@", url.User(u.User.Username()).String()+":[secret]@", 1)
 		if again, err := url.Parse(address); err == nil {
 			if password, _ := again.User.Password(); password != "[secret]" {
-				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // unusual escaping
+				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // the password was not replaced because of unusual escaping
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Code identifies a kind of problem in the documentation.
 type Code string
 
-// The kinds of problems of a configuration.
+// Codes of configuration problems.
 const (
 	Unreadable     Code = "E1001" // the file cannot be read
 	TooLarge       Code = "E1002" // the file is too large, or its expanded aliases are
@@ -21,8 +21,8 @@ const (
 	WrongType      Code = "E1005" // for example a list instead of a string
 	Repeated       Code = "E1006" // duplicate key or name
 	NotAllowed     Code = "E1007" // not an allowed value
-	MissingEnv     Code = "E1008" // ${NAME} of a variable that is not set
-	MissingFile    Code = "E1009" // file:/path that cannot be read
+	MissingEnv     Code = "E1008" // ${NAME} refers to a variable that is not set
+	MissingFile    Code = "E1009" // file:/path cannot be read
 	OutOfRange     Code = "E1010" // too small or too large
 	BadValue       Code = "E1011" // invalid address, URL, name or range
 	MissingField   Code = "E1012" // required field is missing
@@ -31,7 +31,7 @@ const (
 	UnknownSetting Code = "E1015" // unknown flag or variable
 )
 
-// Problem is a problem of a configuration with its fix. It never contains a secret.
+// Problem describes a configuration problem and its fix. It never contains a secret.
 type Problem struct {
 	Path       string // path of the field, such as providers[0].format
 	Source     string // name of the file, variable or flag
@@ -43,10 +43,10 @@ type Problem struct {
 	Fix        string // what to do
 	Code       Code
 
-	excerpt string // the line of the file, secrets hidden
+	excerpt string // line of the file with secrets masked
 }
 
-// String returns the problem in one line.
+// String formats the problem on one line.
 func (p Problem) String() string {
 	where := p.Source
 	if p.Line > 0 {
@@ -62,10 +62,10 @@ func (p Problem) String() string {
 	return text
 }
 
-// Pretty returns the problem for a terminal, with an excerpt and the fix.
+// Pretty formats the problem for a terminal, with an excerpt and the fix.
 func (p Problem) Pretty() string { return p.pretty("") }
 
-// pretty appends the next command to the fix.
+// pretty is Pretty with then appended to the fix.
 func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")
@@ -88,7 +88,7 @@ func (p Problem) pretty(then string) string {
 	return b.String()
 }
 
-// Problems are all problems of a configuration in file order.
+// Problems lists all problems of a configuration in file order.
 type Problems struct { //nolint:errname // a list of problems, not a single error
 	List    []Problem
 	Omitted int // number of problems beyond the maximum
@@ -99,7 +99,7 @@ type Problems struct { //nolint:errname // a list of problems, not a single erro
 // mostProblems is the maximum number of reported problems.
 const mostProblems = 50
 
-// Error returns all problems in one line.
+// Error formats all problems on one line.
 func (p *Problems) Error() string {
 	texts := make([]string, 0, len(p.List))
 	for _, problem := range p.List {
@@ -111,7 +111,7 @@ func (p *Problems) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Pretty returns all problems for a terminal, with the command to check again.
+// Pretty formats all problems for a terminal, followed by the command that checks the configuration again.
 func (p *Problems) Pretty() string {
 	then := ""
 	if p.file != "" {

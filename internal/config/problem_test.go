@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected texts")
 
-// Each file of testdata/problems is one rule: a configuration and the reported problems.
+// Each file in testdata/problems contains a configuration and the expected problems.
 func TestProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/problems/*.txt")

@@ -21,7 +21,7 @@ type fault struct {
 	fix        string
 }
 
-// setScalar parses text into v, which is a scalar.
+// setScalar parses text into the scalar v.
 func setScalar(v reflect.Value, f field, text string) *fault {
 	switch {
 	case v.Type() == durationType:

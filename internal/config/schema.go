@@ -69,7 +69,7 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 	return scalarShape(f, t)
 }
 
-// named adds the sections of lists to $defs, because they are used in several places.
+// named adds the sections in lists to $defs, because they are used in several places.
 func (s *schemaWriter) named(t reflect.Type) map[string]any {
 	name := t.Name()
 	if _, ok := s.defs[name]; !ok {

@@ -170,7 +170,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	}
 }
 
-// validator implements the part of JSON Schema that our schema uses.
+// validator implements the part of JSON Schema that the configuration schema uses.
 type validator struct{ root map[string]any }
 
 func (v validator) check(s map[string]any, value any, path string) []string {

@@ -28,7 +28,7 @@ func TestWatchEndsWithContext(t *testing.T) {
 	}
 }
 
-// The server waits for the database between loading and watching the file.
+// Between loading the file and watching it, the server waits for the database.
 func TestWatchDetectsChangeDuringStartup(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]string{"changed": "listen: :2", "too large": "#" + strings.Repeat("x", largestFile), "unchanged": "listen: :1"} {
@@ -43,7 +43,7 @@ func TestWatchDetectsChangeDuringStartup(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // only the first comparison
+			cancel() // stop after the first comparison
 			called := false
 			if err := loaded.Watch(ctx, func() { called = true }); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// Describe says why a file cannot be read, independent of the system.
+// Describe returns a message that explains why a file cannot be read. It is the same on all systems.
 func Describe(path string, err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -45,7 +45,7 @@ func Describe(path string, err error) string {
 	return fmt.Sprintf("the file %s cannot be read: %v", path, err)
 }
 
-// Replace replaces a file atomically, also in case of a power failure.
+// Replace replaces a file atomically. The file is complete even after a power failure.
 func Replace(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the delay after the last write, because editors write in several steps.
+// settle is the delay after the last event before the file is read, because editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// Watch calls onChange whenever the content of a file of at most limit bytes changes, until ctx ends; then it returns nil. It
-// watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file is not
-// a change.
+// Watch calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It
+// watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file does not
+// count as a change.
 func Watch(ctx context.Context, path string, limit int64, onChange func()) error {
 	w, err := newWatcher(path, limit)
 	if err != nil {
@@ -25,8 +25,8 @@ func Watch(ctx context.Context, path string, limit int64, onChange func()) error
 	return w.run(ctx, settle, onChange)
 }
 
-// WatchSince is like Watch, but first compares the file with the content that was read earlier, given as its SHA-256 hash,
-// to detect changes in between.
+// WatchSince is like Watch but first compares the file with content that was read earlier, given by its SHA-256 hash, so that a
+// change in between is detected.
 func WatchSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
 	w, err := newWatcher(path, limit)
 	if err != nil {
@@ -62,23 +62,23 @@ func newWatcher(path string, limit int64) (*watcher, error) {
 	return w, nil
 }
 
-// follow watches the directory of the file and the directory of its link target.
+// follow watches the directory of the file and, for a link, the directory of its target.
 func (w *watcher) follow() error {
 	if err := w.events.Add(filepath.Dir(w.path)); err != nil {
 		return err
 	}
 	real, err := filepath.EvalSymlinks(w.path)
 	if err != nil {
-		return nil //nolint:nilerr // the directory reports when the file is back
+		return nil //nolint:nilerr // the directory watch reports when the file exists again
 	}
 	return w.events.Add(filepath.Dir(real))
 }
 
-// fingerprint returns the hash of the content. ok is false if it cannot be read.
+// fingerprint returns the hash of the content. ok is false if the file cannot be read.
 func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
 	content, err := Read(w.path, w.limit)
 	if err != nil {
-		// A file that is too large counts as a change: loading it reports the problem.
+		// A file that becomes too large counts as a change, so that loading it reports the problem.
 		return sha256.Sum256([]byte(err.Error())), errors.Is(err, ErrTooLarge)
 	}
 	return sha256.Sum256(content), true
@@ -98,7 +98,7 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 			if !ok {
 				return fmt.Errorf("watch %s: %w", w.path, fsnotify.ErrClosed)
 			}
-			// Events of other files can be a swapped link, but must not delay the check forever.
+			// An event for another file can mean a swapped link. Such events must not delay the check forever.
 			if event.Name == w.path || !waiting {
 				quiet.Reset(settle)
 			}
@@ -114,7 +114,7 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 }
 
 func (w *watcher) compare(onChange func()) {
-	_ = w.follow() // a directory may have been replaced; if it is missing, the next event reports it
+	_ = w.follow() // a directory may have been replaced; if it is missing, a later event calls follow again
 	now, ok := w.fingerprint()
 	if !ok || now == w.last {
 		return

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the maximum time until a change is detected on a busy machine; usually it takes milliseconds.
+// patience is the maximum time to detect a change on a busy machine. Usually it takes milliseconds.
 const patience = 20 * time.Second
 
 const (
@@ -28,7 +28,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// watching starts a watcher and returns a channel that receives its calls.
+// watching starts a watcher and returns a channel that receives a value per call of onChange.
 func watching(t *testing.T, path string) <-chan struct{} {
 	t.Helper()
 	w, err := newWatcher(path, maxSize)
@@ -71,7 +71,7 @@ func TestWatchDetectsFileWrittenInPlace(t *testing.T) {
 	expectChange(t, changes)
 }
 
-func TestWatchSeesAFileReplaced(t *testing.T) {
+func TestWatchDetectsReplacedFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "listen: :1")
 	changes := watching(t, path)
@@ -84,7 +84,7 @@ func TestWatchSeesAFileReplaced(t *testing.T) {
 	}
 }
 
-func TestWatchSeesAFileThatComesBack(t *testing.T) {
+func TestWatchDetectsRecreatedFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "listen: :1")
 	changes := watching(t, path)
@@ -95,8 +95,8 @@ func TestWatchSeesAFileThatComesBack(t *testing.T) {
 	expectChange(t, changes)
 }
 
-// Clusters mount a directory whose files are links through ..data, and swap that one link.
-func TestWatchSeesASwappedLink(t *testing.T) {
+// Kubernetes mounts a directory whose files are links through ..data, and swaps that link.
+func TestWatchDetectsSwappedLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for version, text := range map[string]string{"..v1": "listen: :1", "..v2": "listen: :2", "..v3": "listen: :3"} {

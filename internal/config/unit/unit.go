@@ -1,4 +1,4 @@
-// Package unit parses and formats the durations and sizes of the configuration, such as 30d and 64KiB.
+// Package unit parses and formats durations and sizes in the configuration, such as 30d and 64KiB.
 package unit
 
 import (
@@ -16,10 +16,10 @@ var (
 	errSize     = errors.New("not a size")
 )
 
-// Day is the unit that the standard library lacks.
+// Day is the duration of a day, which the time package does not define.
 const Day = 24 * time.Hour
 
-// daysPattern matches the days of a duration, which the standard library does not support.
+// daysPattern matches a duration that starts with days, which time.ParseDuration does not support.
 var daysPattern = regexp.MustCompile(`^(\d{1,6})d(.*)$`)
 
 // ParseDuration parses durations such as 250ms, 10s and 1h30m. Unlike the standard library it supports days: 30d, 1d12h.
@@ -114,7 +114,7 @@ func SuggestSize(text string) string {
 	return m[1] + strings.ToUpper(m[2]) + "iB"
 }
 
-// SuggestDuration suggests a duration for spellings such as "10 seconds". It has no suggestion for a number without a unit.
+// SuggestDuration suggests a duration for spellings such as "10 seconds". It returns an empty string for a number without a unit.
 func SuggestDuration(text string) string {
 	m := looseDuration.FindStringSubmatch(text)
 	if m == nil {

@@ -64,7 +64,7 @@ func TestWrittenUnitsAreReadBack(t *testing.T) {
 	})
 }
 
-func TestWhatWasMeant(t *testing.T) {
+func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"10 seconds": "10s", "5 min": "5m", "2 Hours": "2h", "7 days": "7d", "100 millis": "100ms", "90": "", "soon": ""} {
 		if got := SuggestDuration(text); got != want {
