@@ -1,5 +1,5 @@
-// Package document parses YAML documents written by users, and formats the problems found in them, with
-// positions, quotations and excerpts.
+// Package document parses YAML documents written by users and formats the problems found in them, with positions, quotes and
+// excerpts.
 package document
 
 import (
@@ -13,12 +13,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// SyntaxError is a document that is not YAML, or more than one document.
+// SyntaxError reports text that is not valid YAML or contains more than one document.
 type SyntaxError struct {
 	Line     int // from 1; 0 if unknown
 	Column   int // from 1; 0 if unknown
 	Message  string
-	Multiple bool // the input is valid, but has more than one document
+	Multiple bool // whether the text is valid but contains more than one document
 }
 
 // Error returns the message.
@@ -45,7 +45,7 @@ func Parse(text []byte) (*yaml.Node, *SyntaxError) {
 
 var lineNumber = regexp.MustCompile(`line (\d+): `)
 
-// syntaxError separates the line number from the message of the YAML parser.
+// syntaxError converts an error of the YAML parser. It extracts the line number from the message.
 func syntaxError(err error) *SyntaxError {
 	e := &SyntaxError{Message: Clean(strings.TrimPrefix(err.Error(), "yaml: "))}
 	if m := lineNumber.FindStringSubmatch(e.Message); m != nil {

@@ -8,7 +8,7 @@ import (
 // maxExcerpt is the maximum length of an excerpt in characters.
 const maxExcerpt = 120
 
-// Window returns the part of a long line around a column, and the column within that part.
+// Window returns the part of a long line around column, and the position of column in that part.
 func Window(line string, column int) (string, int) {
 	runes := []rune(Clean(line))
 	if len(runes) <= maxExcerpt {
@@ -18,8 +18,8 @@ func Window(line string, column int) (string, int) {
 	return string(runes[start : start+maxExcerpt]), max(0, column-start)
 }
 
-// Excerpt shows a line of a document with its number. The characters from column on are marked and followed by the hint;
-// there are no marks for column 0.
+// Excerpt formats a line of a document with its number. It marks width characters from column on and appends the hint. Column 0
+// marks nothing.
 func Excerpt(number int, line string, column, width int, hint string) string {
 	margin := fmt.Sprintf("%4d", number)
 	text := fmt.Sprintf("%s | %s\n", margin, strings.TrimRight(line, " "))
@@ -59,7 +59,7 @@ func Shorten(text string) string {
 // Quote quotes external text for a message and truncates it.
 func Quote(text string) string { return fmt.Sprintf("%q", Shorten(text)) }
 
-// DidYouMean returns a hint that suggests a word, or "" without one.
+// DidYouMean returns a hint that suggests word, or an empty string if word is empty.
 func DidYouMean(word string) string {
 	if word == "" {
 		return ""

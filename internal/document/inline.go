@@ -34,7 +34,7 @@ func InlineKey(n *yaml.Node) string {
 	return scalarText(n)
 }
 
-// scalarText formats a scalar without quotes if it parses to the same value.
+// scalarText formats a scalar, without quotes if the text still parses to the same value.
 func scalarText(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool", "!!null":

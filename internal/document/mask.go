@@ -18,14 +18,14 @@ func SpanOf(n *yaml.Node) Span {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		s.line, s.column = n.Line+1, 1
 	case n.Style&yaml.DoubleQuotedStyle != 0:
-		s.width = 6*s.width + 2 // an escape such as \u0041 is six characters for one
+		s.width = 6*s.width + 2 // an escape such as \u0041 takes six characters
 	case n.Style&yaml.SingleQuotedStyle != 0:
 		s.width = 2*s.width + 2
 	}
 	return s
 }
 
-// Mask replaces the characters of the span with stars, in the lines of the document. Other columns do not move.
+// Mask replaces the characters of the span in lines with stars. Other columns do not move.
 func (s Span) Mask(lines []string) {
 	for i := s.line - 1; i >= 0 && i < len(lines) && s.width > 0; i++ {
 		line := []rune(lines[i])

@@ -9,8 +9,8 @@ import (
 // Position is a line and a column, both from 1, with the column in characters.
 type Position struct{ Line, Column int }
 
-// Positions returns the position of each character of a scalar's value, and of its end, so that an error within the
-// value is marked where it was written, even if the value is quoted, folded or a block. source is the document.
+// Positions returns the position in source of each character of a scalar's value and of its end. With it, an error inside the
+// value can be marked where it was written, even if the value is quoted, folded or a block.
 func Positions(source []byte, n *yaml.Node) []Position {
 	c := cursor{line: n.Line - 1, column: n.Column - 1}
 	for line := range strings.SplitSeq(string(source), "\n") {
@@ -18,7 +18,7 @@ func Positions(source []byte, n *yaml.Node) []Position {
 	}
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		c.line, c.column = n.Line, 0 // the text starts on the line after the indicator
+		c.line, c.column = n.Line, 0 // a block starts on the line after its indicator
 	case n.Style&yaml.DoubleQuotedStyle != 0:
 		c.skipProperties()
 		c.column++
@@ -38,12 +38,12 @@ func Positions(source []byte, n *yaml.Node) []Position {
 	return append(positions, c.end(positions))
 }
 
-// cursor walks through the document along with the value.
+// cursor moves through the document in step with the value.
 type cursor struct {
 	lines        [][]rune
 	line, column int  // from 0
-	escaped      bool // \n and \u0041 are one character
-	doubled      bool // '' is one quote
+	escaped      bool // the scalar has escapes: \n and \u0041 are one character
+	doubled      bool // the scalar doubles quotes: '' is one quote
 }
 
 // skipProperties skips anchors and tags before the text.
@@ -63,8 +63,8 @@ func (c *cursor) skipProperties() {
 	}
 }
 
-// take returns the position of the next character of the value and advances. Folding and indentation change white
-// space, so a blank consumes at most one character and any other character skips blanks first.
+// take returns the position of the next character r of the value and advances. Folding and indentation change white space, so for
+// a blank it consumes at most one character, and for any other character it first skips blanks.
 func (c *cursor) take(r rune) Position {
 	if r != ' ' && r != '\n' && r != '\t' {
 		c.skipBlanks()

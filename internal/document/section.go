@@ -7,8 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Section returns the text of a document with everything blanked except the pair at index i of the root, so that lines and
-// columns match the document. It reports false if the pair cannot be separated from the rest.
+// Section returns the document with everything blanked except the pair at index i of the root. Lines and columns still match the
+// document. It returns false if the pair cannot be separated from the rest.
 func Section(text string, root *yaml.Node, i int) (string, bool) {
 	section := excise(text, root, i)
 	for _, text := range []string{withoutTail(section), section} {
@@ -47,7 +47,7 @@ func excise(text string, root *yaml.Node, i int) string {
 	return strings.Join(kept, "\n")
 }
 
-// before returns the part of a line before a column.
+// before returns the part of a line that precedes a column.
 func before(lines []string, line, column int) string {
 	if line < 1 || line > len(lines) {
 		return ""
@@ -62,7 +62,7 @@ func replaceLine(lines []string, line int, text string) {
 	}
 }
 
-// blank replaces the characters before a column with spaces.
+// blank replaces the characters that precede a column with spaces.
 func blank(lines []string, line, column int) {
 	if line < 1 || line > len(lines) {
 		return
@@ -71,7 +71,7 @@ func blank(lines []string, line, column int) {
 	replaceLine(lines, line, strings.Repeat(" ", len([]rune(head)))+lines[line-1][len(head):])
 }
 
-// brace writes the opening brace at its position.
+// brace writes an opening brace at the position.
 func brace(lines []string, line, column int) {
 	if line < 1 || line > len(lines) {
 		return
