@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// sentBody is the body of a request. net/http keeps the request, and with it the body, until the response has been read, which takes
-// minutes for a stream. The bytes are released when they have been written and the response has begun.
+// sentBody is the body of a request. net/http keeps the request and its body until the response has been read, which takes
+// minutes for a stream. sentBody releases the bytes when they have been written and the response has begun.
 //
-// Each reader is a bytes.Reader in an io.NopCloser: net/http sends such a body in one write with the headers, and so can tell that
-// nothing was sent on a connection that the server had closed.
+// Each reader is a bytes.Reader in an io.NopCloser, because net/http sends such a body in the same write as the headers. It can
+// then tell whether nothing was sent on a connection that the server had closed.
 type sentBody struct {
 	mu      sync.Mutex
 	bytes   []byte
 	first   *bytes.Reader
-	written bool // by the only attempt
-	begun   bool // the response
-	retried bool // another reader exists, and it is not known which of them was written
+	written bool // whether the only attempt has written the body
+	begun   bool // whether the response has begun
+	retried bool // whether another reader exists, so that it is unknown which reader was written
 }
 
-// holdBody replaces the body of req, which must be a copy of the caller's request. It returns nil for a request without a body in
-// memory.
+// holdBody replaces the body of req by a sentBody. req must be a copy of the caller's request. It returns nil for a request
+// without a body in memory.
 func holdBody(req *http.Request) *sentBody {
 	if req.GetBody == nil || req.ContentLength <= 0 {
 		return nil
@@ -57,7 +57,7 @@ func (c *contents) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// get returns the body from its start, for net/http to send it again on another connection.
+// get returns a new reader of the body. net/http calls it to send the request again on another connection.
 func (b *sentBody) get() (io.ReadCloser, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +65,7 @@ func (b *sentBody) get() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(b.bytes)), nil
 }
 
-// wrote notes that net/http has finished writing the request. It does nothing for a nil body.
+// wrote records that net/http has written the request. It does nothing for a nil body.
 func (b *sentBody) wrote() {
 	if b != nil {
 		b.mu.Lock()
@@ -75,7 +75,8 @@ func (b *sentBody) wrote() {
 	}
 }
 
-// responded notes that net/http will not send the request again. It does nothing for a nil body.
+// responded records that the response has begun, so that net/http will not send the request again. It does nothing for a nil
+// body.
 func (b *sentBody) responded() {
 	if b != nil {
 		b.mu.Lock()
@@ -85,7 +86,7 @@ func (b *sentBody) responded() {
 	}
 }
 
-// release drops the bytes if no one can read them any more.
+// release drops the bytes if they are no longer needed.
 func (b *sentBody) release() {
 	if b.written && b.begun && !b.retried {
 		b.first.Reset(nil)

@@ -13,7 +13,7 @@ import (
 	"weak"
 )
 
-// A stream may be open for minutes, and its request may have megabytes.
+// A stream may be open for minutes, and its request may have several megabytes.
 func TestSentBodyIsReleasedWhenTheResponseBegins(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
@@ -38,7 +38,7 @@ func TestSentBodyIsReleasedWhenTheResponseBegins(t *testing.T) {
 
 			resp, body := post(t, c, server.URL, 1<<20)
 			defer func() { _ = resp.Body.Close() }()
-			for range 100 { // net/http closes the body in a goroutine of its own
+			for range 100 { // net/http closes the body in another goroutine
 				if runtime.GC(); body.Value() == nil {
 					return
 				}
@@ -48,8 +48,8 @@ func TestSentBodyIsReleasedWhenTheResponseBegins(t *testing.T) {
 	}
 }
 
-// net/http sends a request again if nothing was written to a connection that the server had closed. Headers in a write of their own
-// would count as something.
+// net/http sends a request again if nothing was written to a connection that the server had closed. If the headers were written
+// separately, something would have been written.
 func TestHeadersAndBodyAreSentInOneWrite(t *testing.T) {
 	t.Parallel()
 	first := make(chan string, 1)
@@ -66,7 +66,7 @@ func TestHeadersAndBodyAreSentInOneWrite(t *testing.T) {
 	}
 }
 
-// post sends size bytes and returns a pointer to them that does not keep them in memory.
+// post sends a body of size bytes. It returns the response and a weak pointer to the body.
 func post(t *testing.T, c *Client, url string, size int) (*http.Response, weak.Pointer[byte]) {
 	t.Helper()
 	body := make([]byte, size)

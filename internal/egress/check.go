@@ -11,9 +11,9 @@ import (
 	"fairlead/internal/llm"
 )
 
-// CheckURL validates a provider address that a user entered: an https (or, on an allowed private
-// network, http) URL without user, query and fragment, whose host currently resolves to public or allowed
-// addresses. The guard checks again at every connection. Errors are *llm.Error of kind InvalidRequest.
+// CheckURL validates a provider address entered by a user. It must be an https URL (http is accepted on an allowed private
+// network) without user, query and fragment, and its host must resolve to public or allowed addresses. The guard repeats the
+// address check at every connection. Errors are *llm.Error of kind InvalidRequest.
 func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	s := c.current.Load()
 	u, err := url.Parse(raw)
@@ -51,8 +51,9 @@ func checkShape(u *url.URL) error {
 	return nil
 }
 
-// checkHost rejects a host with a special-purpose address that is not allowed. private reports whether all its addresses are allowed
-// special-purpose ones. A name that does not resolve now is accepted: the guard checks its addresses at every connection.
+// checkHost rejects a host that resolves to a special-purpose address that is not allowed. private reports whether all its
+// addresses are special-purpose addresses that are allowed. A name that does not resolve now is accepted, because the guard
+// checks its addresses at every connection.
 func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err error) {
 	host := u.Hostname()
 	addrs := []netip.Addr{}
@@ -101,7 +102,8 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// isNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as an IPv4 address.
+// isNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers interpret as an IPv4
+// address.
 func isNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

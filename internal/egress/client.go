@@ -1,6 +1,6 @@
-// Package egress owns the HTTP client for all calls to providers. It checks each address when connecting, follows no redirects,
-// decompresses nothing, keeps no cookies, limits connections, and converts transport failures to llm errors. It does not change
-// headers, credentials or bodies.
+// Package egress provides the HTTP client for all calls to providers. It checks each address when connecting, follows no
+// redirects, decompresses nothing, keeps no cookies, limits connections, and converts transport failures to llm errors. It does
+// not change headers, credentials or bodies.
 package egress
 
 import (
@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Together with userTimeout these detect a dead connection within 15 seconds, whether it is idle, waits for a response or has
-// unacknowledged data.
+// Together with userTimeout, the keep-alive settings detect a dead connection within 15 seconds, whether it is idle, waiting for
+// a response or has unacknowledged data.
 const (
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 3 * time.Second
@@ -28,27 +28,27 @@ const (
 const (
 	defaultConnect        = 5 * time.Second
 	defaultMaxIdlePerHost = 64
-	// Load balancers in front of providers commonly drop idle connections after 60 s; closing first avoids sending a request
-	// on a connection that is being closed.
+	// Load balancers in front of providers commonly drop idle connections after 60 s. Closing them earlier avoids sending a
+	// request on a connection that is being closed.
 	idleTimeout    = 50 * time.Second
 	maxHeaderBytes = 128 << 10
-	// Every open HTTP/1.1 stream has two buffers of this size. Headers and events of a stream are smaller; larger bodies do not
+	// Every open HTTP/1.1 stream has two buffers of this size. Headers and stream events are smaller, and larger bodies do not
 	// pass through the buffers.
 	bufferSize = 2 << 10
 )
 
-// Options are the settings of a Client. The zero value is safe: public addresses only.
+// Options configures a Client. The zero value allows only public addresses.
 type Options struct {
-	Connect         time.Duration  // name resolution and TCP together, and again TLS; 5 s when zero
+	Connect         time.Duration  // time limit for name resolution and TCP together, and separately for TLS; default 5 s
 	AllowPrivate    []netip.Prefix // allowed special-purpose ranges
-	AllowHosts      []string       // "host:port" of the configuration file, which may be on a private network
-	MaxIdlePerHost  int            // idle connections kept per host; 64 when zero
-	MaxConnsPerHost int            // connections per host; 0 for no cap
-	RootCAs         *x509.CertPool // nil for the system's
-	Resolver        *net.Resolver  // nil for the system's
+	AllowHosts      []string       // "host:port" from the configuration file, may be on a private network
+	MaxIdlePerHost  int            // idle connections kept per host; default 64
+	MaxConnsPerHost int            // maximum connections per host; 0 for no limit
+	RootCAs         *x509.CertPool // nil for the system's certificates
+	Resolver        *net.Resolver  // nil for the system's resolver
 
-	// Proxy is the forward proxy to use; nil for none. The environment (HTTPS_PROXY) is never read: behind a proxy only the
-	// proxy resolves names, so the guard can check only literal addresses. That must be an explicit choice.
+	// Proxy is the forward proxy; nil for none. The environment variable HTTPS_PROXY is not used. With a proxy, only the proxy
+	// resolves names, so the guard can check only literal addresses. Using a proxy must therefore be an explicit choice.
 	Proxy *url.URL
 }
 
@@ -64,15 +64,15 @@ type settings struct {
 	transport *transport
 }
 
-// New returns a client with these options.
+// New returns a client with the given options.
 func New(o Options) *Client {
 	c := &Client{}
 	c.current.Store(newSettings(o))
 	return c
 }
 
-// Update replaces the options for later calls. Running calls keep the old ones; idle connections are closed, so that none stays
-// open to a host that was removed from the configuration.
+// Update replaces the options for later calls. Running calls keep the old options. Idle connections are closed, so that no
+// connection stays open to a host that was removed from the configuration.
 func (c *Client) Update(o Options) {
 	if c.current.Load().options.equal(o) {
 		return
@@ -84,8 +84,8 @@ func (c *Client) Update(o Options) {
 // Close closes idle connections. Running calls continue.
 func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 
-// Do makes one call. A redirect is returned like any response. After a cancelled context Do returns its error (errors.Is
-// context.Canceled); every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
+// Do makes one call. Redirects are returned like any other response. If the context is cancelled, the error matches
+// context.Canceled. Every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
 // response body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	s := c.current.Load()
@@ -95,9 +95,10 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return Send(s.transport, req)
 }
 
-// Send makes one call through rt with the errors of Client.Do. It is for providers inside the process.
+// Send makes one call through rt and returns the same errors as Client.Do. It is used for providers inside the process.
 func Send(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
-	// RoundTrip instead of http.Client: no redirects, no cookies, and no error text with the URL, which may hold a key.
+	// RoundTrip is used instead of http.Client, which follows redirects, keeps cookies and puts the URL, which may contain a key,
+	// into errors.
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
 		return nil, failure(req, err)
@@ -111,7 +112,7 @@ func (s *settings) admit(u *url.URL) error {
 		return llm.Errorf(llm.UpstreamConnect, "The provider's address must start with https:// or http://, not %q.", u.Scheme)
 	}
 	if s.options.Proxy == nil {
-		return nil // the guard checks the resolved address
+		return nil // the guard checks the resolved address when connecting
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if err := s.guard.check(hostPort(u), addr); err != nil {
@@ -154,7 +155,7 @@ func proxyText(u *url.URL) string {
 	return u.String()
 }
 
-// hostPort returns a URL's host as in AllowHosts: lower case and with a port.
+// hostPort returns the host of a URL in the form of AllowHosts: lower case and with a port.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -151,7 +151,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-func TestUpdateForgetsConnections(t *testing.T) {
+func TestUpdateClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 8)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
@@ -165,7 +165,7 @@ func TestUpdateForgetsConnections(t *testing.T) {
 	c := newClient(t, Options{AllowPrivate: loopback})
 	read(t, c, server.URL)
 
-	c.Update(Options{AllowPrivate: loopback}) // the same: nothing happens
+	c.Update(Options{AllowPrivate: loopback}) // the options are equal, so nothing happens
 	ctx, timing := Trace(t.Context())
 	resp, err := c.Do(newRequest(t, server.URL).WithContext(ctx))
 	if err != nil {
@@ -288,7 +288,7 @@ func TestFailuresAreClassified(t *testing.T) {
 
 func TestConnectTimeout(t *testing.T) {
 	t.Parallel()
-	// A resolver that never answers makes connecting take longer than any limit, without leaving the process.
+	// With a resolver that never responds, connecting exceeds any time limit, and no network access is needed.
 	hung := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

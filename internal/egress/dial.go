@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// dialer connects after the guard has checked the resolved address.
+// dialer opens connections after the guard has checked the resolved address.
 type dialer struct {
 	guard    guard
 	timeout  time.Duration
 	resolver *net.Resolver
 }
 
-// dial connects to "host:port". The guard runs in the control hook, after name resolution and before connect, for each
-// address tried, so that a name that resolves differently the second time is still checked.
+// dial connects to "host:port". The guard runs in the control hook, after name resolution and before connecting, for each address
+// that is tried. It therefore also checks a name that resolves to another address the next time.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	requested := normalHost(address)
 	nd := net.Dialer{

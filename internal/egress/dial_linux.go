@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userTimeout closes a connection with unacknowledged data, during which the kernel sends no keep-alive probes.
+// userTimeout is the time after which a connection with unacknowledged data is closed. The kernel sends no keep-alive probes on
+// such a connection.
 const userTimeout = 12 * time.Second
 
 func setUserTimeout(conn syscall.RawConn) error {

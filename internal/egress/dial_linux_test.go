@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// However a connection dies, its end must be noticed within 15 seconds: idle or waiting by keep-alive probes,
-// with data on the way by the user timeout, within HTTP/2 by pings.
+// A dead connection must be detected within 15 seconds: by keep-alive probes if it is idle or waiting, by the user timeout if
+// data is unacknowledged, and by pings in HTTP/2.
 func TestDeadConnectionsAreFoundInTime(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, func(http.ResponseWriter, *http.Request) {})

@@ -15,8 +15,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// failure converts a transport error to one for the client. The messages contain only the host of the URL, because some providers
-// take keys in it.
+// failure converts a transport error to an error for the client. The message contains only the host of the URL, because some
+// providers expect keys in the URL.
 func failure(req *http.Request, err error) error {
 	host := req.URL.Hostname()
 	if cause := req.Context().Err(); errors.Is(cause, context.Canceled) {
@@ -48,9 +48,9 @@ func failure(req *http.Request, err error) error {
 	return e
 }
 
-// rejection returns the error for a host that the guard has rejected.
+// rejection returns the error for a host that the guard rejected.
 func rejection(host string, err error) *llm.Error {
-	e := llm.Errorf(llm.UpstreamConnect, "The provider at %s was not called, because it is at a special-purpose address. "+
+	e := llm.Errorf(llm.UpstreamConnect, "The provider at %s was not called because it has a special-purpose address. "+
 		"If that is intended, add its range to allow_private_upstreams.", host)
 	if g, ok := errors.AsType[*guardError](err); ok {
 		e.Message = fmt.Sprintf("The provider at %s was not called: its address %s is %s. "+
@@ -60,7 +60,7 @@ func rejection(host string, err error) *llm.Error {
 	return e
 }
 
-// withArticle returns the name of a range for the sentence "its address … is …".
+// withArticle returns the name of a range as used in the sentence "its address … is …".
 func withArticle(kind string) string {
 	switch kind {
 	case "private", "loopback", "link-local", "unspecified", "reserved", "multicast", "invalid":
@@ -74,7 +74,7 @@ func timedOut(req *http.Request, err error) bool {
 	if errors.Is(req.Context().Err(), context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return true
 	}
-	if isDNS(err) { // a resolver timeout is a resolution failure
+	if isDNS(err) { // a resolver timeout counts as a resolution failure
 		return false
 	}
 	netErr, ok := errors.AsType[net.Error](err)

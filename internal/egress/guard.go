@@ -5,8 +5,9 @@ import (
 	"net/netip"
 )
 
-// ranges are the special-purpose blocks of IPv4, and those inside IPv6's global unicast space (2000::/3). All of IPv6
-// outside that space is special. They follow the IANA special-purpose registries, plus the platform address of Azure.
+// ranges lists the special-purpose blocks of IPv4 and those within the global unicast space of IPv6 (2000::/3). All IPv6
+// addresses outside that space are special. The list follows the IANA special-purpose registries and adds the platform address of
+// Azure.
 var ranges = []addressRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified", false},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private", true},
@@ -48,7 +49,7 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// addressRange is one special-purpose block. Hosts that the configuration file names may be in a private one. The others
+// addressRange is a special-purpose block. Hosts in the configuration file may be in a block with private set. The other blocks
 // contain no providers, and link-local addresses serve the credentials of cloud instances.
 type addressRange struct {
 	prefix  netip.Prefix
@@ -71,7 +72,7 @@ func special(addr netip.Addr) (addressRange, bool) {
 	case addr.Is4(), globalUnicast.Contains(addr):
 		return addressRange{}, false
 	case nat64.Contains(addr):
-		// A translator replaces the address by the IPv4 address in its last four bytes.
+		// A NAT64 translator replaces the address by the IPv4 address in its last four bytes.
 		b := addr.As16()
 		return special(netip.AddrFrom4([4]byte(b[12:])))
 	default:
@@ -79,11 +80,11 @@ func special(addr netip.Addr) (addressRange, bool) {
 	}
 }
 
-// plain converts a mapped IPv4 address to IPv4 and removes the zone: Prefix.Contains is false for every address with a zone, so a zone
-// would bypass the table.
+// plain converts a mapped IPv4 address to IPv4 and removes the zone. Prefix.Contains returns false for every address with a zone,
+// so a zone would bypass the table.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// guard decides which addresses may be called.
+// guard checks which addresses may be called.
 type guard struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool
@@ -103,7 +104,7 @@ func newGuard(o Options) guard {
 	return g
 }
 
-// plainPrefix converts a range of mapped IPv4 addresses to IPv4, as plain does for addresses.
+// plainPrefix converts a prefix of mapped IPv4 addresses to IPv4, like plain does for addresses.
 func plainPrefix(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -121,7 +122,7 @@ func (e *guardError) Error() string {
 	return fmt.Sprintf("address %s is %s", e.addr, e.kind)
 }
 
-// check returns a *guardError unless a connection to hostPort may use addr.
+// check returns nil if a connection to hostPort may use addr, and otherwise a *guardError.
 func (g guard) check(hostPort string, addr netip.Addr) error {
 	found, isSpecial := special(addr)
 	if !isSpecial {
@@ -133,7 +134,7 @@ func (g guard) check(hostPort string, addr netip.Addr) error {
 		}
 	}
 	if g.hosts[hostPort] {
-		literal, err := netip.ParseAddrPort(hostPort) // the configuration may contain the address itself
+		literal, err := netip.ParseAddrPort(hostPort) // hostPort may contain the address itself
 		if found.private || err == nil && plain(literal.Addr()) == plain(addr) {
 			return nil
 		}

@@ -60,7 +60,7 @@ func TestSpecialAddresses(t *testing.T) {
 		{"5f00::1", "reserved"},
 		{"fec0::1", "reserved"},
 
-		// IPv4 in other clothes
+		// IPv4 in other notations
 		{"::ffff:127.0.0.1", "loopback"},
 		{"::ffff:169.254.169.254", "link-local"},
 		{"::ffff:8.8.8.8", ""},
@@ -87,7 +87,7 @@ func TestSpecialAddresses(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestGuardChecksHostAndAddress(t *testing.T) {
 	t.Parallel()
 	prefix := netip.MustParsePrefix
 	tests := []struct {
@@ -125,8 +125,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// FuzzGuard checks what must hold for every address: each spelling of an IPv4 address gets the same verdict, and what
-// the standard library calls local is never public.
+// FuzzGuard checks invariants for every address: all notations of an IPv4 address get the same result, and addresses that the
+// standard library considers local are never public.
 func FuzzGuard(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 1})
 	f.Add([]byte{8, 8, 8, 8})

@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// Many calls share an HTTP/2 connection, so a dead link stops all of them, and every new call would queue on it. A silent connection
-// is pinged after pingAfter, so a live one is never silent for stallAfter. After that time a call fails, and later calls use a new
-// connection. The limit varies from call to call, so that waiting calls do not fail together.
+// Many calls share an HTTP/2 connection, so a dead connection stalls all of them, and every new call would queue on it. A
+// connection is pinged after pingAfter without data, so a live connection is never silent for stallAfter. After stallAfter a call
+// fails, and later calls use a new connection. The limit varies from call to call, so that waiting calls do not all fail at the
+// same time.
 const (
-	pingAfter   = time.Second      // silence before a ping
-	pingTimeout = 10 * time.Second // after which an unanswered ping closes the connection
-	stallAfter  = 3 * time.Second  // average silence before a call fails
+	pingAfter   = time.Second      // time without data before a ping
+	pingTimeout = 10 * time.Second // time after which a ping without a reply closes the connection
+	stallAfter  = 3 * time.Second  // average time without data before a call fails
 	stallJitter = 0.25             // maximum deviation from stallAfter, as a fraction
 )
 
-// errStalled is the error of a connection on which no data arrived, not even a ping acknowledgement.
+// errStalled is returned when no data arrived on a connection, not even the reply to a ping.
 var errStalled = errors.New("the connection stopped responding")
 
 // watchedConn is a connection that records when bytes last arrived.
@@ -43,7 +44,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watched dials connections that record arrivals.
+// watched wraps dial so that its connections record when bytes last arrived.
 func watched(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -54,7 +55,8 @@ func watched(dial func(ctx context.Context, network, address string) (net.Conn, 
 	}
 }
 
-// http2Conn returns the connection below c if c carries HTTP/2, else nil: other connections are not pinged and may be silent.
+// http2Conn returns the connection below c if c uses HTTP/2, and otherwise nil. Other connections are not pinged and may be
+// silent.
 func http2Conn(c net.Conn) *watchedConn {
 	secure, ok := c.(*tls.Conn)
 	if !ok || secure.ConnectionState().NegotiatedProtocol != "h2" {
@@ -64,7 +66,7 @@ func http2Conn(c net.Conn) *watchedConn {
 		switch below := secure.NetConn().(type) {
 		case *watchedConn:
 			return below
-		case *tls.Conn: // a forward proxy with TLS
+		case *tls.Conn: // TLS to a forward proxy
 			secure = below
 		default:
 			return nil
@@ -72,7 +74,7 @@ func http2Conn(c net.Conn) *watchedConn {
 	}
 }
 
-// stallWatch ends one call when its HTTP/2 connection has stalled.
+// stallWatch cancels a call when its HTTP/2 connection has stalled.
 type stallWatch struct {
 	limit   time.Duration
 	cancel  context.CancelCauseFunc
@@ -80,12 +82,12 @@ type stallWatch struct {
 
 	mu      sync.Mutex
 	conn    *watchedConn
-	from    time.Time // when the request was written, before which silence is not counted; zero until then
+	from    time.Time // when the request was written, which starts the measurement; zero before
 	timer   *time.Timer
 	stopped bool
 }
 
-// roundTripWatched makes the call with rt. onStall is called when the call is the first to find its connection stalled.
+// roundTripWatched makes the call with rt. onStall is called if this call is the first to detect that its connection has stalled.
 func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	w := &stallWatch{
@@ -94,7 +96,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 	}
 	timing := timingOf(ctx)
 	var body *sentBody
-	// One trace serves both: net/http combines two traces by reflection.
+	// A single trace is used for both, because net/http combines two traces by reflection.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			timing.gotConn(info)
@@ -119,7 +121,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 	return resp, nil
 }
 
-// begin watches the connection of the call. net/http may retry the call on another connection.
+// begin watches the connection of the call. It is called again if net/http retries the call on another connection.
 func (w *stallWatch) begin(c *watchedConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,14 +135,14 @@ func (w *stallWatch) begin(c *watchedConn) {
 	}
 }
 
-// wrote starts measuring silence. Before that, a large request may delay pings.
+// wrote starts the measurement. Until the request is written, a large body may delay pings.
 func (w *stallWatch) wrote() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.from = time.Now()
 }
 
-// check ends the call if its connection has been silent for the limit, and otherwise waits for the remaining time.
+// check cancels the call if no data arrived on its connection for the limit. Otherwise it checks again after the remaining time.
 func (w *stallWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +176,7 @@ func (w *stallWatch) stop() {
 	w.cancel(nil)
 }
 
-// explain returns errStalled for an error of a call that the watch ended, and other errors as they are.
+// explain returns errStalled if the watch cancelled the call, and otherwise err.
 func (w *stallWatch) explain(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
 		return errStalled
@@ -182,7 +184,7 @@ func (w *stallWatch) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// watchedBody is the body of a response whose connection is watched until it is closed or ends.
+// watchedBody is a response body whose connection is watched until the body ends or is closed.
 type watchedBody struct {
 	io.ReadCloser
 	ctx   context.Context //nolint:containedctx // its cause explains why a read failed

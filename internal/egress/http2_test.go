@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// testNetwork is an HTTP/2 server behind in-memory connections that can be cut silently: no more data arrives, without an error on either side.
+// testNetwork is an HTTP/2 server with in-memory connections that can be cut silently: no more data arrives, and neither side
+// gets an error.
 type testNetwork struct {
 	incoming chan net.Conn
 	mu       sync.Mutex
@@ -35,7 +36,7 @@ type cuttableConn struct {
 func (c *cuttableConn) Write(p []byte) (int, error) {
 	select {
 	case <-c.cut:
-		return len(p), nil // into the kernel's buffer
+		return len(p), nil // as if written to the kernel's buffer
 	default:
 		return c.Conn.Write(p)
 	}
@@ -71,7 +72,7 @@ func (n *testNetwork) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// cut cuts the connections that are open now.
+// cut cuts all open connections.
 func (n *testNetwork) cut() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +93,7 @@ func (n *testNetwork) Accept() (net.Conn, error) {
 func (n *testNetwork) Close() error   { return nil }
 func (n *testNetwork) Addr() net.Addr { return &net.TCPAddr{} }
 
-// newHTTP2Network serves h over HTTP/2 until the function that it returns is called.
+// newHTTP2Network serves h over HTTP/2 until the returned function is called.
 func newHTTP2Network(t *testing.T, h http.Handler) (*testNetwork, *transport, func()) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -127,7 +128,7 @@ func newHTTP2Network(t *testing.T, h http.Handler) (*testNetwork, *transport, fu
 	tr := newTransport(o, &dialer{timeout: connectTimeout(o)})
 	tr.settings.DialContext = watched(n.dial)
 	return n, tr, func() {
-		time.Sleep(2 * pingTimeout) // unanswered pings close the connections that were cut
+		time.Sleep(2 * pingTimeout) // pings without a reply close the connections that were cut
 		tr.CloseIdleConnections()
 		close(n.incoming)
 		_ = server.Close()
@@ -144,8 +145,8 @@ func get(t *testing.T, tr *transport) (*http.Response, error) {
 	return tr.RoundTrip(req)
 }
 
-// A silently cut HTTP/2 connection costs only the calls that were on it, each for a few seconds and in its own time. Later calls use a
-// new connection.
+// Cutting an HTTP/2 connection silently fails only the calls on it, within a few seconds and not all at the same time. Later
+// calls use a new connection.
 func TestCutHTTP2ConnectionIsAbandonedWithinSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,7 +219,7 @@ func TestStalledHTTP2StreamFailsAndSilentOneDoesNot(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		time.AfterFunc(2*time.Minute, n.cut) // a stream may be silent for longer than the limit while pings are answered
+		time.AfterFunc(2*time.Minute, n.cut) // a stream may be silent for longer than the limit while pings get replies
 		_, err = resp.Body.Read(make([]byte, 1))
 		if took := time.Since(began); !errors.Is(err, errStalled) || took < 2*time.Minute || took > 2*time.Minute+2*stallAfter {
 			t.Errorf("after %s: %v", took, err)

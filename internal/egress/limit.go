@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Limit returns a body that ends after limit bytes: reading more returns an *llm.Error of kind UpstreamMalformed. A response of
-// exactly limit bytes is complete. Close closes body.
+// Limit returns a body that can be read up to limit bytes. Reading more returns an *llm.Error of kind UpstreamMalformed. A
+// response of exactly limit bytes is complete. Close closes body.
 func Limit(body io.ReadCloser, limit int64) io.ReadCloser {
 	return &limited{body: body, left: limit, limit: limit}
 }
@@ -25,7 +25,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, l.exceeded()
 	}
-	// One more byte shows whether the response is longer than the limit.
+	// Read one byte more than the limit, to detect whether the response is longer.
 	if int64(len(p)) > l.left+1 {
 		p = p[:l.left+1]
 	}

@@ -14,7 +14,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// resolverOf resolves names from a table. Each lookup of a name returns its next address; the last one is repeated.
+// resolverOf returns a resolver for the names in the table. Each lookup of a name returns its next address; the last address is
+// repeated.
 func resolverOf(t *testing.T, table map[string][]string) *net.Resolver {
 	t.Helper()
 	var mu sync.Mutex
@@ -42,7 +43,7 @@ func resolverOf(t *testing.T, table map[string][]string) *net.Resolver {
 	}}
 }
 
-// answerDNS serves queries for A records on a stream connection; everything else has no answer.
+// answerDNS answers queries for A records on a stream connection. Other queries get an empty answer.
 func answerDNS(conn net.Conn, lookup func(string) (netip.Addr, bool)) {
 	for {
 		var size [2]byte
@@ -59,7 +60,7 @@ func answerDNS(conn net.Conn, lookup func(string) (netip.Addr, bool)) {
 			name += string(query[end+1:end+1+length]) + "."
 			end += 1 + length
 		}
-		end += 5 // the name's end, type and class
+		end += 5 // end of the name, type and class
 		isA := binary.BigEndian.Uint16(query[end-4:]) == 1
 		reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:end]...)
 		if isA {
@@ -79,7 +80,7 @@ func answerDNS(conn net.Conn, lookup func(string) (netip.Addr, bool)) {
 	}
 }
 
-func TestNamesAreJudgedByTheirAddress(t *testing.T) {
+func TestGuardChecksResolvedAddresses(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
@@ -97,8 +98,9 @@ func TestNamesAreJudgedByTheirAddress(t *testing.T) {
 	wantKind(t, err, llm.UpstreamConnect, "link-local")
 }
 
-// A name that passes the check when it is saved and leads inside when it is called must be refused then.
-func TestRebindingGainsNothing(t *testing.T) {
+// A name that resolves to a public address when it is saved and to an internal one when it is called must be rejected at the
+// call.
+func TestRebindingIsRejected(t *testing.T) {
 	t.Parallel()
 	called := false
 	server := newServer(t, func(http.ResponseWriter, *http.Request) { called = true })
@@ -124,7 +126,7 @@ func TestCheckURL(t *testing.T) {
 	c := newClient(t, Options{
 		Resolver: resolver, AllowHosts: []string{"127.0.0.1:11434"}, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12")},
 	})
-	tests := []struct{ url, refused string }{ // refused is a word of the reason; empty when the URL is fine
+	tests := []struct{ url, refused string }{ // refused is a word in the error; empty if the URL is valid
 		{"https://api.example.com/v1", ""},
 		{"https://api.example.com:8443/v1/", ""},
 		{"https://8.8.8.8/v1", ""},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Timing records the phases of a call. Times are zero until they happen. It is safe for concurrent use.
+// Timing records the phases of a call. A time is zero until its phase is reached. Timing is safe for concurrent use.
 type Timing struct {
 	mu                          sync.Mutex
 	connected, wrote, firstByte time.Time
@@ -16,13 +16,14 @@ type Timing struct {
 
 type timingKey struct{}
 
-// Trace returns a context that fills the Timing while a Client makes a call with it. Use it for one call only.
+// Trace returns a context and a Timing that is filled while a Client makes a call with that context. Use the context for one call
+// only.
 func Trace(ctx context.Context) (context.Context, *Timing) {
 	t := &Timing{}
 	return context.WithValue(ctx, timingKey{}, t), t
 }
 
-// Trace returns a context that fills the Timing while a transport other than a Client makes a call with it.
+// Trace returns a context that fills t while a transport other than a Client makes a call with it.
 func (t *Timing) Trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              t.gotConn,
@@ -31,7 +32,7 @@ func (t *Timing) Trace(ctx context.Context) context.Context {
 	})
 }
 
-// timingOf returns the Timing of a context, or an unused one.
+// timingOf returns the Timing of a context, or a new one that is not used otherwise.
 func timingOf(ctx context.Context) *Timing {
 	if t, ok := ctx.Value(timingKey{}).(*Timing); ok {
 		return t
@@ -49,8 +50,8 @@ func (t *Timing) gotConn(info httptrace.GotConnInfo) {
 // Connected returns when the connection was ready.
 func (t *Timing) Connected() time.Time { return t.read(&t.connected) }
 
-// Wrote returns when the request had been written. net/http may report it after the first byte of a quick response; then it is the
-// time of that byte.
+// Wrote returns when the request was written. For a quick response, net/http may report this after the first byte; Wrote then
+// returns the time of the first byte.
 func (t *Timing) Wrote() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +64,7 @@ func (t *Timing) Wrote() time.Time {
 // FirstByte returns when the first byte of the response arrived.
 func (t *Timing) FirstByte() time.Time { return t.read(&t.firstByte) }
 
-// Reused reports whether the connection was used before.
+// Reused reports whether the connection was used by an earlier call.
 func (t *Timing) Reused() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

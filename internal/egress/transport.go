@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// transport sends calls with net/http. Each host has an http.Transport of its own, so that a host whose HTTP/2 connection
-// has stalled gets a new one while the calls on the old one finish.
+// transport sends calls with net/http. It has one http.Transport per host, so that a host whose HTTP/2 connection has stalled
+// gets a new connection while calls on the old one finish.
 type transport struct {
 	settings *http.Transport // cloned for each host
 
@@ -39,7 +39,7 @@ func newTransport(o Options, d *dialer) *transport {
 	return &transport{settings: t, hosts: map[string]*http.Transport{}}
 }
 
-// RoundTrip implements http.RoundTripper. It fails with errStalled when the HTTP/2 connection of the call stalls.
+// RoundTrip implements http.RoundTripper. It returns errStalled if the HTTP/2 connection of the call stalls.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.URL.Scheme + "|" + req.URL.Host
 	host := t.host(key)
@@ -57,7 +57,7 @@ func (t *transport) host(key string) *http.Transport {
 	return host
 }
 
-// replace gives the host a new http.Transport in place of a stalled one.
+// replace replaces the stalled http.Transport of a host by a new one.
 func (t *transport) replace(key string, stalled *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *transport) replace(key string, stalled *http.Transport) {
 	stalled.CloseIdleConnections()
 }
 
-// CloseIdleConnections closes the connections without calls now, and the others when their calls end.
+// CloseIdleConnections closes idle connections immediately, and the others when their calls end.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serveRaw accepts connections and calls handle for each of them with its number.
+// serveRaw accepts connections and calls handle for each connection with its number.
 func serveRaw(t *testing.T, handle func(c net.Conn, n int64)) (url string, connections *atomic.Int64) {
 	t.Helper()
 	var lc net.ListenConfig
@@ -102,7 +102,7 @@ func TestConnectionsWithUnsolicitedDataAreNotReused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			closed := make(chan struct{}) // when the client has closed the first connection
+			closed := make(chan struct{}) // closed when the client has closed the first connection
 			url, connections := serveRaw(t, func(c net.Conn, n int64) {
 				t.Cleanup(func() { _ = c.Close() })
 				readRequest(c)
