@@ -1,5 +1,5 @@
-// Package explain recomputes routing decisions with the active configuration: it explains requests, runs backtests and
-// verifies logged decisions. It also stores the versions that later verification needs.
+// Package explain recomputes routing decisions with the active configuration. It explains requests, runs backtests and verifies
+// logged decisions. It also stores the versions that later verification needs.
 package explain
 
 import (
@@ -33,7 +33,7 @@ const (
 	arrivalPause  = 100 * time.Millisecond // interval between two reads
 )
 
-// Service recomputes decisions. All fields but Spool must be set before the first call.
+// Service recomputes decisions. All fields except Spool must be set before the first call.
 type Service struct {
 	Gateway   *gateway.Gateway
 	Policies  *policystore.Store
@@ -46,7 +46,8 @@ type Service struct {
 	Routes    []gateway.Route // formats of stored requests
 }
 
-// Explain decides on a request without sending it. When no target is available, it returns the decision with an *llm.Error.
+// Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and
+// an *llm.Error.
 func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	if q.RequestID != "" {
 		return s.explainLogged(ctx, q)
@@ -74,7 +75,8 @@ func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.
 	return s.Gateway.Explain(ctx, grant, req, q.Tradeoff, q.Draft)
 }
 
-// explainLogged decides on a logged request again, with its recorded features and the current targets and prices.
+// explainLogged recomputes the routing decision for a logged request, with its recorded features and the current targets and
+// prices.
 func (s *Service) explainLogged(ctx context.Context, q policies.ExplainQuery) (*route.Decision, error) {
 	e, err := s.Entry(ctx, q.WorkspaceID, q.RequestID)
 	if err != nil {
@@ -85,15 +87,14 @@ func (s *Service) explainLogged(ctx context.Context, q policies.ExplainQuery) (*
 	}
 	in := e.Decision.Input
 	if in.Predictor != s.Predictor.Version() {
-		// The skills of another predictor are not comparable. Models are rated by their general ability instead.
+		// Skills computed by another predictor version are not comparable, so models are ranked by their general ability.
 		in.Features = predict.Features{Task: in.Features.Task, Language: in.Features.Language}
 	}
 	rules := s.ActiveRules(q.WorkspaceID, q.Draft)
 	return route.Decide(&in, rules.Snapshot, replay.Recorded(e.Decision, &rules))
 }
 
-// ActiveRules returns the rules that currently apply to the requests of a workspace. A draft replaces the policies unless it is
-// nil.
+// ActiveRules returns the rules that apply to requests of a workspace. If draft is not nil, it replaces the policies.
 func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rules {
 	rules := replay.Rules{Snapshot: s.Gateway.Targets(), Policies: s.Policies.For(workspaceID)}
 	if draft != nil {
@@ -105,8 +106,8 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 	return rules
 }
 
-// BacktestOptions returns the rules of a backtest: a draft of policies, an objective that replaces that of the requests, or the
-// active rules when both are nil. The caller selects the requests.
+// BacktestOptions returns the rules of a backtest: a policy draft, an objective that replaces the objective of the requests, or
+// the active rules if both are nil. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, draft *policy.Set, objective *route.Objective) replay.Options {
 	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version()}
 	if draft != nil || objective != nil {
@@ -117,14 +118,14 @@ func (s *Service) BacktestOptions(workspaceID string, draft *policy.Set, objecti
 	return o
 }
 
-// Backtest decides on stored requests again. It uses at most half of the cores.
+// Backtest recomputes the routing decisions of stored requests. It uses at most half of the CPU cores.
 func (s *Service) Backtest(ctx context.Context, q policies.BacktestQuery, progress func(replay.Progress)) (*replay.Report, error) {
 	o := s.BacktestOptions(q.Filter.WorkspaceID, q.Draft, q.Objective)
 	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
 	return replay.Run(ctx, s.Store.Log, o, progress)
 }
 
-// Verify recomputes a logged decision with the versions it was made with.
+// Verify recomputes a logged decision with the versions that were active when it was made.
 func (s *Service) Verify(ctx context.Context, e *requestlog.Entry) (replay.Verification, error) {
 	body, err := s.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
@@ -133,7 +134,8 @@ func (s *Service) Verify(ctx context.Context, e *requestlog.Entry) (replay.Verif
 	return s.VerifyBody(ctx, e, body), nil
 }
 
-// VerifyBody is Verify with a body that was already read. If the prompt is stored unchanged, its features are recomputed too.
+// VerifyBody is like Verify for a body that was already read. If the prompt was stored unchanged, its features are also
+// recomputed.
 func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requestlog.Body) replay.Verification {
 	var versions route.Versions
 	var features *predict.Features
@@ -147,8 +149,8 @@ func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requ
 	return replay.Verify(e, library.World(ctx, versions), features)
 }
 
-// Entry reads an entry. It waits for the entry of a recent request, which may still be in the spool of this or another replica:
-// clients receive a request id before the log has the entry.
+// Entry reads an entry. It waits for the entry of a recent request, because clients receive the request ID before the entry
+// leaves the spool of this or another replica.
 func (s *Service) Entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
 	e, err := s.Store.Log.Entry(ctx, workspaceID, requestID)
 	received, _ := id.Time(requestID)

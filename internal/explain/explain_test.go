@@ -21,7 +21,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// newService returns a service with the simulator's models and the id of a workspace.
+// newService returns a service with the simulator's models, and a workspace ID.
 func newService(t *testing.T) (*explain.Service, string) {
 	t.Helper()
 	c := config.Default()
@@ -46,7 +46,7 @@ func newService(t *testing.T) (*explain.Service, string) {
 	return r.Service, w.ID
 }
 
-// logRequest decides on a request and stores its entry.
+// logRequest routes a request and stores its entry.
 func logRequest(t *testing.T, s *explain.Service, workspaceID string) requestlog.Entry {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)
@@ -68,7 +68,7 @@ func logRequest(t *testing.T, s *explain.Service, workspaceID string) requestlog
 	return e
 }
 
-// pinOther returns a draft that pins another target than the decision chose.
+// pinOther returns a draft that pins a target other than the chosen one, and that target.
 func pinOther(t *testing.T, s *explain.Service, e *requestlog.Entry) (*policy.Set, string) {
 	t.Helper()
 	for _, target := range s.Gateway.Targets().Targets() {

@@ -12,12 +12,12 @@ import (
 	"fairlead/internal/route"
 )
 
-// redactionMark begins the text that replaces a redacted part of a stored prompt.
+// redactionMark is the start of the text that replaces redacted parts of a stored prompt.
 const redactionMark = "[redacted: "
 
-// Features returns the features of a logged request and the version of the predictor that computed them. Features are not recorded
-// for a request that named its model, and those of an earlier predictor are outdated: both are recomputed if the prompt is
-// stored unchanged. Otherwise Features returns the recorded ones.
+// Features returns the features of a logged request and the version of the predictor that computed them. Features are missing for
+// a request that named its model, and outdated if an earlier predictor computed them. In both cases they are recomputed if the
+// prompt was stored unchanged. Otherwise Features returns the recorded features.
 func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features predict.Features, predictor string) {
 	if e.Decision == nil {
 		return predict.Features{}, ""
@@ -50,7 +50,7 @@ func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *p
 			return nil
 		}
 		req.Model = "auto"
-		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a rejected decision has its input too
+		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a rejected decision also has its input
 		if d == nil {
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// refreshAfter is how long a stored version counts as stored. Versions that are not stored again expire.
+// refreshAfter is the age at which a stored version is stored again. Versions that are not stored again expire.
 const refreshAfter = 12 * time.Hour
 
 // VersionKeeper stores the versions of targets, policies and corrections that logged decisions used, so that the decisions can
@@ -23,19 +23,19 @@ type VersionKeeper struct {
 	stored map[string]time.Time // by key
 }
 
-// NewVersionKeeper returns a keeper. report receives the outcome of every write.
+// NewVersionKeeper returns a VersionKeeper. report receives the result of every write.
 func NewVersionKeeper(s *Service, report func(task string, err error)) *VersionKeeper {
 	return &VersionKeeper{service: s, report: report, stored: map[string]time.Time{}, queue: make(chan *requestlog.Entry, 64)}
 }
 
-// Add queues the versions of an entry unless they are stored already. It never blocks.
+// Add queues the versions of an entry unless they are already stored. It never blocks.
 func (k *VersionKeeper) Add(e *requestlog.Entry) {
 	if e.Decision == nil || !k.missing(e) {
 		return
 	}
 	select {
 	case k.queue <- e:
-	default: // the next request with the same versions is queued instead
+	default: // the queue is full; a later request with the same versions is queued
 	}
 }
 
@@ -51,7 +51,7 @@ func (k *VersionKeeper) missing(e *requestlog.Entry) bool {
 	return !ok || e.Time.Sub(at) > refreshAfter
 }
 
-// Run stores queued versions until ctx ends.
+// Run stores queued versions until ctx is cancelled.
 func (k *VersionKeeper) Run(ctx context.Context) {
 	for {
 		select {
@@ -65,7 +65,7 @@ func (k *VersionKeeper) Run(ctx context.Context) {
 	}
 }
 
-// store writes the active versions if they are still those of the entry.
+// store writes the active versions if the entry still uses them.
 func (k *VersionKeeper) store(ctx context.Context, e *requestlog.Entry) error {
 	s := k.service
 	snap, policies, corrections := s.Gateway.Targets(), s.Policies.For(e.WorkspaceID), s.Feedback.For(e.WorkspaceID)
