@@ -21,14 +21,14 @@ type Corrections struct {
 
 // Shift is the correction of one model.
 type Shift struct {
-	Base      []float64       `json:"base"`    // vector it was computed from
+	Base      []float64       `json:"base"`    // ability vector that the correction was computed from
 	Corrected predict.Ability `json:"ability"` // corrected ability
 	Ratings   int             `json:"ratings"` // number of ratings it was computed from
 }
 
-// Ability returns the corrected ability of a model, or base itself without a correction. The result is shared
-// and must not be changed. If base differs from the vector that the correction was computed from, the difference
-// between the corrected and the original vector is added to base, provided that both have the same skills.
+// Ability returns the corrected ability of a model, or base if there is no correction. The result is shared and must not be
+// changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the
+// original vector is added to base, provided that both have the same skills.
 func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Ability {
 	if c == nil || base == nil {
 		return base
@@ -89,10 +89,10 @@ func (c *Corrections) setVersion() error {
 // decay weights ratings by age.
 type decay struct {
 	halfLife time.Duration
-	today    time.Time // ages are counted to the start of the day, so that corrections are stable within a day
+	today    time.Time // day to which ages are computed, so that corrections are stable within a day
 }
 
-// dayOf returns the start of the day in UTC.
+// dayOf returns the start of the UTC day of t.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (d decay) weight(at time.Time) float64 {
@@ -100,7 +100,7 @@ func (d decay) weight(at time.Time) float64 {
 	return math.Exp2(-float64(age) / float64(d.halfLife))
 }
 
-// labels converts ratings to training labels of the predictor.
+// labels converts ratings to labels for fitting abilities.
 func (d decay) labels(ratings []Rating) []ability.Label {
 	all := make([]ability.Label, len(ratings))
 	for i := range ratings {

@@ -88,7 +88,7 @@ func TestRatingWeightHalvesPerHalfLife(t *testing.T) {
 	}
 }
 
-// Every request looks up a correction.
+// Corrections are looked up for every request.
 func TestAbilityAllocatesNothing(t *testing.T) {
 	base := bases["small"]
 	corrections := twoShifts()

@@ -12,15 +12,15 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Defaults and limits of an Index.
+// Defaults and limits.
 const (
 	defaultHalfLife = 30 * 24 * time.Hour
-	maxCounted      = 5000 // ratings per model and workspace
+	maxCounted      = 5000 // maximum number of ratings used per model and workspace
 	signalDays      = 30   // how far back signals are counted
 )
 
-// A new rating triggers a computation immediately when the last one was this long ago, and this multiple of its
-// duration. Otherwise the next Refresh includes the rating.
+// A new rating triggers a computation immediately if the last computation was at least settle ago and at least settleTimes its
+// duration ago. Otherwise the next Refresh includes the rating.
 const (
 	settle      = time.Second
 	settleTimes = 20
@@ -28,12 +28,13 @@ const (
 
 // Options configure an Index.
 type Options struct {
-	// Base returns the uncorrected ability of a model; false for an unknown model.
+	// Base returns the uncorrected ability of a model, or false for an unknown model.
 	Base func(model string) (predict.Ability, bool)
 	// Predictor is the version of the current predictor.
 	Predictor string
 	Now       func() time.Time // defaults to time.Now
-	// HalfLife returns the age at which a rating counts half. Recompute applies changes. The default is 30 days.
+	// HalfLife returns the age at which the weight of a rating is halved. Recompute applies a changed value. The default is 30
+	// days.
 	HalfLife func() time.Duration
 }
 
@@ -46,10 +47,10 @@ type Index struct {
 
 	mu       sync.Mutex // held during a computation
 	revision int64
-	day      time.Time // day to which ages are counted; zero before the first Refresh
+	day      time.Time // day to which ages are computed; zero before the first Refresh
 }
 
-// workspaceState holds the corrections of a workspace and the figures behind them.
+// workspaceState holds the corrections of a workspace and their statistics.
 type workspaceState struct {
 	corrections *Corrections
 	models      []ModelSummary
@@ -57,7 +58,7 @@ type workspaceState struct {
 	took        time.Duration
 }
 
-// NewIndex returns an index without corrections; Refresh loads them.
+// NewIndex returns an index without corrections. Refresh loads them.
 func NewIndex(r Reader, w Writer, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -78,8 +79,8 @@ func (b *Index) For(workspaceID string) *Corrections {
 	return nil
 }
 
-// Rate stores a rating, replacing an earlier one of the same request by the same rater, and applies it soon. It sets
-// the ID and time of the rating. Invalid input is reported as an *llm.Error.
+// Rate stores a rating, which replaces an earlier rating of the same request by the same rater. Corrections are updated soon
+// after. Rate sets the ID and time of the rating. It returns an *llm.Error for invalid input.
 func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	if err := b.complete(&r); err != nil {
 		return r, err
@@ -94,7 +95,7 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	return r, nil
 }
 
-// Signal stores signals observed in responses. Signals change no correction.
+// Signal stores signals observed in responses. Signals do not affect corrections.
 func (b *Index) Signal(ctx context.Context, signals []Rating) error {
 	stamped := make([]Rating, len(signals))
 	for i, s := range signals {
@@ -121,7 +122,7 @@ func (b *Index) complete(r *Rating) error {
 	return nil
 }
 
-// Reset excludes the existing ratings of one model, or of all models if model is empty, from corrections. They stay
+// Reset excludes the existing ratings of a model, or of all models if model is empty, from corrections. The ratings remain
 // readable.
 func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	if err := b.writer.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {
@@ -132,7 +133,7 @@ func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	return b.recomputeWorkspace(ctx, workspaceID)
 }
 
-// Summary summarises the feedback of a workspace.
+// Summary summarizes the feedback of a workspace.
 func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
 	signals, err := b.reader.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
 	if err != nil {
@@ -145,7 +146,7 @@ func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error
 	return sum, nil
 }
 
-// replace replaces the state of some workspaces.
+// replace replaces the states of the workspaces in fresh.
 func (b *Index) replace(fresh map[string]*workspaceState) {
 	next := maps.Clone(*b.workspaces.Load())
 	maps.Copy(next, fresh)

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// labelScores lists the labels by score, best first. The first label of each line is the recommended one.
+// labelScores lists the labels by score, best first. The first label of each score is the recommended one.
 var labelScores = []struct {
 	score  float64
 	labels []string
@@ -14,7 +14,7 @@ var labelScores = []struct {
 	{0, []string{"bad", "down", "thumbs_down", "dislike", "negative", "wrong", "rejected", "👎"}},
 }
 
-// Labels lists the words that stand for a score, best first.
+// Labels lists all labels, best first.
 func Labels() []string {
 	var all []string
 	for _, w := range labelScores {
@@ -23,15 +23,15 @@ func Labels() []string {
 	return all
 }
 
-// ScoreOf returns the score and the normalised label of a rating given as either a number or a label.
+// ScoreOf returns the score and the normalized label of a rating that is given as a number or as a label.
 func ScoreOf(score *float64, label string) (float64, string, error) {
 	switch {
 	case score != nil && label != "":
-		return 0, "", invalid("label", "Give either a score or a label, not both.")
+		return 0, "", invalid("label", "Set either a score or a label, not both.")
 	case score != nil:
 		return *score, "", nil
 	case label == "":
-		return 0, "", invalid("score", "Give a score from 0 to 1, or a label such as good or bad.")
+		return 0, "", invalid("score", "Set a score from 0 to 1, or a label such as good or bad.")
 	}
 	plain := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(label)))
 	for _, w := range labelScores {

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/predict/ability"
 )
 
-// naive computes corrections from a list of ratings, newest last.
+// naive computes corrections from a list of ratings, oldest first.
 func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 	byModel := map[string][]ability.Label{}
 	for i := len(ratings) - 1; i >= 0; i-- {
@@ -31,7 +31,8 @@ func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 	return abilities
 }
 
-// TestIndexAgreesWithPlainList lets two replicas rate, reset, erase and refresh in any order.
+// TestIndexAgreesWithPlainList makes two replicas rate, reset, erase and refresh in random order and compares the result with
+// naive.
 func TestIndexAgreesWithPlainList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -92,7 +93,7 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 	})
 }
 
-// TestConcurrentReadsAndWrites is for the race detector. No rating may be lost.
+// TestConcurrentReadsAndWrites is for the race detector. It also checks that no rating is lost.
 func TestConcurrentReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	c, shelf := &clock{t: start}, newShelf()

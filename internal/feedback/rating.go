@@ -1,6 +1,5 @@
-// Package feedback owns the feedback on responses: ratings by people and programs, signals observed in the responses
-// themselves, and the ability corrections derived from a workspace's ratings. Package store stores the ratings;
-// package predict defines abilities.
+// Package feedback manages feedback on responses: ratings by users and programs, signals observed in responses, and the ability
+// corrections derived from a workspace's ratings. Package store stores the ratings; package predict defines abilities.
 package feedback
 
 import (
@@ -28,16 +27,15 @@ const (
 // Signal is a quality problem observed without a rating.
 type Signal string
 
-// The signals. They are recorded and counted, but change no correction: each can have causes other than a bad
-// response.
+// Signals. They are recorded and counted, but do not affect corrections, because each can have causes other than a bad response.
 const (
 	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
 	Refusal         Signal = "refusal"
 	Truncation      Signal = "truncation"
-	Retry           Signal = "retry" // the same prompt was sent again immediately
+	Retry           Signal = "retry" // the same prompt was sent again shortly after
 )
 
-// Limits of a rating.
+// Rating limits.
 const (
 	maxComment = 500 // bytes
 	maxSkills  = 256
@@ -48,22 +46,22 @@ type Rating struct {
 	ID          string
 	RequestID   string
 	WorkspaceID string
-	KeyID       string // key that rated
-	AccountID   string // account that rated, instead of a key
+	KeyID       string // key of the rater
+	AccountID   string // account of the rater, instead of a key
 	Time        time.Time
 	Score       float64 // 0 (useless) to 1 (good)
-	Label       string  // label the score was given as, if any
+	Label       string  // label that was given instead of a score, if any
 	Comment     string
 	Source      Source
 	Signal      Signal // set only for signals
 
 	Model     string       // model that served the request
-	Task      predict.Task // task detected in the prompt
+	Task      predict.Task // task of the prompt, as classified by the predictor
 	Skills    []float64    // skills of the prompt
-	Predictor string       // version of the predictor that read the prompt
+	Predictor string       // version of the predictor that classified the prompt
 }
 
-// Rater identifies the rater: a later rating by the same rater replaces the earlier one. Each signal is its own
+// Rater identifies the rater. A later rating by the same rater replaces the earlier one. Each kind of signal counts as a separate
 // rater.
 func (r *Rating) Rater() string {
 	switch {
@@ -75,7 +73,7 @@ func (r *Rating) Rater() string {
 	return "key:" + r.KeyID
 }
 
-// validate checks the fields given by the rater. It returns an *llm.Error.
+// validate checks the fields set by the rater. It returns an *llm.Error.
 func (r *Rating) validate() error {
 	if !isRequestID(r.RequestID) {
 		return invalid("request_id", "Invalid request ID. Use the value of the x-request-id response header, which starts with req_.")
@@ -92,20 +90,20 @@ func (r *Rating) validate() error {
 	return r.checkInvariants()
 }
 
-// checkInvariants checks the fields set by the caller. It returns an ordinary error.
+// checkInvariants checks the fields set by the calling code. Its errors are internal errors.
 func (r *Rating) checkInvariants() error {
 	if r.WorkspaceID == "" {
 		return fmt.Errorf("rate %s: no workspace", r.RequestID)
 	}
 	if known := map[Source]bool{FromAPI: true, FromDashboard: true, FromSignal: true}; !known[r.Source] {
-		return fmt.Errorf("rate %s: source %q", r.RequestID, r.Source)
+		return fmt.Errorf("rate %s: invalid source %q", r.RequestID, r.Source)
 	}
 	known := map[Signal]bool{SchemaViolation: true, Refusal: true, Truncation: true, Retry: true}
 	if known[r.Signal] != (r.Source == FromSignal) || r.Signal != "" && !known[r.Signal] {
 		return fmt.Errorf("rate %s: signal %q from source %s", r.RequestID, r.Signal, r.Source)
 	}
 	if r.Source != FromSignal && (r.KeyID == "") == (r.AccountID == "") {
-		return fmt.Errorf("rate %s: needs a key or an account, and not both", r.RequestID)
+		return fmt.Errorf("rate %s: requires either a key or an account", r.RequestID)
 	}
 	if len(r.Skills) > maxSkills {
 		return fmt.Errorf("rate %s: too many skills: %d", r.RequestID, len(r.Skills))
@@ -118,7 +116,7 @@ func (r *Rating) checkInvariants() error {
 	return nil
 }
 
-// isRequestID requires the exact length and alphabet of our IDs, because ratings expire by the time in the ID.
+// isRequestID checks the exact length and alphabet of request IDs, because ratings expire by the time in the ID.
 func isRequestID(text string) bool {
 	_, ok := id.Time(text)
 	return ok && strings.HasPrefix(text, "req_") && len(text) == len("req_")+26

@@ -49,7 +49,7 @@ func TestScoreOfLabels(t *testing.T) {
 	}
 }
 
-// paramOf returns the field named in an error, or "defect" for an ordinary error.
+// paramOf returns the field named in an error, or "defect" for an internal error.
 func paramOf(err error) string {
 	if err == nil {
 		return ""

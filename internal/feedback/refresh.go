@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/predict/ability"
 )
 
-// Refresh applies changes: new and deleted ratings of any replica, resets, and once a day the ageing of ratings. Call
-// it at the start and every few seconds.
+// Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. Call it at
+// startup and then every few seconds.
 func (b *Index) Refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -21,13 +21,13 @@ func (b *Index) Refresh(ctx context.Context) error {
 	if today.Equal(b.day) && revision == b.revision {
 		return nil
 	}
-	if !today.Equal(b.day) || revision < b.revision { // a revision that went back means another or an older database
+	if !today.Equal(b.day) || revision < b.revision { // a lower revision means that the database was replaced or restored
 		return b.recomputeAll(ctx, revision)
 	}
 	return b.recomputeChanged(ctx, revision, b.revision)
 }
 
-// Recompute computes all corrections again. Call it when base abilities have changed.
+// Recompute recomputes all corrections. Call it when base abilities have changed.
 func (b *Index) Recompute(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,13 +41,13 @@ func (b *Index) Recompute(ctx context.Context) error {
 func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	b.day = dayOf(b.options.Now())
 	if err := b.recomputeChanged(ctx, revision, 0); err != nil {
-		b.revision = 0 // so that the next Refresh also starts over
+		b.revision = 0 // so that the next Refresh recomputes everything as well
 		return err
 	}
 	return nil
 }
 
-// recomputeChanged recomputes the workspaces that changed after a revision.
+// recomputeChanged recomputes the workspaces that changed after the revision after.
 func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
 	changed, err := b.reader.ChangedFeedback(ctx, after)
 	if err != nil {
@@ -68,9 +68,8 @@ func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) err
 	return nil
 }
 
-// recomputeSoon recomputes a workspace that was just rated, unless another computation is running or was recent; then
-// the next Refresh includes the rating. It ignores errors because the rating is stored and Refresh reports a failing
-// store.
+// recomputeSoon recomputes a workspace that was just rated. If another computation is running or was recent, it does nothing, and
+// the next Refresh includes the rating. It ignores errors, because the rating is stored and Refresh reports store failures.
 func (b *Index) recomputeSoon(ctx context.Context, workspaceID string) {
 	if !b.mu.TryLock() {
 		return
@@ -115,13 +114,13 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceStat
 	return s, s.corrections.setVersion()
 }
 
-// current returns the ratings whose prompts the current predictor read. The skills of other predictors are not
-// comparable.
+// current returns the ratings whose prompts were classified by the current predictor. Skills computed by other predictor versions
+// are not comparable.
 func (b *Index) current(ratings []Rating) []Rating {
 	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
 }
 
-// correct returns nil without ratings or for an unknown model.
+// correct computes the correction of a model from its ratings. It returns nil without ratings or for an unknown model.
 func (b *Index) correct(model string, ratings []Rating) *Shift {
 	base, ok := b.options.Base(model)
 	if !ok || len(ratings) == 0 {

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Topic is the revision topic for changes that affect corrections. Signals do not count.
+// Topic is the revision topic for changes that affect corrections. Signals do not increment it.
 const Topic = "feedback"
 
 // Reader reads ratings.
@@ -16,8 +16,8 @@ type Reader interface {
 	Revisions(ctx context.Context) (map[string]int64, error)
 	// ChangedFeedback lists the workspaces whose ratings changed after the revision.
 	ChangedFeedback(ctx context.Context, after int64) ([]string, error)
-	// CountedRatings calls visit for each model, sorted by name, with the ratings that count: no signals, none before
-	// a reset, the newest limit, newest first.
+	// CountedRatings calls visit for each model, sorted by name, with at most limit ratings, newest first. Signals and ratings
+	// before a reset are excluded.
 	CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []Rating) error) error
 	// SignalCounts counts signals since a time, sorted by model, task and signal.
 	SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]SignalCount, error)
@@ -25,15 +25,15 @@ type Reader interface {
 
 // Writer writes ratings.
 type Writer interface {
-	// SaveRating replaces an earlier rating of the same request by the same rater.
+	// SaveRating stores a rating, which replaces an earlier rating of the same request by the same rater.
 	SaveRating(ctx context.Context, r Rating) error
-	// SaveSignals stores signals and ignores those that exist.
+	// SaveSignals stores signals. Existing ones are ignored.
 	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes ratings up to at from corrections: those of one model, or all if model is empty.
+	// ResetFeedback excludes ratings up to time at from corrections: those of one model, or all if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 }
 
-// SignalCount is how often a signal was observed for a model.
+// SignalCount is the number of times a signal was observed for a model.
 type SignalCount struct {
 	Model  string       `json:"model"`
 	Task   predict.Task `json:"task"`

@@ -23,7 +23,7 @@ type shelf struct {
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
 	revision int64
-	reads    int   // reads of a workspace's ratings
+	reads    int   // how often a workspace's ratings were read
 	fail     error // returned by every call
 	unread   error // returned when reading ratings
 }
@@ -132,7 +132,7 @@ func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.T
 	return all, s.fail
 }
 
-// erase deletes the ratings of a request, as deleting the request does.
+// erase deletes the ratings of a request, as when the request is deleted.
 func (s *shelf) erase(workspaceID, requestID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func requestID(n int) string {
 	return fmt.Sprintf("%s%08d", floor[:len(floor)-8], n)
 }
 
-// draft returns a rating before Rate completes it.
+// draft returns a rating as passed to Rate.
 func draft(n int, model string, score float64) Rating {
 	return Rating{
 		RequestID: requestID(n), WorkspaceID: "ws_1", KeyID: "key_1", Score: score, Source: FromAPI,

@@ -9,18 +9,18 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Summary summarises the feedback of a workspace for display.
+// Summary summarizes the feedback of a workspace for display.
 type Summary struct {
 	Version string         `json:"version"` // version of the corrections
 	Models  []ModelSummary `json:"models"`  // sorted by name
-	Signals []SignalCount  `json:"signals"` // of recent days; they change no correction
+	Signals []SignalCount  `json:"signals"` // signals of recent days, which do not affect corrections
 }
 
-// ModelSummary summarises the ratings of one model.
+// ModelSummary summarizes the ratings of one model.
 type ModelSummary struct {
 	Model     string        `json:"model"`
-	Corrected bool          `json:"corrected"` // false without ratings that count or for an unknown model
-	Outdated  int           `json:"outdated"`  // ratings that no longer count because an earlier predictor read their prompts
+	Corrected bool          `json:"corrected"` // false for an unknown model and without ratings that count
+	Outdated  int           `json:"outdated"`  // ratings that no longer count, because their prompts were classified by an earlier predictor
 	Total     Figures       `json:"total"`
 	Tasks     []TaskFigures `json:"tasks"` // sorted by name
 }
@@ -31,7 +31,7 @@ type TaskFigures struct {
 	Figures
 }
 
-// Figures summarise the ratings that count.
+// Figures summarizes the ratings that count.
 type Figures struct {
 	Ratings int       `json:"ratings"`
 	Score   float64   `json:"score"`  // mean score
@@ -40,7 +40,7 @@ type Figures struct {
 	Newest  time.Time `json:"newest"`
 }
 
-// Shift returns the change of the predicted quality by the correction.
+// Shift returns how much the correction changes the predicted quality.
 func (f Figures) Shift() float64 { return f.After - f.Before }
 
 // String returns a summary such as "+0.06 on code, 214 ratings".
@@ -52,7 +52,7 @@ func (t TaskFigures) String() string {
 	return fmt.Sprintf("%+.2f on %s, %d %s", t.Shift(), t.Task, t.Ratings, what)
 }
 
-// figureSums sums ratings for Figures.
+// figureSums accumulates ratings for Figures.
 type figureSums struct {
 	n                    int
 	score, before, after float64
@@ -74,8 +74,7 @@ func (t *figureSums) figures() Figures {
 	return Figures{Ratings: t.n, Score: t.score / n, Before: t.before / n, After: t.after / n, Newest: t.newest}
 }
 
-// summarise compares ratings with predictions before and after the correction. Without a correction it has no
-// predictions.
+// summarise compares ratings with predictions before and after the correction. Without a correction there are no predictions.
 func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
 	var total figureSums
 	tasks := map[predict.Task]*figureSums{}
