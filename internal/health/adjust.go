@@ -2,7 +2,8 @@ package health
 
 import "time"
 
-// Configure changes when circuits open and how long they wait. Circuits that are open stay as they are.
+// Configure sets the number of failures that open a circuit and the wait before a probe. Circuits that are already open keep
+// their wait.
 func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -10,7 +11,7 @@ func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
 	t.o = t.o.withDefaults()
 }
 
-// ResetCredential ends the backoff of a credential, also at single targets, and clears its alert.
+// ResetCredential ends the backoff of a credential at all targets and clears its alert.
 func (t *Tracker) ResetCredential(credentialID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

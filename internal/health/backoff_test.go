@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// TestBackoffAppliesToTargetOrCredential checks for every kind of failure which calls are still admitted after it.
+// TestBackoffAppliesToTargetOrCredential checks for every kind of failure which calls are admitted afterwards.
 func TestBackoffAppliesToTargetOrCredential(t *testing.T) {
 	t.Parallel()
 	const other = "openai/gpt-4.1-mini"

@@ -5,22 +5,22 @@ import "time"
 const (
 	recentCalls  = 20               // calls over which the failure rate is computed
 	recentSpan   = 10 * time.Second // maximum age of these calls
-	rampFailures = 2                // consecutive failures that open a circuit again while traffic returns
-	hintSpan     = 15 * time.Second // how long a hint of another replica counts
+	rampFailures = 2                // consecutive failures that reopen a circuit while traffic returns
+	hintSpan     = 15 * time.Second // how long a hint from another replica applies
 )
 
-// circuit is the breaker of one target with one credential. The zero value is closed.
+// circuit is the circuit breaker of one target with one credential. The zero value is closed.
 type circuit struct {
 	credential  string // empty if the provider needs none
 	open        bool
 	reason      string
 	openings    int       // consecutive openings without full recovery
-	nextProbe   time.Time // while open
+	nextProbe   time.Time // time of the next probe while open
 	probing     time.Time // when the running probe was admitted; zero for none
 	traffic     meter     // attempts while closed
-	normal      float64   // attempts a second before the outage; 0 when unknown
-	ramp        ramp      // how traffic returns after an outage
-	hinted      time.Time // until then one failure opens the circuit, after a hint of another replica
+	normal      float64   // attempts per second before the outage; 0 if unknown
+	ramp        ramp      // limits the traffic after an outage
+	hinted      time.Time // until this time a single failure opens the circuit, because another replica sent a hint
 	consecutive int
 	calls       [recentCalls]call
 	next        int
@@ -31,7 +31,7 @@ type call struct {
 	failed bool
 }
 
-// admit decides whether an attempt may be sent, and whether it is a probe.
+// admit reports whether an attempt may be sent, and whether the attempt is a probe.
 func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	if c.open {
 		if !c.sendable(o, now) {
@@ -48,7 +48,7 @@ func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	return Pass{}, c.ramp.admit(now)
 }
 
-// sendable reports whether an attempt may be admitted: the circuit is closed or ready for a probe.
+// sendable reports whether an attempt may be admitted, because the circuit is closed or due for a probe.
 func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true
@@ -61,7 +61,7 @@ func (c *circuit) busy(o *Options, now time.Time) bool {
 	return !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
 }
 
-// share returns the admitted part of normal traffic.
+// share returns the admitted share of normal traffic.
 func (c *circuit) share(now time.Time) float64 {
 	if c.open {
 		return 0
@@ -75,7 +75,7 @@ func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why s
 		if probe {
 			c.reportProbe(o, now, v, why)
 		}
-		return // attempts from before it opened are ignored
+		return // ignore attempts that started before the circuit opened
 	}
 	if c.ramp.over(now) {
 		c.ramp = ramp{}
@@ -105,7 +105,7 @@ func (c *circuit) reportProbe(o *Options, now time.Time, v outcome, why string) 
 		c.trip(o, now, why)
 	case served, rejected:
 		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings}
-	case inconclusive: // the next attempt may probe
+	case inconclusive: // the next attempt may be a probe
 	}
 }
 
@@ -129,7 +129,8 @@ func (c *circuit) tripped(o *Options, now time.Time) bool {
 	return 2*bad >= recentCalls
 }
 
-// trip opens the circuit for a wait that doubles with each failure in a row, less up to a fifth of jitter.
+// trip opens the circuit. The wait before the next probe doubles with each consecutive opening and is shortened by up to a fifth
+// of jitter.
 func (c *circuit) trip(o *Options, now time.Time, why string) {
 	wait := o.ProbeAfter
 	for range c.openings {
@@ -146,7 +147,7 @@ func (c *circuit) trip(o *Options, now time.Time, why string) {
 	*c = circuit{credential: c.credential, normal: normal, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
 }
 
-// describe returns the state for the dashboard.
+// describe returns the state shown in the dashboard.
 func (c *circuit) describe(now time.Time) (state, reason string, nextProbe time.Time) {
 	switch {
 	case !c.open && c.share(now) < 1:

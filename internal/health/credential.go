@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	maxBackoff            = 5 * time.Minute  // after a rate limit, even if the provider asks for more
-	firstRateLimitBackoff = time.Second      // after a 429 without Retry-After
-	maxRateLimitBackoff   = time.Minute      // after repeated ones
+	maxBackoff            = 5 * time.Minute  // maximum after a rate limit, even if the provider asks for more
+	firstRateLimitBackoff = time.Second      // after the first 429 without Retry-After
+	maxRateLimitBackoff   = time.Minute      // maximum after repeated ones
 	firstAuthBackoff      = time.Minute      // after the credential was rejected
-	maxAuthBackoff        = time.Hour        // after repeated rejections
+	maxAuthBackoff        = time.Hour        // maximum after repeated rejections
 	firstDeniedBackoff    = 30 * time.Second // after a model was denied or unknown
-	maxDeniedBackoff      = 10 * time.Minute // after repeated denials
+	maxDeniedBackoff      = 10 * time.Minute // maximum after repeated denials
 )
 
 // backoff is the time during which a credential, or one target with a credential, is not used.
 type backoff struct {
 	until   time.Time
 	strikes int  // consecutive backoffs without a success
-	alert   bool // it was rejected and needs attention
+	alert   bool // the credential was rejected and needs attention
 	reason  llm.Kind
 	used    time.Time
 }
@@ -31,13 +31,13 @@ type backoff struct {
 // over reports whether the backoff has ended. A nil backoff has ended.
 func (b *backoff) over(now time.Time) bool { return b == nil || !now.Before(b.until) }
 
-// rotation is the round-robin order of a provider's credentials.
+// rotation is the state of the round-robin use of a provider's credentials.
 type rotation struct {
 	ids  []string
 	next int
 }
 
-// credentials returns the provider's credentials; none for an unused provider.
+// credentials returns the provider's credentials. It returns nil if the provider was not used yet.
 func (r *rotation) credentials() []string {
 	if r == nil {
 		return nil
@@ -45,7 +45,7 @@ func (r *rotation) credentials() []string {
 	return r.ids
 }
 
-// rotationOf returns the provider's rotation with the given credentials.
+// rotationOf returns the rotation of the target's provider and updates its credentials.
 func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
 	name := providerOf(targetID)
 	r := t.providers[name]
@@ -59,7 +59,7 @@ func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
 	return r
 }
 
-// HasOtherCredential reports whether a target may be tried immediately with a credential other than the failed one.
+// HasOtherCredential reports whether a target can be called immediately with a credential other than the failed one.
 func (t *Tracker) HasOtherCredential(targetID string, credentials []string, failed string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *Tracker) HasOtherCredential(targetID string, credentials []string, fail
 	})
 }
 
-// Wait returns how long a target backs off with every one of the credentials; 0 when one may be used.
+// Wait returns how long a target backs off with all of the given credentials, or 0 if one of them can be used.
 func (t *Tracker) Wait(targetID string, credentials []string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,12 +79,12 @@ func (t *Tracker) Wait(targetID string, credentials []string) time.Duration {
 	return left
 }
 
-// ready reports whether neither the credential nor the target with the credential backs off.
+// ready reports whether neither the credential nor the target with this credential is backing off.
 func (t *Tracker) ready(tg *target, id string, now time.Time) bool {
 	return t.credentials[id].over(now) && (tg == nil || tg.backoffs[id].over(now))
 }
 
-// backingOff returns how long a target backs off with every one of the credentials, and whether all of them were rejected.
+// backingOff returns how long a target backs off with all of the given credentials, and whether all of them were rejected.
 func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, rejected bool) {
 	if len(ids) == 0 {
 		ids = keyless
@@ -106,7 +106,7 @@ func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time
 // keyless is the credential list for a provider without credentials.
 var keyless = []string{""}
 
-// longest returns the backoff that ends last: the credential's own, or that of the target with the credential.
+// longest returns the backoff that ends last: that of the credential or that of the target with the credential.
 func (t *Tracker) longest(tg *target, id string) *backoff {
 	own := t.credentials[id]
 	if tg == nil || tg.backoffs[id] == nil {
@@ -141,11 +141,11 @@ func (t *Tracker) credential(id string, now time.Time) *backoff {
 	return c
 }
 
-// reportBackoff backs off after a rate limit or a rejection, and clears the backoff after a success. A rejected credential or a
-// spent quota affects every target of the credential. A rate limit, a denied or an unknown model affects one target, because providers
-// limit and permit by model.
+// reportBackoff starts a backoff after a rate limit or a rejection, and clears it after a success. A rejected credential or an
+// exhausted quota affects all targets of the credential. A rate limit, or a model that is denied or unknown, affects one target,
+// because providers apply limits and permissions per model.
 //
-// Hints are sent for rate limits only: another replica may have a newer secret with the same name.
+// Hints are sent only for rate limits, because another replica may have a newer secret for the same credential.
 func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	if r.Err == nil {
 		if c := t.credentials[r.Credential]; c != nil {
@@ -160,7 +160,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	if r.Credential == "" && r.Err.Kind != llm.UpstreamRateLimited {
 		return // the provider needs no credential
 	}
-	switch r.Err.Kind { //nolint:exhaustive // the others are not about the credential
+	switch r.Err.Kind { //nolint:exhaustive // other kinds do not concern the credential
 	case llm.UpstreamRateLimited:
 		b := tg.backoff(r.Credential)
 		before, d := b.until, min(r.Err.RetryAfter, maxBackoff)
@@ -173,7 +173,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 		}
 	case llm.UpstreamDenied, llm.UpstreamNotFound:
 		if r.Err.UpstreamStatus == http.StatusBadRequest {
-			return // a 400 may quote the request: its text must not exclude a target for other callers
+			return // the error of a 400 may quote the request, and text from one caller must not exclude a target for others
 		}
 		b := tg.backoff(r.Credential)
 		b.extend(now, doubled(firstDeniedBackoff, b.earlier(now), maxDeniedBackoff), r.Err.Kind)
@@ -184,14 +184,14 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	}
 }
 
-// clear resets the backoff. A success of a call from before the backoff is ignored.
+// clear resets the backoff. While the backoff lasts, a success is ignored, because the call started before it.
 func (b *backoff) clear(now time.Time) {
 	if b.over(now) {
 		*b = backoff{used: b.used}
 	}
 }
 
-// earlier returns the number of backoffs before the current or next one.
+// earlier returns the number of backoffs before the current one, or before the next one if none is active.
 func (b *backoff) earlier(now time.Time) int {
 	if b.over(now) {
 		return b.strikes
@@ -199,7 +199,8 @@ func (b *backoff) earlier(now time.Time) int {
 	return max(b.strikes-1, 0)
 }
 
-// extend begins or extends a backoff. It counts one strike per backoff, however many attempts were in flight when it began.
+// extend begins or extends a backoff. A backoff counts as one strike regardless of how many attempts were in flight when it
+// began.
 func (b *backoff) extend(now time.Time, d time.Duration, why llm.Kind) {
 	if b.over(now) {
 		b.strikes++
@@ -219,7 +220,7 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// describeBackoff shows a target that backs off with every credential as open until the first backoff ends.
+// describeBackoff describes a target that backs off with all credentials as open until the first backoff ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	ids := p.credentials()
 	if len(ids) == 0 {
@@ -238,16 +239,16 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 	h.Circuit, h.Reason, h.NextProbe, h.Share = "open", string(first.reason), first.until, 0
 }
 
-// CredentialHealth is the state of a credential for the dashboard.
+// CredentialHealth is the state of a credential shown in the dashboard.
 type CredentialHealth struct {
 	ID     string    `json:"id"`
 	Until  time.Time `json:"backing_off_until,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	Alert  bool      `json:"alert"` // it was rejected and needs attention
+	Alert  bool      `json:"alert"` // the credential was rejected and needs attention
 }
 
-// Credentials returns the credentials that back off or were rejected, ordered by name. A credential also counts as backing off while
-// every target that was called with it does.
+// Credentials returns the credentials that are backing off or were rejected, ordered by name. A credential is also considered to
+// be backing off if all targets that were called with it are.
 func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,7 +271,8 @@ func (t *Tracker) Credentials() []CredentialHealth {
 	return all
 }
 
-// backingOffEverywhere returns the credentials that back off at every target they were used at, each with the back-off that ends first.
+// backingOffEverywhere returns the credentials that back off at all targets that were called with them, each with the backoff
+// that ends first.
 func (t *Tracker) backingOffEverywhere(now time.Time) map[string]*backoff {
 	first, usable := map[string]*backoff{}, map[string]bool{"": true}
 	for _, tg := range t.targets {

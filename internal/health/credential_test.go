@@ -81,7 +81,7 @@ func TestSecondRateLimitExtends(t *testing.T) {
 		tr.Report(limited(10 * time.Second))
 		time.Sleep(5 * time.Second)
 		tr.Report(limited(10 * time.Second))
-		tr.Report(limited(time.Second)) // never shortens
+		tr.Report(limited(time.Second)) // never shortens the backoff
 		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
 			t.Errorf("backs off %v more, want 10 s", wait)
 		}
@@ -98,7 +98,7 @@ func TestBackoffWithoutTimeGrowsOncePerBackoff(t *testing.T) {
 		tr := tracker()
 		var got []time.Duration
 		for range 8 {
-			tr.repeat(100, limited(0)) // a hundred were under way
+			tr.repeat(100, limited(0)) // a hundred attempts were in flight
 			_, wait := tr.pick("openai", two[:1])
 			got = append(got, wait/time.Second)
 			time.Sleep(wait)

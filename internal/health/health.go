@@ -1,5 +1,5 @@
-// Package health owns the state of targets derived from recent calls: circuits, latency, and the backoff of credentials. It also
-// limits retries. It makes no calls of its own: a probe is a real request.
+// Package health tracks the state of targets based on recent calls: circuits, latency and the backoff of credentials. It also
+// limits retries. It makes no calls; a probe is a regular request.
 package health
 
 import (
@@ -15,14 +15,14 @@ import (
 	"fairlead/internal/route"
 )
 
-// Options are the settings of a Tracker; zero values are replaced by the defaults named.
+// Options configures a Tracker. Zero values select the defaults given below.
 type Options struct {
-	Failures     int           // consecutive failures that open a circuit; 5
-	ProbeAfter   time.Duration // how long an open circuit first waits before a probe; 3 s
-	MaxProbe     time.Duration // maximum wait while probes fail; 5 s, so that a recovered target is soon used again
-	ProbeTimeout time.Duration // time without a response after which the next probe may start; 5 s
+	Failures     int           // consecutive failures that open a circuit; default 5
+	ProbeAfter   time.Duration // wait of an open circuit before the first probe; default 3 s
+	MaxProbe     time.Duration // maximum wait while probes fail; default 5 s, so that a recovered target is soon used again
+	ProbeTimeout time.Duration // time without a response after which another probe may start; default 5 s
 	Now          func() time.Time
-	Random       func() float64 // from 0 up to 1, for jitter
+	Random       func() float64 // returns a number in [0, 1) for jitter
 	OnHint       func(Hint)     // receives hints for other replicas; it must not block or call the tracker
 }
 
@@ -51,13 +51,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// maxIdle is the number of targets or credentials beyond which those unused for a day are removed.
+// maxIdle is the number of targets or credentials above which those unused for a day are removed.
 const maxIdle = 4096
 
-// maxCircuits limits the circuits of one target.
+// maxCircuits is the maximum number of circuits of one target.
 const maxCircuits = 256
 
-// Tracker keeps the health of targets and credentials. Its methods may be called from any goroutine.
+// Tracker tracks the health of targets and credentials. It is safe for concurrent use.
 type Tracker struct {
 	now func() time.Time
 
@@ -68,7 +68,7 @@ type Tracker struct {
 	providers   map[string]*rotation
 }
 
-// New returns a tracker that assumes every target to be healthy.
+// New returns a tracker. All targets start as healthy.
 func New(o Options) *Tracker {
 	o = o.withDefaults()
 	return &Tracker{
@@ -80,23 +80,23 @@ func New(o Options) *Tracker {
 	}
 }
 
-// target is the state of one target. Each credential has its own circuit, because one account of a provider may fail while
+// target is the state of one target. Each credential has its own circuit, because one account at a provider may fail while
 // another works.
 type target struct {
-	circuits []*circuit          // by the credentials that were used; few
-	backoffs map[string]*backoff // of this target alone, by credential; nil when there was none
+	circuits []*circuit          // one per credential that was used
+	backoffs map[string]*backoff // backoffs of this target by credential; nil if there were none
 	repeats  repeatWindow
 	speed    speed
 	used     time.Time
 	lastErr  *LastError
 }
 
-// circuit returns the circuit of a credential and creates it if needed.
+// circuit returns the circuit of a credential. It creates the circuit if needed.
 func (tg *target) circuit(credential string) *circuit {
 	if c := tg.find(credential); c != nil {
 		return c
 	}
-	if len(tg.circuits) >= maxCircuits { // most belong to replaced credentials
+	if len(tg.circuits) >= maxCircuits { // most belong to credentials that were replaced
 		tg.circuits = nil
 	}
 	c := &circuit{credential: credential}
@@ -114,7 +114,7 @@ func (tg *target) find(credential string) *circuit {
 }
 
 // sendable reports whether an attempt with the credential may be admitted. All credentials share one probe at a time, because
-// the provider is the same.
+// they call the same provider.
 func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 	c := tg.find(credential)
 	return c == nil || !c.open || (c.sendable(o, now) && !tg.probing(o, now))
@@ -144,7 +144,7 @@ func (tg *target) probing(o *Options, now time.Time) bool {
 	return false
 }
 
-// backoff returns the target's backoff with a credential and creates it if needed.
+// backoff returns the target's backoff with a credential. It creates the backoff if needed.
 func (tg *target) backoff(credential string) *backoff {
 	b := tg.backoffs[credential]
 	if b == nil {
@@ -157,18 +157,18 @@ func (tg *target) backoff(credential string) *backoff {
 	return b
 }
 
-// Report is the result of one attempt. Every admitted attempt is reported once, including a cancelled probe.
+// Report is the result of one attempt. Every admitted attempt must be reported once, including cancelled probes.
 type Report struct {
 	Target       string // provider/model
-	Credential   string // empty when the provider needs none
+	Credential   string // empty if the provider needs none
 	Err          *llm.Error
-	TTFT         time.Duration // 0 when no token arrived or the response was not streamed
+	TTFT         time.Duration // 0 if no token arrived or the response was not streamed
 	Duration     time.Duration
 	OutputTokens int64
-	Probe        bool // Pass.Probe of the attempt
+	Probe        bool // Pass.Probe of this attempt
 }
 
-// outcome is the meaning of an attempt's result for its target.
+// outcome classifies the result of an attempt for its target.
 type outcome int
 
 const (
@@ -225,15 +225,16 @@ func reason(e *llm.Error) string {
 
 // Pass is the permission for an attempt, or the reason for its rejection.
 type Pass struct {
-	Credential string        // to use; empty where the provider needs none
+	Credential string        // credential to use; empty if the provider needs none
 	Probe      bool          // the attempt probes an open circuit and must be reported as a probe
-	Delay      time.Duration // wait before the attempt, after which Closed must allow it; set while traffic returns after an outage
-	BackingOff time.Duration // if rejected: how long the target backs off with every credential; 0 for an open circuit
-	Rejected   bool          // if rejected: the backoff follows a rejected credential or model, not a rate limit
+	Delay      time.Duration // how long to wait before the attempt, while traffic returns after an outage; Closed must be checked after the wait
+	BackingOff time.Duration // if rejected: how long the target backs off with all credentials; 0 for an open circuit
+	Rejected   bool          // if rejected: whether the backoff follows a rejected credential or model, not a rate limit
 }
 
-// Admit reports whether one attempt may be sent to a target and chooses the credential, round-robin among those that are not backing
-// off and whose circuit is closed. While a circuit is open, one probe at a time is admitted; after an outage traffic returns gradually.
+// Admit reports whether an attempt may be sent to a target and chooses a credential. It uses credentials round-robin, among those
+// that are not backing off and whose circuit is closed. While a circuit is open, one probe at a time is admitted. After an outage
+// traffic returns gradually. If last is true, no other target remains, and the attempt may be delayed instead of rejected.
 func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,7 +259,7 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 		}
 		return reserve([]*circuit{c}, now)
 	}
-	var full []*circuit // closed, but their ramp admits no attempt now
+	var full []*circuit // closed circuits whose ramp admits no attempt now
 	for i := range credentials {
 		id := credentials[(r.next+i)%len(credentials)]
 		if !t.ready(tg, id, now) || !tg.sendable(&t.o, id, now) {
@@ -278,7 +279,7 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 	return Pass{}, false
 }
 
-// reserve schedules an attempt, for which no other target remains, at the circuit that admits it soonest.
+// reserve schedules an attempt at the circuit that admits it soonest. It is used when no other target remains.
 func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	var best *circuit
 	var p Pass
@@ -297,8 +298,8 @@ func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	return p, true
 }
 
-// Closed reports whether an attempt that Admit delayed may be sent: the circuit has not opened and the credential is not backing
-// off.
+// Closed reports whether an attempt that Admit delayed may now be sent: its circuit has not opened and its credential is not
+// backing off.
 func (t *Tracker) Closed(targetID string, p Pass) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -307,7 +308,7 @@ func (t *Tracker) Closed(targetID string, p Pass) bool {
 	return !tg.circuit(p.Credential).open && t.ready(tg, p.Credential, now)
 }
 
-// States returns a function that returns the routing state of a target at the given time.
+// States returns a function that returns the routing state of a target at time now.
 func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 	return func(targetID string) route.State {
 		t.mu.Lock()
@@ -336,7 +337,7 @@ func (t *Tracker) usable(tg *target, p *rotation, now time.Time) bool {
 	return false
 }
 
-// Reset closes a target's circuits and ends its backoff.
+// Reset closes the circuits of a target and ends its backoffs.
 func (t *Tracker) Reset(targetID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -374,14 +375,14 @@ type LastError struct {
 	Message string    `json:"message"`
 }
 
-// TargetHealth is the state of a target for the dashboard.
+// TargetHealth is the state of a target shown in the dashboard.
 type TargetHealth struct {
 	Target    string        `json:"target"`
 	Circuit   string        `json:"circuit"` // closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
 	NextProbe time.Time     `json:"next_probe,omitzero"`
-	Share     float64       `json:"share"` // admitted share of its traffic: below 1 after an outage
-	Calls     int64         `json:"calls"` // of the last minutes, newer ones weighted more
+	Share     float64       `json:"share"` // admitted share of normal traffic; below 1 after an outage
+	Calls     int64         `json:"calls"` // calls of the last minutes; newer calls have more weight
 	Failures  int64         `json:"failures"`
 	ErrorRate float64       `json:"error_rate"`
 	TTFT      time.Duration `json:"ttft_p50_ns"`
@@ -391,7 +392,7 @@ type TargetHealth struct {
 	Alerts []string `json:"alerts,omitempty"`
 }
 
-// describe sets the state of the healthiest circuit: the target is usable with one working credential.
+// describe sets the state of the healthiest circuit, because a target is usable with one working credential.
 func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	best := &circuit{}
 	for i, c := range tg.inUse(p) {
@@ -403,7 +404,7 @@ func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	h.Circuit, h.Reason, h.NextProbe = best.describe(now)
 }
 
-// inUse returns the circuits of the provider's current credentials. An unused one is closed.
+// inUse returns the circuits of the provider's current credentials. A credential that was not used yet has a closed circuit.
 func (tg *target) inUse(p *rotation) []*circuit {
 	if p == nil || len(p.ids) == 0 {
 		return tg.circuits
@@ -419,7 +420,7 @@ func (tg *target) inUse(p *rotation) []*circuit {
 	return list
 }
 
-// Snapshot returns the state of every used target, ordered by name.
+// Snapshot returns the state of all targets that were used, ordered by name.
 func (t *Tracker) Snapshot() []TargetHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()

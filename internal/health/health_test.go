@@ -29,13 +29,13 @@ func (t *Tracker) repeat(n int, r Report) {
 	}
 }
 
-// admit asks for an attempt at a target whose provider needs no credential.
+// admit requests an attempt at a target whose provider needs no credential.
 func (t *Tracker) admit(target string, last bool) (probe, ok bool) {
 	p, ok := t.Admit(target, nil, last)
 	return p.Probe, ok
 }
 
-// pick asks for an attempt with one of the credentials, and returns which, or how long all of them back off.
+// pick requests an attempt with one of the credentials. It returns the chosen credential, or how long all of them back off.
 func (t *Tracker) pick(provider string, ids []string) (id string, wait time.Duration) {
 	p, _ := t.Admit(provider+"/gpt-4.1", ids, false)
 	return p.Credential, p.BackingOff
@@ -109,7 +109,7 @@ func TestHalfOfTwentyCallsOpenTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for span, want := range map[time.Duration]bool{400 * time.Millisecond: true, time.Second: false} {
 			tr := tracker()
-			for range 10 { // never five in a row
+			for range 10 { // never five consecutive failures
 				tr.Report(Report{Target: here})
 				time.Sleep(span)
 				tr.Report(Report{Target: here, Err: fail(llm.UpstreamTimeout)})

@@ -10,18 +10,18 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Hint is a message to other replicas about a provider. After an opened circuit the receivers open theirs with the next failure;
-// after a rate limit they back off too. Both expire.
+// Hint is a message to other replicas about a provider. After an opened circuit, receivers open their circuit at the next
+// failure. After a rate limit, they back off as well. Both effects expire.
 type Hint struct {
-	Target     string        `json:"target,omitempty"` // target that backs off or whose circuit opened; empty for all targets of a credential
+	Target     string        `json:"target,omitempty"` // target that backs off or whose circuit opened; empty for all targets of the credential
 	Credential string        `json:"credential,omitempty"`
-	Backoff    time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
+	Backoff    time.Duration `json:"rest_ns,omitempty"` // remaining backoff; 0 for an opened circuit
 }
 
-// minHintBackoff is the shortest backoff that is sent.
+// minHintBackoff is the shortest backoff that is sent to other replicas.
 const minHintBackoff = 500 * time.Millisecond
 
-// Message encodes the hint.
+// Message encodes the hint as text.
 func (h Hint) Message() (string, error) {
 	text, err := json.Marshal(struct {
 		Hint Hint `json:"hint"`
@@ -32,7 +32,7 @@ func (h Hint) Message() (string, error) {
 	return string(text), nil
 }
 
-// ParseHint parses the result of Message.
+// ParseHint decodes the output of Message.
 func ParseHint(message string) (Hint, error) {
 	var m struct {
 		Hint Hint `json:"hint"`
@@ -46,8 +46,8 @@ func ParseHint(message string) (Hint, error) {
 	return m.Hint, nil
 }
 
-// ApplyHint applies a hint of another replica. Hints about targets and credentials that were not used here are ignored, which bounds
-// memory, and hints are not forwarded.
+// ApplyHint applies a hint from another replica. Hints about targets and credentials that this replica has not used are ignored,
+// which bounds memory. Hints are not forwarded.
 func (t *Tracker) ApplyHint(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *Tracker) ApplyHint(h Hint) {
 	}
 }
 
-// hasCredential reports whether a provider that was used here has the credential.
+// hasCredential reports whether a provider that this replica has used has the credential.
 func (t *Tracker) hasCredential(credentialID string) bool {
 	for _, p := range t.providers {
 		if slices.Contains(p.ids, credentialID) {

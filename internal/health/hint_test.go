@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// recordHints returns a tracker and the hints it sends.
+// recordHints returns a tracker and a pointer to the hints it sends.
 func recordHints(t *testing.T) (*Tracker, *[]Hint) {
 	t.Helper()
 	hints := &[]Hint{}
@@ -22,7 +22,7 @@ func TestOpenCircuitsAndBackoffsSendHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := recordHints(t)
 		tr.repeat(10, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
-		tr.repeat(3, limited(20*time.Second)) // three were under way
+		tr.repeat(3, limited(20*time.Second)) // three attempts were in flight
 		tr.Report(limited(0))
 		tr.Report(Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamAuth)})
 		want := []Hint{{Target: here, Credential: "openai#1"}, {Target: here, Credential: "openai#1", Backoff: 20 * time.Second}}
@@ -65,7 +65,7 @@ func TestReceivedBackoffIsAppliedAndNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := recordHints(t)
-		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: time.Minute}) // no provider here has this credential yet
+		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: time.Minute}) // no provider used here has this credential yet
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Backoff: time.Minute})
 		tr.pick("openai", two)
 		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {

@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// For every sequence of results: an open circuit admits one probe at a time and none early, a recovery admits at most a tenth
-// of the traffic at first, and a target that responds recovers in time.
+// TestBreakerInvariants checks for random sequences of results: an open circuit admits one probe at a time and none early, a
+// recovery starts with at most a tenth of the traffic, and a target that responds recovers in time.
 func TestBreakerInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestBreakerInvariants(t *testing.T) {
 type breakerModel struct {
 	now     time.Time
 	tracker *Tracker
-	running []bool // attempts under way: is it a probe?
+	running []bool // attempts in flight; true for a probe
 	probes  int
 	probed  time.Time
 }
@@ -86,7 +86,7 @@ func (m *breakerModel) report(t *rapid.T) {
 	}
 }
 
-// recovers makes the target respond to every attempt from now on.
+// recovers makes the target respond to every further attempt and checks that it recovers.
 func (m *breakerModel) recovers(t *rapid.T) {
 	for range 2000 {
 		m.now = m.now.Add(100 * time.Millisecond)

@@ -5,7 +5,7 @@ import "time"
 // smoothing is the maximum weight of a new observation.
 const smoothing = 0.2
 
-// pace is the average speed of responses over a time span.
+// pace holds moving averages of the response speed over a time span.
 type pace struct {
 	ttft     mean // nanoseconds
 	tokensPS mean
@@ -16,19 +16,19 @@ func (p *pace) add(now time.Time, r Report, span time.Duration) {
 	if r.OutputTokens > 1 && r.Duration-r.TTFT >= shortest {
 		p.tokensPS.add(now, float64(r.OutputTokens)/(r.Duration-r.TTFT).Seconds(), span)
 	}
-	if r.TTFT > 0 { // unknown for a response that is not streamed
+	if r.TTFT > 0 { // unknown for a response that was not streamed
 		p.ttft.add(now, float64(r.TTFT), span)
 	}
 }
 
-// mean is a moving average in which newer values weigh more. The zero value has no values.
+// mean is a moving average in which newer values have more weight. The zero value is empty.
 type mean struct {
 	value float64
 	n     float64 // number of values
 	at    time.Time
 }
 
-// add adds a value. Its weight is the time since the previous value, so that many simultaneous values do not outweigh the
+// add adds a value. Its weight depends on the time since the previous value, so that many simultaneous values do not outweigh the
 // rest of the span.
 func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.n++
@@ -40,7 +40,7 @@ func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.at = now
 }
 
-// or returns the mean, or that of other before the first value.
+// or returns the mean, or the mean of other if there are no values yet.
 func (m *mean) or(other *mean) float64 {
 	if m.n == 0 {
 		return other.value

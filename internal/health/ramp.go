@@ -7,22 +7,22 @@ import (
 
 const (
 	rampStart = 0.10             // share of normal traffic in the first second after an outage
-	rampSpan  = 4 * time.Second  // after which the share is 1
+	rampSpan  = 4 * time.Second  // time after which the share is 1
 	rampDrain = 1.10             // share after rampSpan, while delayed attempts are waiting
-	rampEnd   = 30 * time.Second // after which traffic is not limited
-	rampWait  = 5 * time.Second  // maximum wait of an attempt
+	rampEnd   = 30 * time.Second // time after which traffic is not limited
+	rampWait  = 5 * time.Second  // maximum wait for an attempt
 	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
-	rampBurst = 0.1              // seconds of unused normal traffic that can be used later
+	rampBurst = 0.1              // unused normal traffic that can be used later, in seconds
 )
 
-// ramp schedules the attempts at a target that returns after an outage, so that their rate follows a curve: a tenth of the normal
-// rate in the first second, then linearly all of it. The zero value limits nothing.
+// ramp schedules the attempts at a target after an outage, so that their rate follows a curve: a tenth of the normal rate in the
+// first second, then rising linearly to the full rate. The zero value does not limit traffic.
 //
-// The schedule is counted in seconds of normal traffic: allowance(t) of them can be sent within t after the return. An attempt
-// can be sent when the allowance reaches the traffic scheduled before it.
+// The schedule counts traffic in seconds of normal traffic: within t after the end of the outage, allowance(t) seconds can be
+// sent. An attempt can be sent when the allowance reaches the traffic scheduled before it.
 type ramp struct {
-	since  time.Time // the return; zero without a limit
-	normal float64   // attempts per second before the outage; 0 if unknown: then requested attempts are measured
+	since  time.Time // end of the outage; zero for no limit
+	normal float64   // attempts per second before the outage; if 0, unknown, and the requested attempts are measured instead
 	asked  float64   // requested attempts
 	taken  float64   // admitted and scheduled attempts, including the probe
 }
@@ -31,7 +31,7 @@ func newRamp(now time.Time, normal float64) ramp { return ramp{since: now, norma
 
 func (r *ramp) active() bool { return !r.since.IsZero() }
 
-// over reports whether the ramp has ended: the share has reached 1 and no attempt waits.
+// over reports whether the ramp has ended: the share has reached 1 and no attempt is waiting.
 func (r *ramp) over(now time.Time) bool {
 	t := now.Sub(r.since)
 	return !r.active() || t >= rampEnd || t >= rampSpan && r.due(t) <= t
@@ -45,10 +45,10 @@ func (r *ramp) rate(t time.Duration) float64 {
 	return max(rampFloor, r.asked/max(t, 100*time.Millisecond).Seconds())
 }
 
-// due returns when the next attempt can be sent, as time since the return.
+// due returns when the next attempt can be sent, relative to the end of the outage.
 func (r *ramp) due(t time.Duration) time.Duration { return whenAllowed(r.taken / r.rate(t)) }
 
-// admit admits an attempt if it can be sent now.
+// admit counts a requested attempt and reports whether it can be sent now.
 func (r *ramp) admit(now time.Time) bool {
 	t := now.Sub(r.since)
 	r.asked++
@@ -59,17 +59,17 @@ func (r *ramp) admit(now time.Time) bool {
 	return true
 }
 
-// wait returns how long the next attempt would wait, and whether that is allowed.
+// wait returns how long the next attempt would have to wait, and whether such a wait is allowed.
 func (r *ramp) wait(now time.Time) (time.Duration, bool) {
 	t := now.Sub(r.since)
 	due := r.due(t)
 	return due - t, due-t <= rampWait && due < rampEnd
 }
 
-// reserve schedules an attempt at the time that wait returned.
+// reserve schedules an attempt at the time returned by wait.
 func (r *ramp) reserve() { r.taken++ }
 
-// share returns the admitted part of normal traffic.
+// share returns the admitted share of normal traffic.
 func (r *ramp) share(now time.Time) float64 {
 	if !r.active() {
 		return 1
@@ -78,7 +78,7 @@ func (r *ramp) share(now time.Time) float64 {
 	return min(1, rampStart+(1-rampStart)*max(0, u)/(rampSpan-time.Second).Seconds())
 }
 
-// allowance returns how many seconds of normal traffic can be sent within t after the return: the integral of the share.
+// allowance returns how many seconds of normal traffic can be sent within t after the outage: the integral of the share.
 func allowance(t time.Duration) float64 {
 	first := min(t, time.Second).Seconds()
 	u := (min(max(t, time.Second), rampSpan) - time.Second).Seconds()
@@ -104,13 +104,13 @@ func whenAllowed(q float64) time.Duration {
 
 const (
 	meterSpan = 10 // seconds over which traffic is measured
-	meterMin  = 5  // seconds after which a measurement counts
+	meterMin  = 5  // minimum duration of a measurement in seconds
 )
 
 // meter measures the rate of attempts over the last seconds.
 type meter struct {
 	begun  time.Time
-	second int64 // since begun, of the latest attempt
+	second int64 // second of the latest attempt, relative to begun
 	counts [meterSpan + 1]int32
 }
 
@@ -123,7 +123,7 @@ func (m *meter) add(now time.Time) {
 	m.counts[m.second%int64(len(m.counts))]++
 }
 
-// advance clears the seconds that have passed since the latest attempt.
+// advance clears the counts of the seconds since the latest attempt.
 func (m *meter) advance(now time.Time) {
 	second := int64(now.Sub(m.begun) / time.Second)
 	for s := max(m.second+1, second-meterSpan); s <= second; s++ {
@@ -132,7 +132,7 @@ func (m *meter) advance(now time.Time) {
 	m.second = max(m.second, second)
 }
 
-// rate returns the attempts per second in the last whole seconds. It is unknown for the first few seconds.
+// rate returns the attempts per second over the last whole seconds. It returns false for the first few seconds.
 func (m *meter) rate(now time.Time) (float64, bool) {
 	if m.begun.IsZero() || now.Sub(m.begun) < meterMin*time.Second {
 		return 0, false

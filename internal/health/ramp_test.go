@@ -8,17 +8,17 @@ import (
 	"fairlead/internal/llm"
 )
 
-// A target that returns after an outage gets at most a tenth of its normal traffic in the first second and never more than a tenth
-// above normal later, regardless of its source: other credentials, clients that retry, requests that waited.
+// After an outage a target gets at most a tenth of its normal traffic in the first second and later never more than a tenth above
+// normal. This includes other credentials, clients that retry and requests that waited.
 func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 	t.Parallel()
 	const rate = 200
 	for _, test := range []struct {
 		name        string
 		credentials []string
-		history     time.Duration // of normal traffic before the outage
-		fallback    bool          // requests have another target
-		retry       bool          // clients repeat rejected requests up to five times, also while the circuit is open
+		history     time.Duration // duration of normal traffic before the outage
+		fallback    bool          // whether requests have another target
+		retry       bool          // whether clients retry rejected requests up to five times, even while the circuit is open
 	}{
 		{name: "the only target", history: 20 * time.Second},
 		{name: "a target with a fallback", history: 20 * time.Second, fallback: true},
@@ -57,7 +57,7 @@ func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 	}
 }
 
-// rampRun sends requests to one target, tick by tick of a millisecond.
+// rampRun sends requests to one target in ticks of one millisecond.
 type rampRun struct {
 	tracker     *Tracker
 	target      string
@@ -65,8 +65,8 @@ type rampRun struct {
 	last, retry bool
 	tick        int
 	first       int  // tick of the first call that succeeds after the outage
-	back        bool // the circuit is closed again
-	rejected    int  // since then
+	back        bool // whether the circuit is closed again
+	rejected    int  // requests rejected since the circuit closed
 	served      []int
 	due         map[int][]func()
 	well        func(tick int) bool
@@ -127,7 +127,7 @@ func (s *rampRun) call(p Pass) {
 	})
 }
 
-// calls is the number of calls in a second after the return.
+// calls returns the number of calls in a given second after the outage.
 func (s *rampRun) calls(second int) (n int) {
 	for _, tick := range s.served {
 		if tick >= s.first && (tick-s.first)/1000 == second {
@@ -148,7 +148,7 @@ func TestLightTrafficHardlyWaitsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	r := newRamp(now, 0.1)
-	for i := range 20 { // one request every 700 ms without another target
+	for i := range 20 { // one request every 700 ms, without another target
 		at := now.Add(time.Duration(i+1) * 700 * time.Millisecond)
 		if r.over(at) || r.admit(at) {
 			continue

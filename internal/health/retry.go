@@ -9,9 +9,9 @@ const (
 	longestWait         = 5 * time.Second
 )
 
-// AllowRepeat reports whether a request may call the target once more after a failure there, and counts the repeat if so.
-// Repeats are limited per target, so that an outage does not cause more traffic, and failures of one target do not use the
-// repeats of another.
+// AllowRepeat reports whether a request may call the target again after a failure, and counts the repeat if so. Repeats are
+// limited per target, so that an outage does not multiply traffic and failures of one target do not use up the repeats of
+// another.
 func (t *Tracker) AllowRepeat(targetID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,13 +45,13 @@ func (w *repeatWindow) allow(now time.Time) bool {
 	return true
 }
 
-// advance moves to the current second and returns its slot. A step back of the clock is ignored.
+// advance moves to the current second and returns its slot. It ignores a clock that steps back.
 func (w *repeatWindow) advance(now time.Time) int64 {
 	if w.begun.IsZero() {
 		w.begun = now
 	}
 	second := int64(now.Sub(w.begun) / time.Second)
-	if second < w.second-repeatWindowSeconds { // a large step back: start again
+	if second < w.second-repeatWindowSeconds { // the clock stepped back far: start again
 		w.begun = now.Add(-time.Duration(w.second) * time.Second)
 		second = w.second
 	}
@@ -62,8 +62,8 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 	return w.second % repeatWindowSeconds
 }
 
-// Backoff returns how long to wait before the same target is tried again: base doubled with each try, starting at try 0, and
-// at most five seconds. random, from 0 up to 1, chooses a value between half of that wait and the whole wait.
+// Backoff returns how long to wait before the same target is called again. The wait is base, doubled for each try after try 0,
+// but at most five seconds. random, in [0, 1), selects a value between half of the wait and the full wait.
 func Backoff(try int, base time.Duration, random float64) time.Duration {
 	wait := doubled(base, try, longestWait)
 	return wait/2 + time.Duration(random*float64(wait-wait/2))

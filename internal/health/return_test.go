@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// A provider that has recovered gets its traffic back within half a minute, regardless of its responses around the outage.
+// A provider that has recovered gets its traffic back within half a minute, regardless of how it responded around the outage.
 func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	const before, outage = 5 * time.Second, 20 * time.Second
@@ -33,10 +33,10 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		outage time.Duration
-		takes  func(begun time.Duration) time.Duration // an answer of the one that breaks
-		long   int                                     // answers that take a second, begun together each second until it is well
-		hangs  bool                                    // it keeps silent until it is well again, instead of failing
-		answer time.Duration                           // of the other one; 50 ms where it is not said
+		takes  func(begun time.Duration) time.Duration // response time of the provider with the outage
+		long   int                                     // number of responses that take a second, started every second until recovery
+		hangs  bool                                    // whether calls hang until recovery instead of failing
+		answer time.Duration                           // response time of the other provider; default 50 ms
 	}{
 		{name: "short answers", takes: steady(quick)},
 		{name: "long answers that end when it is broken", takes: steady(quick), long: 40},
@@ -70,11 +70,11 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	}
 }
 
-// world simulates two providers of one model, alpha at half of beta's price, with tracker and router. Its clock advances from
-// event to event.
+// world simulates two providers of one model with a tracker and a router. alpha costs half as much as beta. The clock advances
+// from event to event.
 type world struct {
 	t           *testing.T
-	breaks      time.Duration // alpha does, until it is well
+	breaks      time.Duration // start of alpha's outage, which lasts until well
 	well        time.Duration
 	hangs       bool
 	takes       map[string]func(begun time.Duration) time.Duration
@@ -83,7 +83,7 @@ type world struct {
 	snapshot    *route.Snapshot
 	events      events
 	planned     int
-	calls       []time.Duration // of alpha
+	calls       []time.Duration // times of calls to alpha
 	unavailable int
 }
 
@@ -106,7 +106,8 @@ func newWorld(t *testing.T, breaks, well time.Duration) *world {
 	return w
 }
 
-// run sends evenly spaced requests with short responses, and some with long ones every half second until alpha has recovered.
+// run sends evenly spaced requests with short responses. Until alpha has recovered, it also sends some with long responses every
+// half second.
 func (w *world) run(until time.Duration, rate, long int) {
 	for at := time.Duration(0); at < until; at += time.Second / time.Duration(rate) {
 		w.at(at, func() { w.request(false) })
@@ -129,7 +130,7 @@ func (w *world) run(until time.Duration, rate, long int) {
 	}
 }
 
-// request tries the targets of its plan until one admits it and responds.
+// request calls the targets of its plan until one admits it and responds.
 func (w *world) request(long bool) {
 	in := route.Input{Op: llm.Chat, Model: "plain", Choices: 1, InputTokens: 10, Stream: true}
 	d, err := route.Decide(&in, w.snapshot, route.Conditions{State: w.tracker.State})
@@ -166,7 +167,7 @@ func (w *world) try(plan []*provider.Target, long bool) {
 	w.at(w.now+r.Duration, func() { w.tracker.Report(r) })
 }
 
-// fail makes a call fail or time out; some of the latter respond in the end.
+// fail makes a call fail or time out. Some calls that time out still respond later.
 func (w *world) fail(r Report, plan []*provider.Target, long bool) {
 	answered := r
 	r.Err, r.Duration, r.TTFT = llm.Errorf(llm.UpstreamServer, "no"), time.Millisecond, 0

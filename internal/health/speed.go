@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	forgetAfter = 10 * time.Minute // maximum age of a known speed
+	forgetAfter = 10 * time.Minute // maximum age of a measured speed
 	presentPace = 5 * time.Second  // span of the current speed
 	usualPace   = 5 * time.Minute  // span of the usual speed
 	settling    = 20 * time.Second // time after an outage during which the usual speed is assumed
 	samples     = 64               // first-token times kept for the median
-	halfLife    = time.Minute      // half-life of calls and failures in the error rate
+	halfLife    = time.Minute      // half-life of calls and failures for the error rate
 	shortest    = 10 * time.Millisecond
 )
 
-// speed is the recent speed and error rate of a target.
+// speed tracks the recent speed and error rate of a target.
 //
-// From the opening of its circuit until some time after the outage, the target's usual speed is assumed: the slow responses
-// around an outage would otherwise keep routing from sending requests, and without requests the speed could not recover.
+// From the opening of its circuit until some time after the outage, the usual speed of the target is assumed. Otherwise slow
+// responses around an outage would keep the router from sending requests, and without requests the speed could not recover.
 type speed struct {
 	present, usual pace
 	seen           time.Time // last response or failure
@@ -27,7 +27,7 @@ type speed struct {
 	ring           [samples]sample
 	next           int
 
-	calls, failures float64 // decayed
+	calls, failures float64 // decay over time
 	counted         time.Time
 }
 
@@ -36,7 +36,7 @@ type sample struct {
 	ttft time.Duration
 }
 
-// report records the result of an attempt. The speed of a stale one is ignored: it ran during an outage.
+// report records the result of an attempt. If stale is true, the attempt ran during an outage, and its speed is ignored.
 func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	if v != served && v != failed {
 		return
@@ -55,7 +55,7 @@ func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 	}
 }
 
-// learn records a response.
+// learn records the speed of a response.
 func (s *speed) learn(now time.Time, r Report) {
 	s.present.add(now, r, presentPace)
 	if !s.unsettled(now) {
@@ -72,7 +72,7 @@ func (s *speed) resume(now time.Time) { s.present, s.back = pace{}, now }
 
 func (s *speed) unsettled(now time.Time) bool { return now.Sub(s.back) < settling }
 
-// observed returns the expected time to the first token and output speed; zero if unknown.
+// observed returns the expected time to the first token and the expected output speed, or zeros if they are unknown.
 func (s *speed) observed(now time.Time, down bool) (time.Duration, float64) {
 	if now.Sub(s.seen) > forgetAfter {
 		return 0, 0
@@ -95,7 +95,7 @@ func (s *speed) decay(now time.Time) {
 
 func (s *speed) errorRate(now time.Time) float64 {
 	s.decay(now)
-	if s.calls < 0.01 { // too old
+	if s.calls < 0.01 { // too old to be meaningful
 		return 0
 	}
 	return s.failures / s.calls
@@ -104,7 +104,7 @@ func (s *speed) errorRate(now time.Time) float64 {
 // minSamples is the minimum number of first-token times for a percentile.
 const minSamples = 8
 
-// FirstToken returns the 95th percentile of the target's recent times to the first token, or 0 with too few samples.
+// FirstToken returns the 95th percentile of the target's recent times to the first token, or 0 if there are too few samples.
 func (t *Tracker) FirstToken(targetID string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *speed) medianTTFT(now time.Time) time.Duration {
 	return recent[(len(recent)-1)/2]
 }
 
-// recent returns the recent first-token times in ascending order, in the given buffer.
+// recent appends the recent first-token times to space in ascending order.
 func (s *speed) recent(now time.Time, space []time.Duration) []time.Duration {
 	for _, sample := range s.ring {
 		if !sample.at.IsZero() && now.Sub(sample.at) <= forgetAfter {

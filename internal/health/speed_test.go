@@ -8,12 +8,12 @@ import (
 	"fairlead/internal/llm"
 )
 
-// answer reports a response to an attempt that began this long ago.
+// answer reports a response with the given times.
 func (t *Tracker) answer(ttft, duration time.Duration) {
 	t.Report(Report{Target: here, TTFT: ttft, Duration: duration})
 }
 
-// answers reports one response per second.
+// answers reports one response per second for span.
 func (t *Tracker) answers(ttft, span time.Duration) {
 	for ; span > 0; span -= time.Second {
 		time.Sleep(time.Second)
@@ -21,7 +21,7 @@ func (t *Tracker) answers(ttft, span time.Duration) {
 	}
 }
 
-// recovered admits the probe of an outage once the circuit allows it, and reports its success.
+// recovered waits until the circuit admits a probe and reports its success.
 func (t *Tracker) recovered(test *testing.T, ttft time.Duration) {
 	test.Helper()
 	time.Sleep(3 * time.Second)
@@ -105,7 +105,7 @@ func TestSpeedIsMeasuredAgainAfterOutage(t *testing.T) {
 	}
 }
 
-// One account of a provider may fail for days while another works.
+// One account at a provider may fail for days while another works.
 func TestFailingCredentialIsNotAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,11 +128,11 @@ func TestSimultaneousResponsesDoNotDominateAverage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	var m mean
-	for range 500 { // five seconds
+	for range 500 { // 500 responses within five seconds
 		now = now.Add(10 * time.Millisecond)
 		m.add(now, 100, 5*time.Second)
 	}
-	for range 500 { // immediately
+	for range 500 { // 500 simultaneous responses
 		m.add(now, 10, 5*time.Second)
 	}
 	if m.value < 50 {
