@@ -11,7 +11,7 @@ import (
 
 var shape = regexp.MustCompile(`^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 
-// moment draws times that 48 bits of milliseconds can hold.
+// moment draws times that fit into 48 bits of milliseconds.
 func moment() *rapid.Generator[time.Time] {
 	return rapid.Map(rapid.Int64Range(0, 1<<48-1), time.UnixMilli)
 }
@@ -74,7 +74,7 @@ func TestIDsOfOneMillisecondDiffer(t *testing.T) {
 	}
 }
 
-// The encoding is that of a ULID, so that other tools can read the time.
+// The encoding is the same as in a ULID, so that other tools can read the time.
 func TestEncodingIsKnown(t *testing.T) {
 	t.Parallel()
 	full := [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
@@ -131,7 +131,7 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-// Replicas whose clocks differ or step back may create IDs for the same millisecond; the IDs still differ.
+// IDs differ even if replicas create them in the same millisecond, because their clocks differ or step back.
 func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	start := time.UnixMilli(1_793_707_200_000)
