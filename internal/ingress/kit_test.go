@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// options are those of a patient server.
+// options returns options with long timeouts.
 func options(h http.HandlerFunc) Options {
 	return Options{
 		Handler: h,
@@ -49,14 +49,14 @@ func serve(t testing.TB, o Options, ln net.Listener) *Server {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if err := <-ended; err != http.ErrServerClosed { //nolint:errorlint // exactly this one is promised
+		if err := <-ended; err != http.ErrServerClosed { //nolint:errorlint // exactly this error is documented
 			t.Errorf("serve returned %v", err)
 		}
 	})
 	return s
 }
 
-// caller is the client's end of a connection.
+// caller is the client side of a connection.
 type caller struct {
 	net.Conn
 	in *bufio.Reader
@@ -71,11 +71,11 @@ func dial(t testing.TB, ln net.Listener) *caller {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // a test that hangs says where
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // so that a test that hangs fails
 	return &caller{conn, bufio.NewReader(conn), t}
 }
 
-// send writes a text as it is.
+// send writes the formatted text unchanged.
 func (c *caller) send(text string, args ...any) {
 	c.t.Helper()
 	if _, err := fmt.Fprintf(c, text, args...); err != nil {
@@ -83,7 +83,7 @@ func (c *caller) send(text string, args ...any) {
 	}
 }
 
-// receive reads one answer whole.
+// receive reads one response completely.
 func (c *caller) receive(method string) (*http.Response, string) {
 	c.t.Helper()
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: method})
@@ -98,7 +98,7 @@ func (c *caller) receive(method string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// closed checks that nothing more comes.
+// closed checks that the server has closed the connection.
 func (c *caller) closed() {
 	c.t.Helper()
 	if rest, err := io.ReadAll(c.in); err != nil || len(rest) > 0 {

@@ -8,14 +8,13 @@ import (
 	"strconv"
 )
 
-// listener accepts connections whose errors have the form of the API.
+// listener wraps accepted connections so that errors written by net/http have the error format of the API.
 type listener struct {
 	net.Listener
 	reject func(w http.ResponseWriter, status int, reason string)
 }
 
-// Accept implements net.Listener. Connections with TLS are returned as they are, because net/http recognizes HTTP/2 by
-// their type.
+// Accept implements net.Listener. TLS connections are returned unchanged, because net/http recognizes HTTP/2 by their type.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {
@@ -24,13 +23,13 @@ func (l listener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// rejectingConn replaces the plain-text responses that net/http writes to malformed requests.
+// rejectingConn replaces the plain-text responses that net/http writes for malformed requests.
 type rejectingConn struct {
 	*net.TCPConn
 	reject func(w http.ResponseWriter, status int, reason string)
 }
 
-// plainErrorHeaders follow the status line of those responses, which have no Date, unlike every response of a handler.
+// plainErrorHeaders follows the status line of these responses. Unlike the responses of handlers, they have no Date header.
 var plainErrorHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
 // Write implements net.Conn.
@@ -78,7 +77,8 @@ func parsePlainError(p []byte) (status int, reason string, ok bool) {
 	return status, "Malformed HTTP request" + detail(line) + ".", true
 }
 
-// detail returns the text that net/http adds to some status lines: "HTTP/1.1 400 Bad Request: missing required Host header".
+// detail returns the text that net/http appends to some status lines, as in "HTTP/1.1 400 Bad Request: missing required Host
+// header".
 func detail(line []byte) string {
 	if _, text, ok := bytes.Cut(line, []byte(": ")); ok {
 		return ": " + string(text)
@@ -86,7 +86,7 @@ func detail(line []byte) string {
 	return ""
 }
 
-// bufferedResponse is an http.ResponseWriter that keeps the response.
+// bufferedResponse is an http.ResponseWriter that buffers the response.
 type bufferedResponse struct {
 	response http.Response
 	body     bytes.Buffer

@@ -83,7 +83,7 @@ func serveHandler(t *testing.T, h http.HandlerFunc) (*Server, net.Listener) {
 	return start(t, options(h))
 }
 
-// Whatever the framing of a request claims, the server reads one request or none from it.
+// The server reads at most one request from ambiguously framed data.
 func TestAmbiguousFramingIsAtMostOneRequest(t *testing.T) {
 	t.Parallel()
 	const start = "POST /outer HTTP/1.1\r\nHost: here\r\n"
@@ -112,7 +112,7 @@ func TestAmbiguousFramingIsAtMostOneRequest(t *testing.T) {
 			c := dial(t, ln)
 			c.send("%s", text)
 			c.receive("POST")
-			_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // a kept connection stays silent
+			_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // an open connection sends nothing
 			if rest, _ := io.ReadAll(c.in); len(rest) > 0 {
 				t.Errorf("second response: %q", rest)
 			}
@@ -128,7 +128,7 @@ func TestExpectContinueIsAnswered(t *testing.T) {
 	if line, _, err := c.in.ReadLine(); err != nil || string(line) != "HTTP/1.1 100 Continue" {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	_, _, _ = c.in.ReadLine() // the empty one
+	_, _, _ = c.in.ReadLine() // empty line
 	c.send("abc")
 	if resp, text := c.receive("POST"); text != `POST / here "abc"` || resp.Close {
 		t.Errorf("got %s, close %t", text, resp.Close)
@@ -177,7 +177,7 @@ func TestTruncatedBodyIsAnError(t *testing.T) {
 	}))
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30\r\n\r\nabc")
-	_ = c.Close() // in the middle
+	_ = c.Close() // before the end of the body
 	if err := <-seen; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
 	}
@@ -247,7 +247,7 @@ func TestReadDeadlineOfTheHandlerApplies(t *testing.T) {
 	}))
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30\r\n\r\nabc")
-	if err, ok := (<-seen).(net.Error); !ok || !err.Timeout() { //nolint:errorlint // as net/http's, unwrapped
+	if err, ok := (<-seen).(net.Error); !ok || !err.Timeout() { //nolint:errorlint // as returned by net/http, not wrapped
 		t.Errorf("got %v", err)
 	}
 }
@@ -316,7 +316,7 @@ func TestPipelinedRequestDoesNotCancelTheFirst(t *testing.T) {
 	select {
 	case <-ctx.Done():
 		t.Error("the first request was cancelled")
-	case <-time.After(50 * time.Millisecond): // net/http reads the connection meanwhile
+	case <-time.After(50 * time.Millisecond): // net/http reads from the connection in the meantime
 	}
 	close(release)
 	c.receive("GET")
@@ -377,17 +377,17 @@ func TestShutdownWaitsForRunningRequests(t *testing.T) {
 
 func TestTLSAndHTTP2(t *testing.T) {
 	t.Parallel()
-	lender := httptest.NewTLSServer(nil) // has a certificate that its client trusts
-	defer lender.Close()
+	certSource := httptest.NewTLSServer(nil) // has a certificate that its client trusts
+	defer certSource.Close()
 	o := options(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, r.Proto, " ", r.TLS != nil) })
 	var lc net.ListenConfig
 	plain, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(t, o, tls.NewListener(plain, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}))
+	serve(t, o, tls.NewListener(plain, &tls.Config{Certificates: certSource.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}))
 	for _, two := range []bool{true, false} {
-		transport := lender.Client().Transport.(*http.Transport).Clone()
+		transport := certSource.Client().Transport.(*http.Transport).Clone()
 		transport.Protocols = &http.Protocols{}
 		transport.Protocols.SetHTTP1(!two)
 		transport.Protocols.SetHTTP2(two)
@@ -407,15 +407,15 @@ func TestTLSAndHTTP2(t *testing.T) {
 
 func TestPlainHTTPOnATLSListenerIsRejected(t *testing.T) {
 	t.Parallel()
-	lender := httptest.NewTLSServer(nil) // has a certificate
-	defer lender.Close()
+	certSource := httptest.NewTLSServer(nil) // has a certificate
+	defer certSource.Close()
 	var lc net.ListenConfig
 	plain, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := options(func(http.ResponseWriter, *http.Request) { t.Error("the handler was called") })
-	serve(t, o, tls.NewListener(plain, &tls.Config{Certificates: lender.TLS.Certificates}))
+	serve(t, o, tls.NewListener(plain, &tls.Config{Certificates: certSource.TLS.Certificates}))
 	for _, sent := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", "SSH-2.0-x\r\n"} {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", plain.Addr().String())
 		if err != nil {

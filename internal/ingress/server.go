@@ -1,5 +1,5 @@
-// Package ingress owns the settings of the HTTP server: limits on slow and idle clients, rejection of ambiguous requests,
-// and errors of the server in the form of the API. It serves HTTP/1.1, and HTTP/2 over TLS, with net/http.
+// Package ingress configures the HTTP server: limits on slow and idle clients, rejection of ambiguous requests, and server errors
+// in the error format of the API. It serves HTTP/1.1, and HTTP/2 over TLS, with net/http.
 package ingress
 
 import (
@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// Options are the settings of a Server.
+// Options configures a Server.
 type Options struct {
 	Handler http.Handler
 	// Reject writes the response to a malformed request.
 	Reject func(w http.ResponseWriter, status int, reason string)
-	// Context returns the parent of every request's context.
+	// Context returns the parent context of all requests.
 	Context func() context.Context
 	// HeaderSize and HeaderTime limit the request line and headers.
 	HeaderSize int
 	HeaderTime time.Duration
-	// BodyTime limits a request with a body. A handler that takes longer must set its own read deadline.
+	// BodyTime limits the time to read a request with a body. A handler that needs more time must set its own read deadline.
 	BodyTime time.Duration
-	// IdleTime limits how long a connection may wait for its next request.
+	// IdleTime limits how long a connection may be idle before its next request.
 	IdleTime time.Duration
-	// ReadPause is how long a client may stop reading a response before its connection, or its HTTP/2 stream, is
-	// reset; 0 for no limit. A handler may set its own write deadline instead.
+	// ReadPause is how long a client may stop reading a response before its connection or HTTP/2 stream is reset; 0 for no limit.
+	// A handler may set its own write deadline instead.
 	ReadPause time.Duration
-	// Unread is the size of the kernel's send buffer; a quarter of it may be unsent. The kernel's default is several
-	// megabytes, all of which count as delivered when the client does not read.
+	// Unread is the size of the kernel's send buffer; at most a quarter of it may hold unsent data. The kernel's default is
+	// several megabytes, which would count as delivered although the client has not read them.
 	Unread int
 	Logger *slog.Logger
 }
 
-// headerSlack is what net/http accepts beyond MaxHeaderBytes.
+// headerSlack is how much net/http accepts beyond MaxHeaderBytes.
 const headerSlack = 4096
 
-// drainTime limits how long net/http waits for the rest of a body that the handler did not read.
+// drainTime limits how long net/http waits for the part of a body that the handler did not read.
 const drainTime = 2 * time.Second
 
 // Server serves one listener.
@@ -58,17 +58,17 @@ func New(o Options) *Server {
 		ReadHeaderTimeout: o.HeaderTime,
 		IdleTimeout:       o.IdleTime,
 		MaxHeaderBytes:    max(1, o.HeaderSize-headerSlack),
-		HTTP2:             &http.HTTP2Config{WriteByteTimeout: o.ReadPause}, // a client that reads nothing at all
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: o.ReadPause}, // for a client that reads nothing at all
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
 }
 
-// Serve serves the connections of ln until the server is stopped. It always returns an error: http.ErrServerClosed after
+// Serve accepts connections from ln until the server is stopped. It always returns an error, which is http.ErrServerClosed after
 // Shutdown or Close.
 func (s *Server) Serve(ln net.Listener) error { return s.http.Serve(listener{ln, s.options.Reject}) }
 
-// Shutdown closes the listener and idle connections, and waits for running requests until ctx ends.
+// Shutdown closes the listener and idle connections. It waits for running requests until ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
 // Close closes the listener and every connection.
@@ -76,7 +76,7 @@ func (s *Server) Close() error { return s.http.Close() }
 
 type connKey struct{}
 
-// limitConn limits the kernel's buffers and adds the state of the connection to the context of its requests.
+// limitConn limits the kernel's send buffer and adds the state of the connection to the context of its requests.
 func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 	raw := c
 	if secure, ok := c.(*tls.Conn); ok {
@@ -87,13 +87,13 @@ func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 	}
 	tcp, _ := raw.(*net.TCPConn)
 	if tcp != nil && s.options.Unread > 0 {
-		_ = tcp.SetWriteBuffer(s.options.Unread) // a broken connection fails on its first read
+		_ = tcp.SetWriteBuffer(s.options.Unread) // a broken connection fails at its first read
 		limitUnsent(tcp, s.options.Unread/4)
 	}
 	return context.WithValue(ctx, connKey{}, &connState{tcp: tcp})
 }
 
-// serveHTTP calls the handler with a writer that ends responses that are not read.
+// serveHTTP calls the handler with a writer that ends responses that the client does not read.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.recoverPanic()
 	if r.Method == http.MethodConnect {
@@ -101,10 +101,10 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.ContentLength != 0 && s.options.BodyTime > 0 {
-		// http.Server.ReadTimeout would also apply to requests without a body, such as event streams: net/http reads from
-		// the connection while the handler runs, to notice a disconnect.
+		// http.Server.ReadTimeout would also apply to requests without a body, such as event streams, because net/http reads from
+		// the connection while the handler runs to detect a disconnect.
 		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a closed connection fails on the read
+		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a closed connection fails at the read
 		defer func() { _ = control.SetReadDeadline(time.Now().Add(drainTime)) }()
 	}
 	if r.ProtoMajor > 1 {
@@ -114,8 +114,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(r.TransferEncoding) > 0 {
-		// net/http accepts a chunked request that also has a Content-Length, and removes the header. A proxy in front
-		// may have used the length and take the rest for a part of this request, so the rest is not read.
+		// net/http accepts a chunked request that also has a Content-Length, and removes the header. A proxy in front may have
+		// used the Content-Length, which allows request smuggling, so the connection is closed after this request.
 		w.Header().Set("Connection", "close")
 	}
 	conn := r.Context().Value(connKey{}).(*connState)
@@ -124,13 +124,13 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.options.Handler.ServeHTTP(limited, r)
 }
 
-// recoverPanic logs a panic of the handler and ends its connection.
+// recoverPanic logs a panic of the handler and aborts its connection.
 func (s *Server) recoverPanic() {
 	p := recover()
 	if p == nil {
 		return
 	}
-	if p != http.ErrAbortHandler { //nolint:errorlint // the value of a panic is never wrapped
+	if p != http.ErrAbortHandler { //nolint:errorlint // the value of a panic is not wrapped
 		s.options.Logger.Error("handler panicked", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 	panic(http.ErrAbortHandler)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// pipes is a listener of in-memory connections without buffers.
+// pipes is a listener with unbuffered in-memory connections.
 type pipes struct {
 	incoming chan net.Conn
 	closed   chan struct{}
@@ -44,7 +44,7 @@ func (p *pipes) dial() net.Conn {
 
 const readPause = time.Minute
 
-// answers are ways in which handlers write. None of them sets a deadline.
+// answers are handlers that write in different ways. None of them sets a deadline.
 var answers = map[string]func(w http.ResponseWriter) error{
 	"one large write": func(w http.ResponseWriter) error {
 		_, err := w.Write(make([]byte, 8<<20))
@@ -67,13 +67,13 @@ var answers = map[string]func(w http.ResponseWriter) error{
 	},
 }
 
-// written is how a handler ended.
+// written describes how a handler ended.
 type written struct {
 	err  error
 	took time.Duration
 }
 
-// newUnreadServer answers with write, and reports how that ended.
+// newUnreadServer serves requests with write and reports how the handler ended.
 func newUnreadServer(t *testing.T, ln net.Listener, write func(http.ResponseWriter) error) <-chan written {
 	t.Helper()
 	ended := make(chan written, 1)
@@ -94,7 +94,7 @@ func checkCut(t *testing.T, w written) {
 	}
 }
 
-func TestUnreadAnswerIsCutOverHTTP1(t *testing.T) {
+func TestUnreadResponseIsResetOverHTTP1(t *testing.T) {
 	t.Parallel()
 	for name, write := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestUnreadAnswerIsCutOverHTTP1(t *testing.T) {
 	}
 }
 
-func TestSlowReaderGetsTheWholeAnswerOverHTTP1(t *testing.T) {
+func TestSlowReaderGetsTheWholeResponseOverHTTP1(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ln := newPipes()
@@ -160,18 +160,19 @@ func (c *stoppableConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A client of HTTP/2 stops reading in two ways: it grants its stream no more room, or it reads nothing from the connection.
-func TestUnreadAnswerIsCutOverHTTP2(t *testing.T) {
+// An HTTP/2 client can stop reading in two ways: it does not extend the flow-control window of the stream, or it reads nothing
+// from the connection.
+func TestUnreadResponseIsResetOverHTTP2(t *testing.T) {
 	t.Parallel()
-	lender := httptest.NewTLSServer(nil) // has a certificate that its client trusts
-	defer lender.Close()
-	trusted := lender.Client().Transport.(*http.Transport).TLSClientConfig
+	certSource := httptest.NewTLSServer(nil) // has a certificate that its client trusts
+	defer certSource.Close()
+	trusted := certSource.Client().Transport.(*http.Transport).TLSClientConfig
 	for name, write := range answers {
 		for way, stopsConn := range map[string]bool{"stream": false, "connection": true} {
 			t.Run(name+" on a stopped "+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ln := newPipes()
-					ended := newUnreadServer(t, tls.NewListener(ln, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}}), write)
+					ended := newUnreadServer(t, tls.NewListener(ln, &tls.Config{Certificates: certSource.TLS.Certificates, NextProtos: []string{"h2"}}), write)
 					var conn *stoppableConn
 					transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: trusted.Clone(), DialContext: func(context.Context, string, string) (net.Conn, error) {
 						conn = &stoppableConn{Conn: ln.dial(), stop: make(chan struct{}), closed: make(chan struct{})}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A client that reads nothing costs at most 256 KiB: what the system has taken is what the gateway keeps of the answer.
-func TestSystemTakesLittleForAClientThatDoesNotRead(t *testing.T) {
+// A client that reads nothing uses at most 256 KiB of kernel memory. Data accepted by the kernel counts as delivered.
+func TestKernelBuffersLittleForAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	var taken atomic.Int64
 	ended := make(chan struct{})
@@ -25,7 +25,7 @@ func TestSystemTakesLittleForAClientThatDoesNotRead(t *testing.T) {
 			}
 		}
 	})
-	o.Unread, o.ReadPause = 256<<10, 200*time.Millisecond // the real time that a blocked write takes to fail
+	o.Unread, o.ReadPause = 256<<10, 200*time.Millisecond // real time until a blocked write fails
 	_, ln := start(t, o)
 	c := dial(t, ln)
 	if err := c.Conn.(*net.TCPConn).SetReadBuffer(32 << 10); err != nil {

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// pieceSize is how much of a long response a client must read within ReadPause.
+// pieceSize is how much of a response a client must read within ReadPause.
 const pieceSize = 32 << 10
 
-// connState is the state of an HTTP/1.1 connection that outlives its requests.
+// connState is the state of an HTTP/1.1 connection that is kept between requests.
 type connState struct {
-	tcp      *net.TCPConn // nil for connections of tests
+	tcp      *net.TCPConn // nil in tests
 	deadline time.Time    // the write deadline of the connection
 }
 
-// connWriter is the http.ResponseWriter of an HTTP/1.1 request. Each piece of a response has a deadline of its own, so that
-// a client that reads slowly is not taken for one that has stopped.
+// connWriter is the http.ResponseWriter of an HTTP/1.1 request. Each piece of a response has its own deadline, so that a slow
+// reader is distinguished from a client that has stopped reading.
 type connWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	conn    *connState
 	pause   time.Duration
-	own     bool // the handler has set a deadline
+	own     bool // whether the handler has set a deadline
 }
 
-// Unwrap implements the interface of http.ResponseController.
+// Unwrap lets http.ResponseController access the underlying writer.
 func (w *connWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write implements http.ResponseWriter.
@@ -47,7 +47,7 @@ func (w *connWriter) Write(data []byte) (n int, err error) {
 	}
 }
 
-// FlushError implements the interface of http.ResponseController.
+// FlushError is called by http.ResponseController.
 func (w *connWriter) FlushError() error {
 	w.extendDeadline()
 	return w.resetUnread(w.control.Flush())
@@ -56,7 +56,7 @@ func (w *connWriter) FlushError() error {
 // Flush implements http.Flusher.
 func (w *connWriter) Flush() { _ = w.FlushError() } // callers that need the error use FlushError
 
-// SetWriteDeadline sets the handler's own deadline in place of ReadPause.
+// SetWriteDeadline sets a deadline that replaces ReadPause.
 func (w *connWriter) SetWriteDeadline(t time.Time) error {
 	w.own = !t.IsZero()
 	if !w.own {
@@ -69,12 +69,12 @@ func (w *connWriter) SetWriteDeadline(t time.Time) error {
 // extendDeadline sets the deadline for the next write.
 func (w *connWriter) extendDeadline() {
 	if w.pause > 0 && !w.own {
-		_ = w.setDeadline(time.Now().Add(w.pause), w.pause) // a closed connection fails on the write
+		_ = w.setDeadline(time.Now().Add(w.pause), w.pause) // a closed connection fails at the write
 	}
 }
 
-// setDeadline sets the write deadline of the connection, which is left away. A deadline that is at most a sixteenth of that
-// earlier is kept, because setting one costs as much as a small write.
+// setDeadline sets the write deadline of the connection to t, which is left in the future. It keeps the current deadline if that
+// is at most left/16 earlier than t, because setting a deadline costs as much as a small write.
 func (w *connWriter) setDeadline(t time.Time, left time.Duration) error {
 	if earlier := t.Sub(w.conn.deadline); earlier >= 0 && earlier < left/16 {
 		return nil
@@ -83,22 +83,22 @@ func (w *connWriter) setDeadline(t time.Time, left time.Duration) error {
 	return w.control.SetWriteDeadline(t)
 }
 
-// resetUnread discards the unsent data of a client that does not read: the kernel would keep it for minutes.
+// resetUnread discards the unsent data of a client that does not read, because the kernel would keep it for minutes.
 func (w *connWriter) resetUnread(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) && w.conn.tcp != nil {
-		_ = w.conn.tcp.SetLinger(0) // fails if the connection is closed already
+		_ = w.conn.tcp.SetLinger(0) // fails if the connection is already closed
 	}
 	return err
 }
 
-// end gives the client time for the rest of the response, which the server sends after the handler has returned.
+// end extends the deadline for the rest of the response, which the server sends after the handler has returned.
 func (w *connWriter) end() {
 	w.own = false
 	w.extendDeadline()
 }
 
-// streamWriter is the http.ResponseWriter of an HTTP/2 request. A write deadline there ends the stream also while the
-// handler has nothing to write, so it is set only once a write has taken too long.
+// streamWriter is the http.ResponseWriter of an HTTP/2 request. In HTTP/2 a write deadline ends the stream even if the handler is
+// not writing, so it is set only when a write has taken too long.
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -106,14 +106,14 @@ type streamWriter struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	ended bool // the handler has returned
+	ended bool // whether the handler has returned
 }
 
 func newStreamWriter(w http.ResponseWriter, pause time.Duration) *streamWriter {
 	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), pause: pause}
 }
 
-// Unwrap implements the interface of http.ResponseController.
+// Unwrap lets http.ResponseController access the underlying writer.
 func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Write implements http.ResponseWriter.
@@ -132,7 +132,7 @@ func (s *streamWriter) Write(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// FlushError implements the interface of http.ResponseController.
+// FlushError is called by http.ResponseController.
 func (s *streamWriter) FlushError() error {
 	defer s.watch()()
 	return s.control.Flush()
@@ -154,7 +154,7 @@ func (s *streamWriter) watch() (stop func() bool) {
 	return s.timer.Stop
 }
 
-// reset ends the stream. The writer below must not be used once the handler has returned.
+// reset ends the stream unless the handler has returned, because the underlying writer must not be used after that.
 func (s *streamWriter) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *streamWriter) reset() {
 	}
 }
 
-// end gives the client time for the rest of the response, which the server sends after the handler has returned.
+// end sets a deadline for the rest of the response, which the server sends after the handler has returned.
 func (s *streamWriter) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
