@@ -12,16 +12,16 @@ import (
 
 const (
 	slotsPerCPU = 2
-	// minQueuePerCPU is the queue length that is always allowed: a few clients that always have a request in flight
-	// are not an overload.
+	// minQueuePerCPU is the queue length that is always allowed. A few clients with constantly one request in flight are not an
+	// overload.
 	minQueuePerCPU = 64
-	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear
-	// sooner if all requests wait.
+	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear faster if
+	// all requests wait.
 	minCongestion = 250 * time.Millisecond
-	// overloadMemory is how long an overload is assumed to last after the latest rejection.
+	// overloadMemory is how long Overloaded reports true after the latest rejection.
 	overloadMemory = 2 * time.Second
-	// rateWindow is the time over which admissions are counted. The rate of an earlier window decays by rateDecay per
-	// window, because other processes may have used the CPUs in the latest one.
+	// rateWindow is the period over which admissions are counted. The rate decays by rateDecay per window, because other
+	// processes may have used the CPUs in the latest window.
 	rateWindow = 100 * time.Millisecond
 	rateDecay  = 0.9
 )
@@ -29,12 +29,12 @@ const (
 // ErrOverloaded is returned by AdmissionQueue.Acquire when the queue is full.
 var ErrOverloaded = errors.New("admission queue is full")
 
-// AdmissionQueue limits how many requests use the CPU at a time and queues the others per key. Keys are served
-// round-robin, so one key cannot starve the others. After a quarter of a second of congestion the queue is limited to
-// the requests that can be admitted within the configured wait; others are rejected on arrival. The zero value
-// admits everything. Its methods may be called from any goroutine.
+// AdmissionQueue limits how many requests use the CPU at a time and queues the others per key. Keys are served round-robin, so
+// one key cannot starve the others. After a quarter of a second of congestion, the queue is limited to the number of requests
+// that can be admitted within the configured wait; further requests are rejected on arrival. The zero value admits everything. It
+// is safe for concurrent use.
 type AdmissionQueue struct {
-	maxWait  atomic.Int64 // a time.Duration; 0 admits everything
+	maxWait  atomic.Int64 // time.Duration; 0 admits everything
 	rejected atomic.Int64 // time of the latest rejection in Unix nanoseconds
 
 	mu         sync.Mutex
@@ -45,7 +45,7 @@ type AdmissionQueue struct {
 	keys       []string                   // keys with waiting requests, in round-robin order
 	congested  time.Time                  // when the queue was last empty
 	windowFrom time.Time
-	admitted   int     // since windowFrom
+	admitted   int     // admissions since windowFrom
 	rate       float64 // recent admissions per second
 }
 
@@ -57,9 +57,8 @@ func (q *AdmissionQueue) Configure(maxWait time.Duration) {
 	q.maxWait.Store(int64(maxWait))
 }
 
-// Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded when the queue is full, and the error of
-// ctx when ctx ends first. After success the caller must call Release, and must not block before that on anything but
-// the CPU.
+// Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded if the queue is full, and the error of ctx if ctx
+// is cancelled first. After success the caller must call Release, and until then must block on nothing except the CPU.
 func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	q.mu.Lock()
 	if q.running >= q.slots && q.maxWait.Load() > 0 {
@@ -81,9 +80,9 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	}
 	q.grant()
 	q.mu.Unlock()
-	// The slot is held while the goroutines that were ready before run. Requests beyond the capacity therefore wait in
-	// this queue, which is fair and bounded, and not in the scheduler's. A request that has waited here continues
-	// immediately, so that rejecting new requests cannot use all of the CPU.
+	// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is
+	// fair and bounded, and not in the scheduler's queue. A request that has waited here continues immediately, so that rejecting
+	// new requests cannot use up the CPU.
 	runtime.Gosched()
 	return nil
 }
@@ -114,8 +113,8 @@ func (q *AdmissionQueue) grant() {
 	q.admitted++
 }
 
-// full reports whether the queue has no capacity for one more request of key: as many requests wait as can be admitted
-// within the configured wait, and key has its share of them.
+// full reports whether the queue has no capacity for another request of key. That is the case if as many requests are waiting as
+// can be admitted within the configured wait and key has its share of them.
 func (q *AdmissionQueue) full(key string, now time.Time) bool {
 	if window := now.Sub(q.windowFrom); window >= rateWindow {
 		q.rate = max(float64(q.admitted)/window.Seconds(), rateDecay*q.rate)
@@ -145,7 +144,7 @@ func (q *AdmissionQueue) enqueue(key string) chan struct{} {
 	return granted
 }
 
-// cancel removes a request from the queue. If it has been admitted meanwhile, its slot is released.
+// cancel removes a request from the queue. If the request was admitted in the meantime, its slot is released.
 func (q *AdmissionQueue) cancel(key string, granted chan struct{}) {
 	q.mu.Lock()
 	i := slices.Index(q.queues[key], granted)
@@ -158,7 +157,7 @@ func (q *AdmissionQueue) cancel(key string, granted chan struct{}) {
 	}
 }
 
-// remove deletes the i-th waiting request of key, and the key's place in the order with its last request.
+// remove removes the i-th waiting request of key. If it was the last one, key is removed from the round-robin order.
 func (q *AdmissionQueue) remove(key string, i int) {
 	q.waiting--
 	if left := slices.Delete(q.queues[key], i, i+1); len(left) > 0 {

@@ -12,17 +12,17 @@ import (
 
 const (
 	testMaxWait = 20 * time.Millisecond
-	// cpuTime is how long a slot is held, so that four slots admit 4,000 requests per second.
+	// cpuTime is how long each slot is held. Four slots therefore admit 4,000 requests per second.
 	cpuTime = time.Millisecond
 )
 
-// clients send requests to a queue with four slots and count the results.
+// clients sends requests to a queue with four slots and counts the results.
 type clients struct {
 	queue    *AdmissionQueue
 	mu       sync.Mutex
 	admitted map[string]int
 	rejected map[string]int
-	waits    []time.Duration // of the admitted requests
+	waits    []time.Duration // waiting times of admitted requests
 }
 
 func newClients() *clients {
@@ -32,7 +32,7 @@ func newClients() *clients {
 	return c
 }
 
-// send sends requests of a key at a constant rate and waits for their results.
+// send sends requests of key at a constant rate for d and waits for their results.
 func (c *clients) send(key string, rate int, d time.Duration) {
 	var all sync.WaitGroup
 	for n := range int(d.Seconds() * float64(rate)) {

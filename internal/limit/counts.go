@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// A window of a minute touches 61 one-second buckets: sixty whole ones and the one it begins in.
+// buckets is the number of one-second buckets that a window of a minute overlaps: sixty whole ones and the one in which it
+// begins.
 const buckets = int64(Window/time.Second) + 1
 
-// counts is the usage of one id.
+// counts is the usage of one ID.
 type counts struct {
-	at       int64 // the current second
+	at       int64 // current second
 	running  int64
 	requests ring
 	tokens   ring
 }
 
-// ring holds the counts of the last seconds and their sum. It is allocated with the first count.
+// ring holds the counts of the last seconds and their sum. It is allocated at the first count.
 type ring struct {
 	sum   int64
 	slots []int64
 }
 
-// advance moves to the given second and removes counts that have left the window.
+// advance moves to the second to and removes counts that have left the window.
 func (c *counts) advance(to int64) {
 	if to <= c.at {
 		return
@@ -38,7 +39,8 @@ func (c *counts) add(tokens int64) {
 	c.tokens.add(c.at, tokens)
 }
 
-// admit reports whether a request fits, or which limit it exceeds and when it would fit.
+// admit reports whether a request is within the limits. If not, it returns the exceeded limit and the time until the request
+// would fit.
 func (c *counts) admit(at time.Duration, l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	if l.Concurrent > 0 && c.running >= l.Concurrent {
 		return Rejection{Concurrent, l.Concurrent, c.running}, time.Second, false
@@ -61,12 +63,12 @@ func (r *ring) add(at, n int64) {
 	if r.slots == nil {
 		r.slots = make([]int64, buckets)
 	}
-	n = min(n, math.MaxInt64-r.sum) // the sum must not overflow
+	n = min(n, math.MaxInt64-r.sum) // prevent an overflow of the sum
 	r.slots[at%buckets] += n
 	r.sum += n
 }
 
-// takeBack subtracts from the count of an earlier second, unless it has left the window.
+// takeBack subtracts n from the count of the second taken, unless that second has left the window.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return
@@ -86,7 +88,7 @@ func (r *ring) clear(from, to int64) {
 	}
 }
 
-// freed returns how long it takes until need has left the window.
+// freed returns how long it takes until counts totalling need have left the window.
 func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	for s := at - buckets + 1; s <= at; s++ {
 		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute
@@ -97,7 +99,7 @@ func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	return Window
 }
 
-// ages lists the non-empty seconds as age in seconds, requests and tokens.
+// ages lists the seconds with counts, each as age in seconds, requests and tokens.
 func (c *counts) ages() []any {
 	var all []any
 	for age := range min(buckets, c.at+1) {
@@ -115,7 +117,7 @@ func (c *counts) copy() counts {
 	return was
 }
 
-// subtract subtracts the part of an earlier copy that is still in the window.
+// subtract subtracts the counts in was, an earlier copy, that are still in the window.
 func (c *counts) subtract(was *counts) {
 	was.advance(c.at)
 	for age := range min(buckets, c.at+1) {

@@ -1,16 +1,17 @@
-// Package limit owns request and token rates and concurrency: it admits a request, or returns which limit it exceeds and
-// when to retry. Budgets belong to package ledger.
+// Package limit enforces limits on request rate, token rate and concurrency. It admits a request, or returns which limit is
+// exceeded and when to retry. Budgets belong to package ledger.
 package limit
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"fairlead/internal/llm"
 )
 
-// Limits are the limits of one id; 0 means unlimited.
+// Limits are the limits of one ID; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64
 	TokensPerMinute   int64
@@ -19,19 +20,19 @@ type Limits struct {
 
 // Limiter admits requests.
 type Limiter interface {
-	// Take admits one request of about this many tokens, or returns an *llm.Error of kind RateLimited.
-	// It counts on all limits or on none; a rejected request is not counted. The slot must be released.
+	// Take admits one request with an estimated number of tokens, or returns an *llm.Error of kind RateLimited. A request counts
+	// toward all limits if it is admitted and toward none if it is rejected. The caller must release the slot.
 	Take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error)
 }
 
-// The names of limits in Rejection.
+// Names of limits in Rejection.
 const (
 	RequestsPerMinute = "requests_per_minute"
 	TokensPerMinute   = "tokens_per_minute"
 	Concurrent        = "concurrent"
 )
 
-// Rejection is the content of `details.limit` in an error.
+// Rejection is the content of `details.limit` in an error response.
 type Rejection struct {
 	Name  string `json:"name"`
 	Limit int64  `json:"limit"`
@@ -41,26 +42,26 @@ type Rejection struct {
 // Window is the time over which rates are counted.
 const Window = time.Minute
 
-// Grant is the state that an implementation keeps for an admitted request.
+// Grant is an implementation's state of an admitted request.
 type Grant interface {
-	// Settle replaces the estimated tokens by the counted ones. It is called at most once.
+	// Settle replaces the estimated number of tokens by the actual one. It is called at most once.
 	Settle(tokens int64)
-	// Release ends the request's concurrency. It is called exactly once.
+	// Release ends the request, so that it no longer counts as concurrent. It is called exactly once.
 	Release()
 }
 
-// Slot is one admitted request. Its methods may be called from any goroutine and more than once.
+// Slot is one admitted request. It is safe for concurrent use, and its methods may be called more than once.
 type Slot struct {
 	mu                sync.Mutex
 	grant             Grant
 	settled, released bool
 }
 
-// NewSlot returns the slot of a grant; nil for a request without limits.
+// NewSlot returns the slot of a grant. The grant is nil for a request without limits.
 func NewSlot(g Grant) *Slot { return &Slot{grant: g} }
 
-// Settle corrects the token estimate; only the first call counts. A negative count is an error of the provider
-// and keeps the estimate.
+// Settle replaces the estimated number of tokens by the actual one. Only the first call has an effect. A negative number is a
+// provider error and is ignored.
 func (s *Slot) Settle(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *Slot) Settle(tokens int64) {
 	s.grant.Settle(tokens)
 }
 
-// Release ends the request's concurrency; only the first call counts.
+// Release ends the request, so that it no longer counts as concurrent. Only the first call has an effect.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,23 +83,30 @@ func (s *Slot) Release() {
 	s.grant.Release()
 }
 
-// Reject returns the error for an exceeded limit, with a wait of 1 to 60 whole seconds.
+// Reject returns the error for an exceeded limit. The time to retry is rounded up to 1 to 60 seconds.
 func Reject(r Rejection, wait time.Duration) *llm.Error {
 	seconds := min(max((wait+time.Second-1)/time.Second, 1), Window/time.Second)
 	var e *llm.Error
 	switch r.Name {
 	case Concurrent:
-		e = llm.Errorf(llm.RateLimited, "This key may have %d requests running at a time and has %d. Wait for one to end, or raise the limit in API key settings.", r.Limit, r.Used)
+		e = llm.Errorf(llm.RateLimited, "This key may have %d concurrent requests and has %d. Wait for a request to finish, or raise the limit in API key settings.", r.Limit, r.Used)
 	case TokensPerMinute:
-		e = llm.Errorf(llm.RateLimited, "This key may use %d tokens a minute and has used %d. Repeat the request in %d s, or raise the limit in API key settings.", r.Limit, r.Used, seconds)
+		e = llm.Errorf(llm.RateLimited, "This key may use %d tokens a minute and has used %d. Retry in %s, or raise the limit in API key settings.", r.Limit, r.Used, inSeconds(seconds))
 	default:
-		e = llm.Errorf(llm.RateLimited, "This key may send %d requests a minute and has sent %d. Repeat the request in %d s, or raise the limit in API key settings.", r.Limit, r.Used, seconds)
+		e = llm.Errorf(llm.RateLimited, "This key may send %d requests a minute and has sent %d. Retry in %s, or raise the limit in API key settings.", r.Limit, r.Used, inSeconds(seconds))
 	}
 	e.RetryAfter = seconds * time.Second
 	return e.With("limit", r)
 }
 
-// RejectTooLarge returns the error for a request whose estimate alone exceeds the token limit: a retry cannot succeed.
+func inSeconds(n time.Duration) string {
+	if n == 1 {
+		return "1 second"
+	}
+	return fmt.Sprintf("%d seconds", n)
+}
+
+// RejectTooLarge returns the error for a request whose estimated tokens alone exceed the limit, so that a retry cannot succeed.
 func RejectTooLarge(r Rejection, tokens int64) *llm.Error {
 	e := llm.Errorf(llm.RateLimited, "This request is estimated at %d tokens, and this key may use %d a minute. Send a shorter prompt or a lower output limit, or raise the limit in API key settings.", tokens, r.Limit)
 	e.Final = true

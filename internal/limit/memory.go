@@ -9,11 +9,11 @@ import (
 
 const (
 	shardCount = 64
-	sweepEvery = Window // how often a shard removes its idle ids
+	sweepEvery = Window // how often a shard removes idle IDs
 )
 
-// Memory is a Limiter within one process. Counts are kept in one-second buckets and expire when the whole second is more than a
-// minute old, so that no period of sixty seconds exceeds the limit. Capacity therefore becomes free up to one second late.
+// Memory is an in-process Limiter. It counts in one-second buckets. A bucket expires when the whole second is more than a minute
+// old, so that no period of sixty seconds exceeds the limit. Capacity therefore becomes free up to one second late.
 type Memory struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
@@ -64,7 +64,7 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 	return NewSlot(&grant{shard: s, counts: c, taken: c.at, tokens: tokens}), nil
 }
 
-// used returns the token count of an id for an error message.
+// used returns the token count of an ID for an error message.
 func (m *Memory) used(id string) int64 {
 	s := &m.shards[maphash.String(m.seed, id)%shardCount]
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (m *Memory) used(id string) int64 {
 	return c.tokens.sum
 }
 
-// sweep removes ids without running requests and without counts in the window.
+// sweep removes IDs without running requests and without counts in the window.
 func (s *shard) sweep(at time.Duration) {
 	if at-s.swept < sweepEvery {
 		return
@@ -91,16 +91,16 @@ func (s *shard) sweep(at time.Duration) {
 	}
 }
 
-// grant is the Grant of a request that was counted in memory.
+// grant is the Grant of a request counted in memory.
 type grant struct {
 	shard  *shard
 	counts *counts
-	taken  int64 // the second in which it was counted
+	taken  int64 // second in which the request was counted
 	tokens int64
 }
 
-// Settle subtracts an excess estimate in the second in which it was counted, and adds a shortfall to the current second: a long
-// stream must count even if its start has left the window.
+// Settle subtracts an excess estimate from the second in which it was counted, and adds a shortfall to the current second. This
+// way the tokens of a long stream count even if its start has left the window.
 func (g *grant) Settle(tokens int64) {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -112,14 +112,14 @@ func (g *grant) Settle(tokens int64) {
 	g.counts.tokens.takeBack(g.counts.at, g.taken, g.tokens-tokens)
 }
 
-// Release ends the request's concurrency.
+// Release ends the request, so that it no longer counts as concurrent.
 func (g *grant) Release() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	g.counts.running--
 }
 
-// clock returns the time elapsed since the first reading. A reading earlier than the previous one adds nothing.
+// clock measures the time since its first reading. A clock that steps back adds nothing.
 type clock struct {
 	now     func() time.Time
 	last    time.Time

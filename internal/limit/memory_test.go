@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 	limittest.Run(t, func(_ *testing.T, c *limittest.Clock) limit.Limiter { return limit.NewMemory(c.Now) }, 0)
 }
 
-// The model keeps every admitted request and counts exactly; the limiter may be a second stricter, never laxer.
+// The model records every admitted request and counts exactly. The limiter may be stricter by one second, but never laxer.
 func TestMemoryAgainstExactModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -73,7 +73,7 @@ func TestMemoryAgainstExactModel(t *testing.T) {
 type model struct {
 	limits limit.Limits
 	calls  []*call
-	late   []call // tokens beyond the estimate, counted when they were known
+	late   []call // tokens beyond the estimate, counted when they became known
 }
 
 type call struct {

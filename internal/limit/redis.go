@@ -12,23 +12,23 @@ import (
 	"fairlead/internal/cluster"
 )
 
-// returnTime is how long after the start of an outage a request that exceeds the share waits for Redis: the cause may only be a short
-// delay on this machine.
+// returnTime is how long after the start of an outage a request that exceeds this replica's share waits for Redis, because the
+// outage may only be a short delay on this machine.
 const returnTime = 250 * time.Millisecond
 
-// maxExact is the largest number that the scripts count exactly.
+// maxExact is the largest number that the Lua scripts count exactly.
 const maxExact = 1<<53 - 1
 
-// Redis is a Limiter that all replicas share. It keeps the same windows as Memory in Redis, with one call per operation. While Redis is
-// unavailable, this replica admits its share of the remaining capacity.
+// Redis is a Limiter that all replicas share. It keeps the same windows as Memory in Redis, with one call per operation. While
+// Redis is unavailable, each replica admits its share of the remaining capacity.
 type Redis struct {
 	link  *cluster.Client
-	now   func() time.Time // nil for Redis's own clock
+	now   func() time.Time // nil for the Redis clock
 	views *viewSet
 }
 
-// NewRedis returns a limiter that uses a running cluster client. With a nil clock the counts follow Redis's clock, so that the
-// clocks of replicas do not matter.
+// NewRedis returns a limiter that uses a running cluster client. If now is nil, the Redis clock is used, so that differences
+// between the clocks of replicas have no effect.
 func NewRedis(link *cluster.Client, now func() time.Time) *Redis {
 	local := now
 	if local == nil {
@@ -63,7 +63,8 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	return slot, err
 }
 
-// awaitReturn waits until an outage that has just begun ends, or has lasted for returnTime. It reports whether the outage has ended.
+// awaitReturn waits for the end of an outage, but at most until the outage has lasted for returnTime. It reports whether the
+// outage has ended.
 func (r *Redis) awaitReturn(ctx context.Context) bool {
 	for {
 		state := r.link.State()
@@ -110,7 +111,7 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	return NewSlot(g), nil
 }
 
-// of returns the limit with the given name.
+// of returns the value of the limit with the given name.
 func (l Limits) of(name string) int64 {
 	switch name {
 	case Concurrent:
@@ -122,18 +123,18 @@ func (l Limits) of(name string) int64 {
 	}
 }
 
-// redisGrant is the Grant of a request that was counted in Redis.
+// redisGrant is the Grant of a request counted in Redis.
 type redisGrant struct {
 	limiter *Redis
 	id      string
 	limits  Limits
 	tokens  int64
 
-	windowID string // id of the window in Redis; empty if only this replica counted the request
-	taken    int64  // second of that window
+	windowID string // ID of the window in Redis; empty if only this replica counted the request
+	taken    int64  // second of the window in which the request was counted
 }
 
-// Settle implements Grant. It makes no call without a token limit.
+// Settle implements Grant. It calls Redis only if there is a token limit.
 func (g *redisGrant) Settle(tokens int64) {
 	if g.limits.TokensPerMinute <= 0 {
 		return
@@ -159,7 +160,7 @@ func (g *redisGrant) Settle(tokens int64) {
 	r.views.recordSettlement(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
 }
 
-// Release implements Grant. It makes no call without a concurrency limit.
+// Release implements Grant. It calls Redis only if there is a concurrency limit.
 func (g *redisGrant) Release() {
 	r := g.limiter
 	r.views.recordRelease(g.id)
@@ -178,7 +179,7 @@ func (g *redisGrant) Release() {
 	}
 }
 
-// sync sends Redis the counts that it missed, and reads the totals of every id in use here.
+// sync sends the counts that Redis lacks and reads the totals of all IDs in use by this replica.
 func (r *Redis) sync(ctx context.Context, s cluster.State) {
 	for _, one := range r.views.reports(s.Epoch) {
 		var reply []any
@@ -191,7 +192,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 			return err
 		})
 		if err != nil || ctx.Err() != nil {
-			return // the next heartbeat tries again
+			return // the next heartbeat retries
 		}
 		r.views.confirmReport(&one, s.Ready, number(reply[0]), number(reply[1]))
 	}
@@ -200,7 +201,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 func (r *Redis) counts(id string) string  { return r.link.Key("limit", id) }
 func (r *Redis) running(id string) string { return r.link.Key("running", id) }
 
-// micros returns the time for the scripts; 0 for Redis's own clock.
+// micros returns the time for the scripts in microseconds, or 0 for the Redis clock.
 func (r *Redis) micros() int64 {
 	if r.now == nil {
 		return 0
@@ -210,7 +211,7 @@ func (r *Redis) micros() int64 {
 
 func bound(limit int64) int64 { return min(max(limit, 0), maxExact) }
 
-// number parses a number that a script returns as text.
+// number parses a number that a script returned as text.
 func number(v any) int64 {
 	text, _ := v.(string)
 	n, err := strconv.ParseInt(text, 10, 64)

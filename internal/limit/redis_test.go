@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
 
-// newLink returns a replica that is connected to Redis. Timeouts are long, so that a busy machine does not fail the tests.
+// newLink returns a replica connected to Redis. Its timeouts are long, so that the tests pass on a busy machine.
 func newLink(t testing.TB, client *redis.Client, namespace string) *cluster.Client {
 	t.Helper()
 	return cluster.New(client, cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
@@ -43,7 +43,7 @@ func TestRedis(t *testing.T) {
 	}, 0)
 }
 
-// fleet is a set of replicas with one Redis.
+// fleet is a set of replicas that share a Redis server.
 type fleet struct {
 	links    []*cluster.Client
 	limiters []*limit.Redis
@@ -58,7 +58,7 @@ func newFleet(t *testing.T, n int, client func() *redis.Client, now func() time.
 		f.links, f.limiters = append(f.links, link), append(f.limiters, limit.NewRedis(link, now))
 	}
 	join(t, f.links...)
-	join(t, f.links...) // now all have seen each other
+	join(t, f.links...) // now every replica has seen all others
 	return f
 }
 
@@ -95,7 +95,7 @@ func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 	if _, err := other.Take(t.Context(), "key", l, 0); err == nil {
 		t.Error("admitted beside a request of another replica")
 	}
-	if err := client.ZRem(t.Context(), links[0].Members(), links[0].ID()).Err(); err != nil { // its lease has ended
+	if err := client.ZRem(t.Context(), links[0].Members(), links[0].ID()).Err(); err != nil { // expires its lease
 		t.Fatal(err)
 	}
 	if _, err := other.Take(t.Context(), "key", l, 0); err != nil {
@@ -103,7 +103,7 @@ func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 	}
 }
 
-// Redis fails in the middle of the minute and returns empty: the limit is never exceeded.
+// Redis fails in the middle of a minute and restarts without data. The limit is never exceeded.
 func TestSharesWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	const perMinute = 600
@@ -114,7 +114,7 @@ func TestSharesWhileRedisIsUnavailable(t *testing.T) {
 			f := newFleet(t, 3, func() *redis.Client { return server.Client(t) }, nil)
 			l := limit.Limits{RequestsPerMinute: perMinute}
 			total := f.admitted(t, l, before)
-			join(t, f.links...) // a heartbeat delivers the counts of the others
+			join(t, f.links...) // a heartbeat delivers the counts of the other replicas
 
 			server.Kill()
 			total += f.admitted(t, l, 2*perMinute)
@@ -132,7 +132,7 @@ func TestSharesWhileRedisIsUnavailable(t *testing.T) {
 	}
 }
 
-// If one replica has used the whole limit of a key, the others admit at most a tenth.
+// If one replica has used the whole limit of a key, the others together admit at most a tenth more.
 func TestUnknownUsageIsLimited(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
@@ -173,7 +173,7 @@ func TestConcurrencyAndTokensWithoutRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.Settle(60) // half of the tenth that is trusted is 50
+	slot.Settle(60) // half of the assumed remaining tenth is 50
 	if _, err := f.limiters[0].Take(t.Context(), "tokens", l, 1); err == nil {
 		t.Error("admitted beyond the share of tokens")
 	}

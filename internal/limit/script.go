@@ -2,8 +2,8 @@ package limit
 
 import "github.com/redis/go-redis/v9"
 
-// The scripts count as Memory does: one-second slots of a minute and their sums, under one key for each id. Numbers of a
-// window stay below 2^53, where Lua counts exactly. `read` advances the window; a clock that steps back does not.
+// The scripts count in the same way as Memory: one-second slots over a minute and their sums, under one key per ID. Numbers in a
+// window stay below 2^53, where Lua counts exactly. `read` advances the window, but not if the clock steps back.
 const scriptHead = `
 local SLOTS = 61
 local KEEP = 180000
@@ -56,8 +56,8 @@ local function write(w)
 end
 `
 
-// takeScript admits a request or returns the exceeded limit. The running requests of a replica without a heartbeat for a lease do
-// not count.
+// takeScript admits a request or returns the exceeded limit. Running requests of a replica that has sent no heartbeat for a lease
+// do not count.
 var takeScript = redis.NewScript(scriptHead + `
 local perMinute, tokensPerMinute, concurrent = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, replica, lease = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
@@ -108,7 +108,7 @@ end
 return {1, w.born, text(w.at), '', text(w.requests), text(w.tokens)}
 `)
 
-// settleScript replaces an estimate by the actual count: an excess is subtracted from the second in which it was counted, a
+// settleScript replaces an estimate by the actual count. An excess is subtracted from the second in which it was counted, and a
 // shortfall is added to the current second.
 var settleScript = redis.NewScript(scriptHead + `
 local born, taken, estimate, actual = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -133,8 +133,8 @@ if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS
 return 1
 `)
 
-// syncScript returns the totals. It adds the requests that were admitted while Redis was unavailable, given as ages in seconds with
-// counts, and optionally sets the number of running requests of this replica.
+// syncScript returns the totals. It first adds the requests admitted while Redis was unavailable, given as ages in seconds with
+// counts, and optionally sets this replica's number of running requests.
 var syncScript = redis.NewScript(scriptHead + `
 local replica, running = ARGV[2], tonumber(ARGV[3])
 local w = read(KEYS[1])

@@ -8,36 +8,37 @@ import (
 )
 
 const (
-	// fairShare is how many slots an id may hold per free slot. One busy id gets at most three quarters, two get three sevenths
-	// each, and so on: a slot is always free for another id.
+	// fairShare is how many slots an ID may hold per free slot. A single busy ID gets at most three quarters of the slots, two
+	// get three sevenths each, and so on, so that a slot is always free for another ID.
 	fairShare = 3
-	// aloneFor is how long an id must have been the only one to get all slots.
+	// aloneFor is how long an ID must have been the only one before it can get all slots.
 	aloneFor = time.Minute
 	// minQueue is the minimum length of the queue.
 	minQueue = 16
 )
 
-// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one id cannot
-// starve the others. Its methods may be called from any goroutine. The zero value is ready to use.
+// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one ID cannot starve the others. It
+// is safe for concurrent use. The zero value is ready to use.
 type FairSemaphore struct {
-	// Reserve keeps slots free for other ids even if only one id has been active recently.
+	// Reserve keeps slots free for other IDs even if only one ID has been active recently.
 	Reserve bool
 
 	mu      sync.Mutex
 	running int
 	held    map[string]int
 	queue   []*waiter
-	last    string    // the id of the latest request
+	last    string    // ID of the latest request
 	changed time.Time // when last changed
 }
 
 type waiter struct {
 	id    string
 	size  int
-	ready chan struct{} // closed when the slot is granted
+	ready chan struct{} // closed when a slot is granted
 }
 
-// Acquire takes one of size slots for id, waiting up to wait. It reports success; the caller must then call Release.
+// Acquire takes one of size slots for id and waits up to wait. It reports whether it succeeded; if so, the caller must call
+// Release.
 func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait time.Duration) bool {
 	w, ok := p.enter(id, size, wait > 0)
 	if w == nil {
@@ -54,7 +55,7 @@ func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait t
 	return p.leaveQueue(w)
 }
 
-// enter takes a slot, or joins the queue.
+// enter takes a slot or joins the queue. If it joins the queue, it returns a waiter.
 func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +77,7 @@ func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok boo
 	return w, false
 }
 
-// leaveQueue removes w from the queue. It returns true if the slot was granted meanwhile.
+// leaveQueue removes w from the queue. It returns true if a slot was granted in the meantime.
 func (p *FairSemaphore) leaveQueue(w *waiter) (taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +89,7 @@ func (p *FairSemaphore) leaveQueue(w *waiter) (taken bool) {
 	return false
 }
 
-// Release returns a slot. The waiting id with the fewest slots is served next. A nil semaphore does nothing.
+// Release returns a slot. The waiting ID that holds the fewest slots gets the next one. A nil semaphore does nothing.
 func (p *FairSemaphore) Release(id string) {
 	if p == nil {
 		return
@@ -138,7 +139,7 @@ func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	return p.held[id] < fairShare*left || !p.Reserve && alone
 }
 
-// Running returns the number of taken slots.
+// Running returns the number of slots in use.
 func (p *FairSemaphore) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

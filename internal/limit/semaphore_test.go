@@ -135,7 +135,7 @@ func TestWaitingEndsWithContext(t *testing.T) {
 	})
 }
 
-// For every sequence of calls: the slots are never exceeded, no count is negative, and all counts end at zero.
+// For every sequence of calls, the slots are never exceeded, no count is negative, and all counts return to zero.
 func TestSemaphoreInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

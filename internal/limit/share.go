@@ -2,22 +2,22 @@ package limit
 
 import "time"
 
-// unknownUse is the assumed usage of an id by other replicas in the minute before Redis became unavailable, as a fraction of the limit,
-// if the id was not in use here. In total, replicas then admit at most a tenth more than the limit.
+// unknownUse is the fraction of a limit that other replicas are assumed to have used in the minute before Redis became
+// unavailable, for an ID that was not in use here. In total, replicas then admit at most a tenth more than the limit.
 const unknownUse = 0.9
 
 // share admits a request within this replica's share of the limit. The counts of all replicas at the last contact with Redis are
-// subtracted from the limit until they leave the window; the rest is divided among the replicas that were active then.
+// subtracted from the limit until they leave the window. The rest is divided among the replicas that were live at that time.
 func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error) {
 	state := r.link.State()
 	r.views.with(id, func(x *replicaView, at time.Duration) {
 		p := part{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
 		if r.now != nil {
-			p.outage = at // an injected clock does not match the time of the outage
+			p.outage = at // an injected clock is unrelated to the time of the outage
 		}
 		if x.outage != state.Outage {
 			x.since, x.outage = x.unreported.copy(), state.Outage
-			// Each replica may have admitted as many requests as had pending calls here at that moment.
+			// Each other replica may have admitted as many requests as this replica had pending calls when the outage began.
 			x.seen.requests.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1))
 			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.pendingCalls-1)*tokens)
 		}
@@ -57,8 +57,8 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	return Rejection{}, 0, true
 }
 
-// fits reports whether n more are within the share of the remaining capacity. One request per minute always fits if the whole limit has
-// capacity, because a share may be smaller than a single request.
+// fits reports whether n more are within this replica's share of the remaining capacity. One request per minute always fits if
+// the total limit has capacity, because a share may be smaller than a single request.
 func (p part) fits(limit, seen, since, n int64) bool {
 	if p.unknown() {
 		seen = max(seen, int64(unknownUse*float64(limit)))
@@ -67,15 +67,15 @@ func (p part) fits(limit, seen, since, n int64) bool {
 	return since <= left/p.replicas-n || (since == 0 && n <= left)
 }
 
-// unknown reports whether the usage by other replicas in the last minute is unknown: the id was not in use here when Redis became
-// unavailable less than a minute ago.
+// unknown reports whether the usage by other replicas in the last minute is unknown: Redis became unavailable less than a minute
+// ago, and the ID was not in use here at that time.
 func (p part) unknown() bool {
 	const fresh = 3 * time.Second // a few heartbeats
 	known := p.view.known && p.outage-p.view.updatedAt < fresh
 	return !known && p.at-p.outage < Window
 }
 
-// wait returns how long until a count leaves the window.
+// wait returns how long it takes until a count leaves the window.
 func (p part) wait(seen, since *ring) time.Duration {
 	at := second(p.at)
 	for _, r := range []*ring{seen, since} {

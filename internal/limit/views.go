@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// viewSet holds this replica's view of the ids in use here: enough to apply its share while Redis is unavailable, and to send
-// Redis the missing counts afterwards.
+// viewSet holds this replica's view of the IDs in use here. It is used to apply the replica's share while Redis is unavailable,
+// and to send the missing counts to Redis afterwards.
 type viewSet struct {
 	seed   maphash.Seed
 	shards [shardCount]viewShard
@@ -20,19 +20,19 @@ type viewShard struct {
 	ids   map[string]*replicaView
 }
 
-// replicaView is this replica's view of one id.
+// replicaView is this replica's view of one ID.
 type replicaView struct {
-	seen         counts // total of all replicas as last received; each count is dated when it was received, not earlier
-	own          counts // admitted by this replica
-	unreported   counts // the part of own that Redis does not have
-	since        counts // the part of own since Redis became unavailable
-	outage       int64  // number of that outage
+	seen         counts // total of all replicas as last received; counts are dated at the time of receipt
+	own          counts // counts of requests admitted by this replica
+	unreported   counts // part of own that Redis does not have yet
+	since        counts // part of own since Redis became unavailable
+	outage       int64  // number of the outage that since refers to
 	updatedAt    time.Duration
-	known        bool   // totals were received
+	known        bool   // whether totals were received
 	pendingCalls int64  // calls to Redis in progress
 	running      int64  // requests running at this replica
-	uncertain    bool   // the running count in Redis may be wrong
-	epoch        string // the epoch of Redis that has all counts
+	uncertain    bool   // whether the running count in Redis may be wrong
+	epoch        string // epoch of the Redis data that has all counts
 }
 
 func newViews(now func() time.Time) *viewSet {
@@ -43,7 +43,7 @@ func newViews(now func() time.Time) *viewSet {
 	return v
 }
 
-// with calls do with the view of an id, advanced to now.
+// with calls do with the view of an ID, after advancing it to the current time.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
 	s.mu.Lock()
@@ -79,7 +79,7 @@ func (s *viewShard) sweep(at time.Duration) {
 	}
 }
 
-// setTotals stores the totals of all replicas.
+// setTotals records the totals of all replicas.
 func (x *replicaView) setTotals(at time.Duration, requests, tokens int64) {
 	x.seen.requests.add(x.seen.at, max(requests-x.seen.requests.sum, 0))
 	x.seen.tokens.add(x.seen.at, max(tokens-x.seen.tokens.sum, 0))
@@ -109,7 +109,7 @@ func (v *viewSet) recordSettlement(id string, more, requests, used int64) {
 }
 
 // recordUnreportedSettlement counts tokens beyond an estimate that cannot be sent to Redis now. An excess estimate is not
-// subtracted: it stays until it leaves the window.
+// subtracted; it counts until it leaves the window.
 func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	v.with(id, func(x *replicaView, _ time.Duration) {
 		for _, c := range []*counts{&x.own, &x.unreported, &x.since} {
@@ -118,7 +118,7 @@ func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	})
 }
 
-// beginCall counts a call to Redis until the returned function is called.
+// beginCall counts a pending call to Redis until the returned function is called.
 func (v *viewSet) beginCall(id string) func() {
 	v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls++ })
 	return func() {
@@ -134,22 +134,22 @@ func (v *viewSet) markUncertain(id string) {
 	v.with(id, func(x *replicaView, _ time.Duration) { x.uncertain = true })
 }
 
-// used returns the token count of an id for an error message.
+// used returns the token count of an ID for an error message.
 func (v *viewSet) used(id string) (sum int64) {
 	v.with(id, func(x *replicaView, _ time.Duration) { sum = x.seen.tokens.sum })
 	return sum
 }
 
-// report holds the counts of one id for Redis.
+// report holds the counts of one ID that are sent to Redis.
 type report struct {
 	id         string
 	running    int64 // -1 for no change
-	missing    []any // age in seconds, requests, tokens of each second that Redis lacks
+	missing    []any // age in seconds, requests and tokens of each second that Redis lacks
 	epoch      string
 	unreported counts // the counts in missing
 }
 
-// reports returns the reports of the ids in use. After a loss of Redis's data they hold all counts of the last minute.
+// reports returns a report for each ID in use. If Redis has lost its data, the reports contain all counts of the last minute.
 func (v *viewSet) reports(epoch string) []report {
 	var all []report
 	for i := range v.shards {
@@ -181,8 +181,8 @@ func (x *replicaView) report(id, epoch string) report {
 	return one
 }
 
-// confirmReport records that Redis has received a report. The totals are stored only if whole is set: every replica has sent its
-// counts.
+// confirmReport records that Redis has received a report. It stores the totals only if whole is set, which means that all
+// replicas have sent their counts.
 func (v *viewSet) confirmReport(one *report, whole bool, requests, tokens int64) {
 	v.with(one.id, func(x *replicaView, at time.Duration) {
 		x.unreported.subtract(&one.unreported)

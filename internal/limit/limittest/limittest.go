@@ -1,4 +1,4 @@
-// Package limittest holds the tests that every implementation of limit.Limiter passes.
+// Package limittest contains the tests that every implementation of limit.Limiter must pass.
 package limittest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Clock is a clock that only Advance moves.
+// Clock is a clock that only Advance changes.
 type Clock struct{ nanos atomic.Int64 }
 
 // NewClock returns a clock at a fixed time.
@@ -23,16 +23,16 @@ func NewClock() *Clock {
 	return c
 }
 
-// Now returns the time of the clock.
+// Now returns the current time of the clock.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanos.Load()) }
 
-// Advance moves the clock; a negative span is a step backwards.
+// Advance moves the clock. A negative duration moves it back.
 func (c *Clock) Advance(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// Slack is the share of a limit by which an implementation may exceed it in a sliding minute.
+// Slack is the fraction by which an implementation may exceed a limit in a sliding minute.
 type Slack float64
 
-// Run runs the suite. newLimiter returns a limiter with the given clock; each case uses its own ids.
+// Run runs the tests. newLimiter returns a limiter that uses the given clock. Each test uses its own IDs.
 func Run(t *testing.T, newLimiter func(t *testing.T, c *Clock) limit.Limiter, slack Slack) {
 	t.Helper()
 	cases := map[string]func(t *testing.T, s *suite){
@@ -64,7 +64,7 @@ type suite struct {
 	id      string
 }
 
-// take returns the slot, or nil and the rejection.
+// take returns a slot, or nil and the rejection.
 func (s *suite) take(t *testing.T, l limit.Limits, tokens int64) (*limit.Slot, *llm.Error) {
 	t.Helper()
 	slot, err := s.limiter.Take(t.Context(), s.id, l, tokens)
@@ -114,7 +114,7 @@ func noLimits(t *testing.T, s *suite) {
 func fromRest(t *testing.T, s *suite) {
 	l := limit.Limits{RequestsPerMinute: 60}
 	n := 0
-	for range 119 { // half a second apart: the whole of a minute
+	for range 119 { // one every half second for a minute
 		n += s.admitted(t, l, 0, 1)
 		s.Advance(500 * time.Millisecond)
 	}
@@ -126,7 +126,7 @@ func fromRest(t *testing.T, s *suite) {
 func slidingMinute(t *testing.T, s *suite, slack Slack) {
 	l := limit.Limits{RequestsPerMinute: 100}
 	var times []time.Time
-	// A burst late in one minute and hammering afterwards is the worst case for counters with fixed windows.
+	// A burst late in a minute followed by constant requests is the worst case for counters with fixed windows.
 	s.admitted(t, l, 0, 1)
 	times = append(times, s.Now())
 	s.Advance(55 * time.Second)
@@ -179,11 +179,11 @@ func tokens(t *testing.T, s *suite) {
 	if got := refusal(t, e); got != (limit.Rejection{Name: limit.TokensPerMinute, Limit: 1000, Used: 800}) {
 		t.Errorf("refusal = %+v", got)
 	}
-	slot.Settle(-5) // absurd: no room is made by it
+	slot.Settle(-5) // an invalid count must not free capacity
 	_, e = s.take(t, l, 300)
 	refusal(t, e)
 	slot.Settle(100)
-	slot.Settle(0) // only the first counts
+	slot.Settle(0) // only the first call counts
 	slot.Release()
 	if slot, _ := s.take(t, l, 900); slot == nil {
 		t.Error("refused although the first used only 100 tokens")
@@ -233,7 +233,7 @@ func concurrent(t *testing.T, s *suite) {
 	if slot, _ := s.take(t, l, 0); slot != nil {
 		t.Error("releasing twice freed two places")
 	}
-	s.Advance(time.Hour) // running requests are never forgotten
+	s.Advance(time.Hour) // running requests never expire
 	if slot, _ := s.take(t, l, 0); slot != nil {
 		t.Error("running requests were forgotten")
 	}
