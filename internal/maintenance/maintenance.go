@@ -1,4 +1,4 @@
-// Package maintenance runs the periodic tasks of the database: retention, partitions, roll-ups, and samples of its size.
+// Package maintenance runs the periodic database tasks: retention, partitions, roll-ups, and measuring the database size.
 package maintenance
 
 import (
@@ -15,25 +15,26 @@ import (
 const (
 	expireEvery = time.Minute
 	rollUpEvery = time.Second
-	rollUpTime  = 10 * time.Second // time limit of one step, so that an unresponsive database does not block the leader
+	rollUpTime  = 10 * time.Second // time limit for one step, so that an unresponsive database does not block the leader
 )
 
-// Tasks are the periodic tasks of one replica.
+// Tasks runs the periodic tasks of one replica.
 type Tasks struct {
 	store     *store.DB
-	retention func() logstore.Retention // the configured default
+	retention func() logstore.Retention // the configured default retention
 	report    func(task string, err error)
 	samples   atomic.Pointer[[]overview.StorageSample]
 }
 
-// New returns the tasks for a database. retention returns the current defaults; report receives the outcome of every step.
+// New returns the tasks for a database. retention returns the current default retention. report receives the result of every
+// step.
 func New(db *store.DB, retention func() logstore.Retention, report func(task string, err error)) *Tasks {
 	t := &Tasks{store: db, retention: retention, report: report}
 	t.samples.Store(&[]overview.StorageSample{})
 	return t
 }
 
-// Lead runs the tasks of the elected leader until ctx ends.
+// Lead runs the tasks of the elected leader until ctx is cancelled.
 func (t *Tasks) Lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -48,8 +49,8 @@ func (t *Tasks) Lead(ctx context.Context) {
 	all.Wait()
 }
 
-// Follow runs the tasks of every replica until ctx ends: it hides expired entries, whether or not the leader has deleted
-// them, and reads the size samples that the leader has written.
+// Follow runs the tasks of every replica until ctx is cancelled. It hides expired entries even before the leader deletes them,
+// and loads the size samples that the leader has written.
 func (t *Tasks) Follow(ctx context.Context) {
 	repeat(ctx, expireEvery, func() {
 		now := time.Now()
@@ -61,7 +62,7 @@ func (t *Tasks) Follow(ctx context.Context) {
 	})
 }
 
-// repeat calls do immediately and then periodically until ctx ends.
+// repeat calls do immediately and then periodically until ctx is cancelled.
 func repeat(ctx context.Context, every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -75,7 +76,7 @@ func repeat(ctx context.Context, every time.Duration, do func()) {
 	}
 }
 
-// rollUp adds all waiting entries to the roll-ups, one limited step at a time.
+// rollUp adds all waiting entries to the roll-ups in steps of limited duration.
 func (t *Tasks) rollUp(ctx context.Context) {
 	for more := true; more; {
 		step, cancel := context.WithTimeout(ctx, rollUpTime)

@@ -21,10 +21,10 @@ type storedSample struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Samples returns the sizes of the database over the last days, oldest first.
+// Samples returns the database sizes measured over the last days, oldest first.
 func (t *Tasks) Samples() []overview.StorageSample { return *t.samples.Load() }
 
-// sampleSize records the size of the database periodically, so that its growth is known after a restart too.
+// sampleSize stores the database size periodically, so that its growth is known after a restart.
 func (t *Tasks) sampleSize(ctx context.Context) {
 	for {
 		wait, err := t.sample(ctx, time.Now())
@@ -39,7 +39,7 @@ func (t *Tasks) sampleSize(ctx context.Context) {
 	}
 }
 
-// sample adds a sample when the last one is old enough. It returns the time until the next call.
+// sample adds a sample if the last one is old enough. It returns the time until the next sample is due.
 func (t *Tasks) sample(ctx context.Context, now time.Time) (time.Duration, error) {
 	const retryAfter = 10 * time.Minute
 	samples, err := t.loadSamples(ctx)
@@ -60,7 +60,7 @@ func (t *Tasks) sample(ctx context.Context, now time.Time) (time.Duration, error
 	return sampleEvery, t.saveSamples(ctx, samples)
 }
 
-// recent removes old samples, and samples in the future, which a clock that was set back leaves.
+// recent removes old samples and samples in the future, which exist if the clock was set back.
 func recent(samples []overview.StorageSample, now time.Time) []overview.StorageSample {
 	kept := []overview.StorageSample{}
 	for _, s := range samples {

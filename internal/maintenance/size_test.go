@@ -21,7 +21,7 @@ func TestDatabaseSizeIsSampledPeriodically(t *testing.T) {
 			t.Fatal(err)
 		}
 		if hour == 100 {
-			tasks = New(db, nil, nil) // a restart
+			tasks = New(db, nil, nil) // simulates a restart
 		}
 	}
 	got := tasks.Samples()
