@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// CgroupFiles are the files with the memory limit of the process's control group, in both versions of control groups.
+// CgroupFiles are the files with the memory limit of the process's control group, for both cgroup versions.
 var CgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// settled is the time after which startup is complete.
+// settled is the time after which startup is considered complete.
 const settled = 3 * time.Second
 
-// SetLimit sets the limit of the garbage collector to the memory limit of the process, so that it runs more often before the
-// system kills the process. GOMEMLIMIT takes precedence.
+// SetLimit sets the soft memory limit of the Go runtime to 90 % of the process's memory limit, so that the garbage collector runs
+// more often before the system kills the process. GOMEMLIMIT takes precedence.
 func SetLimit(files []string) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		if limit := memoryLimit(files); limit > 0 {
@@ -27,7 +27,7 @@ func SetLimit(files []string) {
 	}
 }
 
-// ReleaseAfterStart returns the memory used during startup to the system.
+// ReleaseAfterStart waits until startup is complete and returns unused memory to the system.
 func ReleaseAfterStart(ctx context.Context) {
 	timer := time.NewTimer(settled)
 	defer timer.Stop()
@@ -38,7 +38,7 @@ func ReleaseAfterStart(ctx context.Context) {
 	}
 }
 
-// memoryLimit returns the first limit found in the files; 0 for none.
+// memoryLimit returns the first limit found in the files, or 0 if there is none.
 func memoryLimit(files []string) int64 {
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -46,7 +46,7 @@ func memoryLimit(files []string) int64 {
 			continue
 		}
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-		if err == nil && limit > 0 && limit < 1<<46 { // version 1 writes a huge number for no limit
+		if err == nil && limit > 0 && limit < 1<<46 { // cgroup v1 uses a huge number for no limit
 			return limit
 		}
 	}
