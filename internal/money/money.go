@@ -24,7 +24,7 @@ const Max Amount = math.MaxInt64
 // Rate is a price in nano-dollars per million tokens.
 type Rate int64
 
-// ErrSyntax is returned for text that is not a decimal number of dollars with at most nine decimals.
+// ErrSyntax is returned for text that is not a dollar amount with at most nine decimals.
 var ErrSyntax = errors.New("not an amount in dollars")
 
 // Add returns a+b, limited to the range -Max to Max.
@@ -51,8 +51,8 @@ func (a Amount) Sub(b Amount) Amount {
 	return difference
 }
 
-// Cost returns the price of tokens, rounded half up to a whole nano-dollar. Negative token counts cost nothing: they
-// are a provider's error, never a refund.
+// Cost returns the cost of tokens, rounded half up to a whole nano-dollar. A negative number of tokens costs nothing, because it
+// is a provider error and never a refund.
 func (r Rate) Cost(tokens int64) Amount {
 	if tokens <= 0 || r <= 0 {
 		return 0
@@ -77,18 +77,18 @@ func (r Rate) Times(thousandths int64) Rate {
 	if thousandths > math.MaxInt64/1000 {
 		thousandths = math.MaxInt64 / 1000
 	}
-	return Rate(r.Cost(thousandths * 1000)) // a million tokens cost the rate itself
+	return Rate(r.Cost(thousandths * 1000)) // a million tokens cost exactly the rate
 }
 
-// PerMillion returns the rate of a price in dollars per million tokens.
+// PerMillion returns the rate for a price in dollars per million tokens.
 func PerMillion(dollars float64) Rate {
 	return Rate(math.Round(dollars * float64(Dollar)))
 }
 
-// Dollars returns the amount as a float. Use it for scores and charts only, never for sums.
+// Dollars returns the amount as a float. Use it only for scores and charts, never for sums.
 func (a Amount) Dollars() float64 { return float64(a) / float64(Dollar) }
 
-// Dollars returns the rate in dollars per million tokens, for scores and display only.
+// Dollars returns the rate in dollars per million tokens. Use it only for scores and display.
 func (r Rate) Dollars() float64 { return float64(r) / float64(Dollar) }
 
 // String returns the exact amount in dollars without trailing zeros: "0.00031", "12.5", "-3".
@@ -98,8 +98,8 @@ func (a Amount) String() string {
 	return string(text)
 }
 
-// Display formats the amount for people: two decimals from one dollar on, otherwise four significant digits so that a
-// small amount never looks like zero: "$34.10", "$1,234.50", "$0.0003100".
+// Display formats the amount for people. It shows two decimals from one dollar on, and otherwise four significant digits, so that
+// a small amount never looks like zero: "$34.10", "$1,234.50", "$0.0003100".
 func (a Amount) Display() string {
 	sign, n := "", uint64(a)
 	if a < 0 {
@@ -173,7 +173,7 @@ func (a Amount) AppendText(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalJSON encodes the amount as a string of dollars, because JSON numbers lose digits in common parsers.
+// MarshalJSON encodes the amount as a string, because common JSON parsers lose digits of numbers.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(`"` + a.String() + `"`), nil }
 
 // UnmarshalJSON decodes a string of dollars, or a number without an exponent.
