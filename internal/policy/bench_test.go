@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchmarkSource returns n typical policies: two conditions each, of which a few match.
+// benchmarkSource returns n typical policies with two conditions each. A few of them match.
 func benchmarkSource(n int) string {
 	conditions := []string{
 		`request.task == "code" && key.tags["team"] == "infra"`,

@@ -11,7 +11,7 @@ import (
 func TestConditionProblemsHavePositions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, condition string // starts at 5:7
+		name, condition string // the condition starts at line 5, column 7
 		want            []string
 	}{
 		{"ends too early", `request.task ==`, []string{`5:22+1 E2040 the condition ends too early | `}},
@@ -66,11 +66,11 @@ func TestConditionProblemsHavePositions(t *testing.T) {
 	}
 }
 
-// The problem is at the wrong word regardless of the YAML style.
+// Problems are reported at the wrong word, regardless of the YAML style.
 func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, when string // from line 4, column 5
+		name, when string // starts at line 4, column 5
 		want       string
 	}{
 		{"plain", `when: request.tsak == "x"`, "4:19"},

@@ -18,7 +18,7 @@ func largest() *condition.Facts {
 	return f
 }
 
-// expensive are conditions that iterate over metadata and tags.
+// expensive lists conditions that iterate over metadata and tags.
 var expensive = []string{
 	`request.metadata.exists(k, request.metadata[k].contains("b"))`,
 	`request.metadata.all(k, k != "x" && request.metadata[k] != "y")`,
@@ -29,7 +29,7 @@ var expensive = []string{
 	`request.end_user.matches("(a|b)*c")`,
 }
 
-// repeated returns n policies with one condition.
+// repeated returns n policies with the same condition.
 func repeated(n int, effect, condition string) string {
 	var b strings.Builder
 	b.WriteString("policies:\n")
@@ -51,7 +51,7 @@ func TestParseLimitsTotalCost(t *testing.T) {
 			t.Fatal(wrong)
 		}
 		if compiled.Cost() > condition.MaxCost {
-			continue // exceeds the limit on its own
+			continue // the condition alone exceeds the limit
 		}
 		fits := int(condition.MaxTotalCost / compiled.Cost())
 		if _, problems := Parse("workspace", []byte(repeated(min(fits, MaxPolicies), "objective: cost", source)), world()); len(problems) > 0 {

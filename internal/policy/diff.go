@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Diff returns the differences between two documents in the unified format with three lines of context. It is empty
-// if there are none.
+// Diff returns the differences between two documents as a unified diff with three lines of context. It is empty if the documents
+// are equal.
 func Diff(before, after []byte) string {
 	edits := compare(lines(before), lines(after))
 	var b strings.Builder
@@ -73,7 +73,7 @@ func writeHunk(b *strings.Builder, edits []edit, start, end int) {
 		oldCount, newCount = oldCount+o, newCount+n
 	}
 	if oldCount == 0 {
-		oldLine-- // an empty range is placed after the preceding line
+		oldLine-- // an empty range refers to the preceding line
 	}
 	if newCount == 0 {
 		newLine--
@@ -85,11 +85,11 @@ func writeHunk(b *strings.Builder, edits []edit, start, end int) {
 	}
 }
 
-// maxCells bounds the table of compare. For larger input, everything between the first and the last change counts as
-// changed.
+// maxCells limits the size of the table in compare. For larger input, everything between the first and the last change is
+// reported as changed.
 const maxCells = 4 << 20
 
-// compare returns a minimal list of edits.
+// compare returns the edits that turn before into after. The list is minimal unless the input is too large.
 func compare(before, after []string) []edit {
 	var head, tail []edit
 	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {

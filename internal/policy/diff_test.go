@@ -28,7 +28,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Unchanged and removed lines form the old document, unchanged and added lines the new one.
+// Unchanged and removed lines form the old document, and unchanged and added lines form the new one.
 func TestCompareLosesNothing(t *testing.T) {
 	t.Parallel()
 	document := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "d"}), 0, 20)

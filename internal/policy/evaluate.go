@@ -19,7 +19,7 @@ import (
 // policies apply with their restrictions only, so that an expensive condition cannot disable a denial.
 func (s *Set) Evaluate(f *condition.Facts) Outcome { return s.EvaluateInto(f, nil) }
 
-// EvaluateInto is like Evaluate, but appends the results to hits. The caller may reuse the slice after copying the hits it keeps.
+// EvaluateInto is like Evaluate but appends the results to hits. The caller may reuse the slice after copying the hits it needs.
 func (s *Set) EvaluateInto(f *condition.Facts, hits []Hit) Outcome {
 	if s == nil || len(s.rules) == 0 {
 		return Outcome{}
@@ -48,7 +48,7 @@ func (s *Set) EvaluateInto(f *condition.Facts, hits []Hit) Outcome {
 	return o
 }
 
-// apply adds the effects of a matching rule and returns those that an earlier policy overrules.
+// apply adds the effects of a matching rule to the outcome. It returns the effects that an earlier policy overrules.
 func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&denies != 0 {
 		o.Deny = &Denial{r.name, r.deny}
@@ -109,10 +109,10 @@ func lowest[T money.Amount | int64](s *Setting[T], value T, policy string) bool 
 	return true
 }
 
-// appendBounded appends to a list that never has more than most elements, with a single allocation.
-func appendBounded[T any](list []T, most int, one T) []T {
+// appendBounded appends one to a list of at most limit elements. The list is allocated only once.
+func appendBounded[T any](list []T, limit int, one T) []T {
 	if list == nil {
-		list = make([]T, 0, most)
+		list = make([]T, 0, limit)
 	}
 	return append(list, one)
 }

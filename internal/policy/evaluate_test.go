@@ -314,7 +314,7 @@ func TestSetIsSafeForConcurrentUse(t *testing.T) {
 	wait.Wait()
 }
 
-// same compares the visible parts of two outcomes.
+// same reports whether the visible parts of two outcomes are equal.
 func same(a, b Outcome) bool {
 	words := func(o Outcome) []string {
 		var all []string
@@ -328,7 +328,7 @@ func same(a, b Outcome) bool {
 		cmp.Equal(a.Deny, b.Deny) && cmp.Equal(fate(a), fate(b))
 }
 
-// fate returns the effect of an outcome on every possible target.
+// fate returns, for every possible target, whether the outcome allows it.
 func fate(o Outcome) map[string]bool {
 	out := map[string]bool{}
 	for _, provider := range []string{"openai", "anthropic", "azure"} {
@@ -341,7 +341,7 @@ func fate(o Outcome) map[string]bool {
 	return out
 }
 
-// Twenty policies need few allocations, because they are evaluated for every request.
+// Policies are evaluated for every request, so twenty policies must need few allocations.
 func TestEvaluateAllocatesLittle(t *testing.T) {
 	set, f := parse(t, benchmarkSource(20)), facts()
 	if n := testing.AllocsPerRun(200, func() { set.Evaluate(f) }); n > 12+slack {

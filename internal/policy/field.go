@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// field is a field of a policy and the function that reads it.
+// field is a field of a policy with the function that parses it.
 type field struct {
 	name string
 	read func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule)
@@ -96,7 +96,7 @@ func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	return policy, r
 }
 
-// effects checks that a policy has an effect, and that deny is its only one.
+// effects reports a policy without an effect, and other effects next to deny.
 func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*yaml.Node, before int) {
 	if r.has == 0 && len(p.problems) == before {
 		p.report(n, NoEffect, path, "the policy has no effect", "add one of "+strings.Join(fieldNames()[4:], ", "))

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Format writes policies as a document that Parse reads back to the same policies.
+// Format writes policies as a YAML document. Parse returns the same policies for it.
 func Format(list []Policy) []byte {
 	sequence := &yaml.Node{Kind: yaml.SequenceNode}
 	if len(list) == 0 {
@@ -22,12 +22,12 @@ func Format(list []Policy) []byte {
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(root); err != nil {
-		panic(err) // writing to a buffer never fails, and the nodes are valid
+		panic(err) // cannot fail: the nodes are valid and the output is a buffer
 	}
 	return b.Bytes()
 }
 
-// node returns the policy as YAML without empty fields.
+// node returns the policy as a YAML node without empty fields.
 func (p *Policy) node() *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	add := func(name string, present bool, value func() *yaml.Node) {
@@ -82,8 +82,8 @@ func quoted(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 }
 
-// scalar writes text unquoted if it reads back as the same text, as a block if it has several plain lines, and quoted
-// otherwise.
+// scalar returns text as a YAML scalar: unquoted if it parses to the same text, as a block if it has several plain lines, and
+// otherwise quoted.
 func scalar(text string) *yaml.Node {
 	if isBare(text) {
 		return plain(text)
@@ -97,8 +97,8 @@ func scalar(text string) *yaml.Node {
 	return quoted(text)
 }
 
-// isBare reports whether every YAML parser reads the unquoted text as the same string: words, numbers and conditions
-// without special characters.
+// isBare reports whether every YAML parser reads the unquoted text as the same string. This holds for words, numbers and
+// conditions without special characters.
 func isBare(text string) bool {
 	if text == "" || text[0] == ' ' || text[len(text)-1] == ' ' || !isPrintable(text) {
 		return false
@@ -112,7 +112,7 @@ func isBare(text string) bool {
 	return isLetter && !strings.ContainsAny(text, "\n\t:#{}[],&*!|>%@`\\\"'") || isLetter && isExpression(text)
 }
 
-// isExpression allows the operators of conditions where they have no special meaning in YAML.
+// isExpression reports whether the operators in a condition have no special meaning in YAML.
 func isExpression(text string) bool {
 	return !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !strings.ContainsAny(text, "\n\t{}")
 }

@@ -120,7 +120,7 @@ func TestFormatLayout(t *testing.T) {
 	}
 }
 
-// The dashboard's form uses JSON with the field names of the YAML.
+// The form in the dashboard uses JSON with the same field names as the YAML.
 func TestPoliciesTravelAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

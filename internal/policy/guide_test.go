@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/policy/condition"
 )
 
-// guide is the users' guide to policies.
+// guide returns the text of the user guide to policies.
 func guide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "policies.md"))

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// world is a small inventory: two providers, three models, one alias, two tags.
+// world returns a small inventory: two providers, three models, one alias and two tags.
 func world() Inventory {
 	return Inventory{
 		Models:    []string{"gpt-4.1", "gpt-4.1-mini", "claude-sonnet"},
@@ -27,7 +27,7 @@ func world() Inventory {
 	}
 }
 
-// zone returns two fixed zones without reading the system's database.
+// zone returns one of two fixed time zones without reading the system's database.
 func zone(name string) (*time.Location, error) {
 	switch name {
 	case "UTC":
@@ -52,7 +52,7 @@ func facts() *condition.Facts {
 	}
 }
 
-// parse parses policies that have no problems.
+// parse parses policies that must be valid.
 func parse(t testing.TB, source string) *Set {
 	t.Helper()
 	set, problems := Parse("workspace", []byte(source), world())
@@ -62,7 +62,7 @@ func parse(t testing.TB, source string) *Set {
 	return set
 }
 
-// when returns a set of one policy with a condition.
+// when returns a set with one policy that has the condition.
 func when(t testing.TB, condition string) *Set {
 	t.Helper()
 	return parse(t, "policies:\n  - name: p\n    pin: gpt-4.1\n    when: |-\n      "+strings.ReplaceAll(condition, "\n", "\n      ")+"\n")

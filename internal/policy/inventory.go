@@ -10,16 +10,16 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// Inventory lists the existing names. A policy that uses an unknown name is rejected.
+// Inventory lists the existing names. Policies that refer to other names are rejected.
 type Inventory struct {
 	Models    []string                                  // canonical names
-	Canonical func(name string) (model string, ok bool) // resolves other names of a model; nil accepts only Models
+	Canonical func(name string) (model string, ok bool) // resolves aliases of a model; nil accepts only Models
 	Providers []string                                  // configured providers
 	Targets   []string                                  // provider/model, canonical
 	Tags      []string                                  // tags of providers and targets
 	Zone      func(name string) (*time.Location, error) // such as time.LoadLocation; nil accepts only UTC
-	// AllowUnknown accepts every name. It is for saved policies, which were checked when they were saved: a name may
-	// have been removed since, and the other policies must keep working.
+	// AllowUnknown accepts every name. It is used for saved policies, which were checked when they were saved: a name may have
+	// been removed since, and other policies must keep working.
 	AllowUnknown bool
 }
 
@@ -59,12 +59,12 @@ func (w *Inventory) target(name string) (string, bool) {
 		if w.AllowUnknown || slices.Contains(w.Targets, full) {
 			return full, true
 		}
-		return name, false // the model is known, but the provider does not offer it
+		return name, false // the provider does not offer this model
 	}
 	return w.model(name)
 }
 
-// models checks a pattern of models or targets, and returns an exact name in canonical form.
+// models checks a model or target pattern. It returns an exact name in its canonical form.
 func (w *Inventory) models(pattern string) (string, bool) {
 	if !strings.HasSuffix(pattern, "*") {
 		return w.target(pattern)
@@ -73,7 +73,7 @@ func (w *Inventory) models(pattern string) (string, bool) {
 	return pattern, w.AllowUnknown || slices.ContainsFunc(w.Models, matches) || slices.ContainsFunc(w.Targets, matches)
 }
 
-// nearest suggests a similar name.
+// nearest returns a hint with the closest name, or an empty string.
 func nearest(name string, lists ...[]string) string {
 	stem, star := strings.CutSuffix(name, "*")
 	near := spelling.Closest(stem, slices.Concat(lists...))

@@ -7,7 +7,7 @@ import (
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
-	Deny          *Denial // not nil if the request is rejected; then only LogBodies applies in addition
+	Deny          *Denial // set if the request is rejected; of the other effects, only LogBodies applies then
 	Pin           Setting[string]
 	Objective     Setting[Objective]
 	MaxCost       Setting[money.Amount] // lowest of all policies
@@ -43,7 +43,7 @@ type Objective struct {
 	Tradeoff float64 // for a number: 0 (cheapest) to 1 (best)
 }
 
-// Preference is a pattern of targets that are tried before later ones and before unlisted ones.
+// Preference is a pattern of preferred targets. They are tried before targets of later preferences and before all others.
 type Preference struct {
 	Policy  string
 	Pattern Pattern
@@ -55,14 +55,14 @@ func (o *Outcome) Denies() bool { return o.Deny != nil }
 // Restricts reports whether the outcome can exclude targets.
 func (o *Outcome) Restricts() bool { return len(o.allow) > 0 || len(o.exclude) > 0 }
 
-// Exclusion is the policy that excludes a target, and why.
+// Exclusion names the policy that excludes a target, and the reason.
 type Exclusion struct {
 	Policy string
 	Reason string
 }
 
-// Excludes returns why allow or exclude removes a target, or nil. tags are those of the target and its provider. The
-// result must not be changed.
+// Excludes returns why an allow or exclude effect removes a target, or nil if the target is allowed. tags are the tags of the
+// target and its provider. The result must not be changed.
 func (o *Outcome) Excludes(provider, model string, tags []string) *Exclusion {
 	for _, r := range o.exclude {
 		if x := r.exclude.excluded(provider, model, tags); x != nil {
@@ -77,7 +77,7 @@ func (o *Outcome) Excludes(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// Rank returns the rank of a target in the order of preference: 0 is best, len(Prefer) is unlisted.
+// Rank returns the preference rank of a target: 0 is best, and len(Prefer) means that no preference matches.
 func (o *Outcome) Rank(provider, model string) int {
 	for i, p := range o.Prefer {
 		if p.Pattern.MatchTarget(provider, model) {
@@ -87,19 +87,19 @@ func (o *Outcome) Rank(provider, model string) int {
 	return len(o.Prefer)
 }
 
-// Hit is the result of one policy.
+// Hit is the result of evaluating one policy.
 type Hit struct {
 	Name    string
-	Source  string // name of its set
+	Source  string // name of the policy's set
 	Matched bool
 	Verdict
 }
 
-// Verdict says why a policy matched or not. Its methods format the explanation on demand.
+// Verdict describes why a policy matched or not. Its methods format the explanation on demand.
 type Verdict struct {
 	rule      *rule
 	result    condition.Result // if the cost limit was exceeded, only restrictions apply
-	overruled effects          // effects decided by an earlier policy
+	overruled effects          // effects that an earlier policy has set
 	matched   bool
 }
 
@@ -117,7 +117,7 @@ func (v Verdict) Effect() string {
 	return v.rule.effect(v.overruled)
 }
 
-// Reason says which condition failed and shows the values it read, such as
+// Reason describes which condition failed and the values it read, such as
 //
 //	request.task == "code" is false (request.task is "chat")
 //

@@ -14,8 +14,8 @@ import (
 	"fairlead/internal/policy/condition"
 )
 
-// Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of
-// the policies, such as "instance" or "workspace"; hits carry it.
+// Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of the
+// policies, such as "instance" or "workspace". It is included in hits.
 func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 	if len(source) > MaxBytes {
 		return nil, []Problem{{Line: 1, Column: 1, Width: 1, Code: TooLarge, Message: fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(source), MaxBytes)}}
@@ -43,18 +43,18 @@ func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 	return p.set(list)
 }
 
-// reader reads a list of policies and collects its problems.
+// reader parses a list of policies and collects problems.
 type reader struct {
 	name     string
 	source   []byte
 	world    Inventory
 	language *condition.Language // created for the first condition
-	policy   string              // policy being read
-	cost     uint64              // estimated maximum of the conditions so far
+	policy   string              // name of the policy being parsed
+	cost     uint64              // estimated maximum cost of all conditions so far
 	problems []Problem
 }
 
-// set reads the list; a nil list is empty.
+// set parses the list. A nil list is empty.
 func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	var policies []Policy
 	var rules []*rule
@@ -81,7 +81,7 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	return s, nil
 }
 
-// addCost adds the cost of a policy to that of the document, and reports the policy that exceeds the limit.
+// addCost adds the cost of a policy to the total. It reports the policy with which the total exceeds the limit.
 func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
 	if r.when == nil {
 		return
@@ -98,7 +98,7 @@ func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
 		"simplify conditions that iterate over metadata or tags, or use matches and contains")
 }
 
-// elements returns the policies that can be read, and reports duplicate names.
+// elements returns the policies that can be parsed. It reports duplicate names.
 func (p *reader) elements(list *yaml.Node) []*yaml.Node {
 	if list == nil || document.IsNull(list) {
 		return nil
@@ -128,7 +128,7 @@ func (p *reader) elements(list *yaml.Node) []*yaml.Node {
 	return list.Content
 }
 
-// nameNode returns the name of a policy, or nil.
+// nameNode returns the node of a policy's name, or nil.
 func nameNode(n *yaml.Node) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if value := document.Resolve(n.Content[i+1]); n.Content[i].Value == "name" && value.Kind == yaml.ScalarNode {
@@ -138,7 +138,7 @@ func nameNode(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// pairs calls each for every field of a mapping, once per name.
+// pairs calls each for every field of a mapping. It reports duplicate fields and skips them.
 func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		what := "the document"

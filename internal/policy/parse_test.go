@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every problem is at the exact word that is wrong.
+// Every problem is reported at the exact word that is wrong.
 func TestParseMarksProblems(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 501)
@@ -86,7 +86,7 @@ func TestParseMarksProblems(t *testing.T) {
 	}
 }
 
-// one returns a document of one policy with a name and these fields.
+// one returns a document with one policy that has the given fields.
 func one(fields, name string) string {
 	if name != "" {
 		fields = "name: " + name + "\n" + fields
@@ -200,7 +200,7 @@ func TestParseFollowsAliases(t *testing.T) {
 	}
 }
 
-// A saved policy keeps working after a model that it names was removed.
+// A saved policy keeps working after a model that it refers to was removed.
 func TestParseAllowsUnknownNames(t *testing.T) {
 	t.Parallel()
 	w := world()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Pattern is a name, or a prefix followed by a star. A model pattern with a slash also matches provider/model.
+// Pattern is a name, or a prefix followed by a star. Model patterns are matched against the model and against provider/model.
 type Pattern string
 
 // Match reports whether the pattern matches the name.
@@ -44,13 +44,12 @@ func patterns(names []string) []Pattern {
 	return list
 }
 
-// matcher is a compiled selector. Its results are precomputed, because it is applied to every target of every
-// request.
+// matcher is a compiled selector. Its results are precomputed, because it is applied to every target of every request.
 type matcher struct {
 	models, providers, tags patternList
 }
 
-// patternList is one list of a selector, with the exclusions of listed and unlisted targets.
+// patternList is one list of a selector, with the exclusions for targets that match and that do not match.
 type patternList struct {
 	patterns []Pattern
 	within   []Exclusion // by pattern
@@ -105,7 +104,7 @@ func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProv
 	return m.models.target(provider, model), m.providers.name(provider), m.tags.tag(tags)
 }
 
-// excluded returns the exclusion of a target that any of the lists matches.
+// excluded returns the exclusion of a target that matches one of the lists, or nil.
 func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {
@@ -119,7 +118,7 @@ func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// unlisted returns the exclusion of a target that is missing from any of the given lists.
+// unlisted returns the exclusion of a target that does not match one of the non-empty lists, or nil.
 func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {
@@ -133,7 +132,7 @@ func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// join lists patterns for people, truncated.
+// join formats a list of patterns for messages. Long lists are truncated.
 func join(list []Pattern) string {
 	const shown = 5
 	var texts []string

@@ -1,13 +1,13 @@
-// Package policy owns the rules that restrict, prefer, pin or reject models. A Set is parsed from YAML once, with
-// every problem at its line and column, and evaluated for each request: a pure function of Facts, so that a stored
-// decision can be recomputed. Package route applies the effects to the choice of targets.
+// Package policy defines the rules that restrict, prefer, pin or reject models. A Set is parsed from YAML once, and problems are
+// reported with line and column. A Set is evaluated for each request. The evaluation is a pure function of Facts, so that a
+// stored decision can be recomputed. Package route applies the effects to the choice of targets.
 package policy
 
 import (
 	"fairlead/internal/money"
 )
 
-// Policy is one rule as written by a user. It has at least one effect; deny excludes all others.
+// Policy is one rule as written by a user. It has at least one effect. deny cannot be combined with other effects.
 type Policy struct {
 	Name          string       `json:"name" yaml:"name"`
 	Description   string       `json:"description,omitempty" yaml:"description,omitempty"`
@@ -30,15 +30,15 @@ type Policy struct {
 // Active reports whether the policy is enabled.
 func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
 
-// Selector selects targets by patterns of models, providers and tags. A pattern is a name, or a prefix and a star; a
-// model pattern may also be provider/model.
+// Selector selects targets by patterns of models, providers and tags. A pattern is a name, or a prefix and a star. A model
+// pattern may also have the form provider/model.
 type Selector struct {
 	Models    []string `json:"models,omitempty" yaml:"models,omitempty"`
 	Providers []string `json:"providers,omitempty" yaml:"providers,omitempty"`
 	Tags      []string `json:"tags,omitempty" yaml:"tags,omitempty"`
 }
 
-// Limits of a document.
+// Limits on a document.
 const (
 	MaxBytes    = 64 << 10
 	MaxPolicies = 200

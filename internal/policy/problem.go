@@ -11,7 +11,7 @@ import (
 // Code identifies a kind of problem.
 type Code string
 
-// The kinds of problems in a policy document.
+// Codes of problems in a policy document.
 const (
 	TooLarge        Code = "E2001" // too many bytes or policies
 	Malformed       Code = "E2002" // not YAML
@@ -28,7 +28,7 @@ const (
 	TooCostly            = Code(condition.TooCostly)
 )
 
-// Problem is one error in a document, with its location.
+// Problem is a problem in a document with its location.
 type Problem struct {
 	Line    int    `json:"line"`   // from 1
 	Column  int    `json:"column"` // in characters, from 1
@@ -40,7 +40,7 @@ type Problem struct {
 	Hint    string `json:"hint,omitempty"` // suggestion
 }
 
-// String formats the problem in one line.
+// String formats the problem on one line.
 func (p Problem) String() string {
 	text := fmt.Sprintf("line %d:%d: %s", p.Line, p.Column, p.Message)
 	if p.Policy != "" {
@@ -74,7 +74,7 @@ func Pretty(file string, source []byte, problems []Problem) string {
 	return b.String()
 }
 
-// fix returns the kind of change needed; the hint has the details.
+// fix returns a general instruction to fix the problem. The hint has the details.
 func (p Problem) fix() string {
 	switch p.Code {
 	case UnknownField:

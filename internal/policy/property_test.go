@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// tasks are the values of request.task.
+// tasks lists the values of request.task.
 var tasks = func() []string {
 	fields := condition.Fields()
 	return fields[slices.IndexFunc(fields, func(f condition.Field) bool { return f.Name == "request.task" })].Values
@@ -78,7 +78,7 @@ func TestRestrictionsDoNotDependOnOrder(t *testing.T) {
 	})
 }
 
-// A workspace can only exclude more targets; it cannot add targets or change a setting of the instance.
+// A workspace can only exclude more targets. It cannot add targets or change a setting of the instance.
 func TestWorkspaceCannotUndoInstance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,7 +117,7 @@ func TestConjunctsMatchWholeCondition(t *testing.T) {
 			policies[0].When += " && " + part
 			policies[1].When += " && " + part
 		}
-		policies[1].When += ") ? true : false" // one conjunct, evaluated by CEL as a whole
+		policies[1].When += ") ? true : false" // a single conjunct that CEL evaluates as a whole
 		o := setOf(t, policies).Evaluate(f)
 		if o.Hits[0].Matched != o.Hits[1].Matched {
 			t.Fatalf("%s: %t, as a whole %t", policies[0].When, o.Hits[0].Matched, o.Hits[1].Matched)

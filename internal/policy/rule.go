@@ -27,11 +27,11 @@ const (
 	disablesBodies
 )
 
-// restricting are the effects that apply if a condition exceeds the cost limit: without them the request could do
-// what the policy forbids.
+// restricting lists the effects that apply even if a condition exceeds the cost limit. Without them a request could do something
+// that the policy forbids.
 const restricting = denies | allows | excludes | limitsCost | limitsOutput | disablesBodies
 
-// rule is a compiled active policy with canonical names.
+// rule is a compiled, enabled policy with canonical names.
 type rule struct {
 	name          string
 	source        string               // name of the set

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// text reads a scalar of limited length.
+// text parses a scalar with at most most characters.
 func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	if n.Kind != yaml.ScalarNode || document.IsNull(n) {
@@ -31,7 +31,7 @@ func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	return "", false
 }
 
-// isControl reports characters that would corrupt a message or a log.
+// isControl reports whether a character could corrupt a message or a log line.
 func isControl(r rune) bool {
 	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || r == utf8.RuneError || r == '\ufeff' || r == '\u2028' || r == '\u2029'
 }
@@ -58,7 +58,7 @@ func (p *reader) boolean(n *yaml.Node, path string) *bool {
 	return nil
 }
 
-// list reads a list of names; a single name is a list of one.
+// list parses a list of names. A single name counts as a list with one element.
 func (p *reader) list(n *yaml.Node, path string, each func(n *yaml.Node, path, name string) string) []string {
 	elements := n.Content
 	switch {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/document"
 )
 
-// selector reads the lists of allow or exclude.
+// selector parses the lists of allow or exclude.
 func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 	s := &Selector{}
 	before := len(p.problems)
@@ -39,7 +39,7 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 	return s
 }
 
-// models reads a list of model and target patterns, as written and in canonical form.
+// models parses a list of model and target patterns. It returns them as written and in canonical form.
 func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	var canonical []Pattern
 	names := p.list(n, path, func(one *yaml.Node, where, name string) string {
@@ -53,7 +53,7 @@ func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	return names, canonical
 }
 
-// checkName reports an unknown name.
+// checkName reports a name or pattern that matches none of names.
 func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string) string {
 	if p.world.AllowUnknown || slices.ContainsFunc(names, Pattern(name).Match) {
 		return name

@@ -10,19 +10,18 @@ import (
 	"fairlead/internal/policy/condition"
 )
 
-// Set is an ordered list of validated policies. It is immutable and safe for concurrent use; the nil Set has no
-// policies.
+// Set is an ordered list of validated policies. It is immutable and safe for concurrent use. A nil Set has no policies.
 type Set struct {
 	name     string
 	source   []byte
 	policies []Policy
 	version  string
 
-	parts                         []*Set  // sets it was joined from; nil for a parsed set
+	parts                         []*Set  // sets that this set was joined from; nil for a parsed set
 	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
 	evaluator                     *condition.Evaluator
-	allows, excludes, preferences int // maximum numbers in an outcome
+	allows, excludes, preferences int // maximum numbers of elements in an outcome
 }
 
 const versionLength = 12
@@ -74,8 +73,8 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Version identifies the content: sets of equal version give equal outcomes, regardless of YAML layout. It is empty
-// without policies. A joined set has both versions, separated by a plus.
+// Version identifies the content. Sets with the same version give the same outcomes, regardless of the YAML layout. It is empty
+// for a set without policies. The version of a joined set consists of both versions, separated by a plus sign.
 func (s *Set) Version() string {
 	if s == nil {
 		return ""
@@ -83,7 +82,7 @@ func (s *Set) Version() string {
 	return s.version
 }
 
-// versionOf hashes the policies as Format writes them.
+// versionOf returns the hash of the policies in the form that Format writes.
 func versionOf(policies []Policy) string {
 	if len(policies) == 0 {
 		return ""
@@ -92,8 +91,8 @@ func versionOf(policies []Policy) string {
 	return hex.EncodeToString(sum[:])[:versionLength]
 }
 
-// Join combines the policies of the instance with those of a workspace. Instance policies come first and later
-// policies cannot undo them, so a workspace can only add restrictions and set unset values. Either may be nil.
+// Join combines the policies of the instance with those of a workspace. Instance policies come first, and later policies cannot
+// undo them, so a workspace can only add restrictions and set values that are not set. Either argument may be nil.
 func Join(instance, workspace *Set) *Set {
 	switch {
 	case workspace == nil || len(workspace.policies) == 0:
@@ -114,8 +113,8 @@ func Join(instance, workspace *Set) *Set {
 	return s
 }
 
-// Parts returns the sets that this one was joined from, in order, or the set itself. Its version is theirs, joined by
-// a plus.
+// Parts returns the sets that s was joined from, in order, or s itself. The version of s consists of their versions, separated by
+// a plus sign.
 func (s *Set) Parts() []*Set {
 	switch {
 	case s == nil:

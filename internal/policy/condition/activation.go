@@ -13,8 +13,8 @@ type scope struct {
 	zones map[string]*time.Location
 }
 
-// activation provides the values of variables to conditions. It converts each value at most once per evaluation,
-// because a CEL value costs an allocation.
+// activation provides the values of variables to conditions. It converts each value at most once per evaluation, because every
+// CEL value is an allocation.
 type activation struct {
 	scope
 	names  *names
@@ -25,7 +25,7 @@ func newActivation(n *names) *activation {
 	return &activation{names: n, values: make([]ref.Val, len(n.list))}
 }
 
-// reset prepares for an evaluation, or releases the facts of the last one.
+// reset sets the input of the next evaluation. An empty scope releases the facts of the last one.
 func (a *activation) reset(s scope) {
 	a.scope = s
 	clear(a.values)
@@ -43,10 +43,10 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	return a.values[slot], true
 }
 
-// Parent returns nil, for no outer scope.
+// Parent returns nil, because there is no outer scope.
 func (a *activation) Parent() cel.Activation { return nil }
 
-// names is the table of variables with their indexes.
+// names is the table of variables and their indexes.
 type names struct {
 	list  []variable
 	slots map[string]int

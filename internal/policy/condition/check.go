@@ -17,16 +17,16 @@ import (
 // Code identifies a kind of problem.
 type Code string
 
-// The kinds of problems in a condition.
+// Codes of problems in a condition.
 const (
-	UnknownValue    Code = "E2035" // unknown zone, or a value that a variable never has
+	UnknownValue    Code = "E2035" // unknown time zone, or a value that a variable never has
 	BadSyntax       Code = "E2040" // not valid CEL
 	UnknownVariable Code = "E2041" // unknown variable or function
 	WrongType       Code = "E2042" // type mismatch, or a result that is not a boolean
 	TooCostly       Code = "E2043" // too expensive
 )
 
-// Problem is a problem of a condition at an offset.
+// Problem is a problem at an offset in a condition.
 type Problem struct {
 	Code    Code
 	Offset  int // in characters
@@ -35,18 +35,18 @@ type Problem struct {
 	Hint    string
 }
 
-// compiler checks one condition and collects its problems.
+// compiler checks one condition and collects problems.
 type compiler struct {
 	*Language
 	source   string
 	open     bool // accept unknown names
 	problems []Problem
 	info     *ast.SourceInfo
-	cost     uint64 // estimated maximum
+	cost     uint64 // estimated maximum cost
 }
 
-// Compile compiles a condition, or returns its problems. If allowUnknown is set, it accepts unknown values and zones and any
-// cost: saved conditions were checked when they were saved, and their evaluation is limited at run time.
+// Compile compiles a condition or returns its problems. If allowUnknown is set, it accepts unknown values and time zones and any
+// cost. This is used for saved conditions, which were checked when they were saved and whose evaluation is limited at run time.
 func (l *Language) Compile(source string, allowUnknown bool) (*Condition, []Problem) {
 	c := compiler{Language: l, source: source, open: allowUnknown}
 	conjuncts, err := c.compile()
@@ -99,14 +99,14 @@ func (c *compiler) report(code Code, offset, width int, message, hint string) {
 	c.problems = append(c.problems, Problem{code, offset, max(1, width), message, hint})
 }
 
-// start returns the offset of an expression. CEL places a selection at its dot and a call at its bracket.
+// start returns the offset of an expression. CEL reports a selection at its dot and a call at its bracket.
 func (c *compiler) start(e ast.Expr) int {
 	r, _ := c.info.GetOffsetRange(e.ID())
 	return int(r.Start)
 }
 
-// checkNames finds unknown names, functions, zones and values. CEL would find the first two, but without saying which
-// field is wrong or suggesting a fix.
+// checkNames reports unknown names, functions, time zones and values. CEL would also find unknown names and functions, but it
+// does not report which field is wrong or suggest a fix.
 func (c *compiler) checkNames(e ast.Expr, bound []string) {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
@@ -133,7 +133,7 @@ func (c *compiler) checkNames(e ast.Expr, bound []string) {
 	}
 }
 
-// pathOf splits a selection such as request.task into its words, with the expression that ends at each one.
+// pathOf splits a selection such as request.task into its words. For each word it also returns the expression that ends there.
 func pathOf(e ast.Expr) (words []string, ends []ast.Expr) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -176,7 +176,7 @@ func (c *compiler) checkPath(path []string, ends []ast.Expr, bound []string) {
 	}
 }
 
-// fieldsOf lists the fields of a group, and all groups.
+// fieldsOf lists the fields of a group, and the names of all groups.
 func (c *compiler) fieldsOf(group string) (fields, groups []string) {
 	for _, v := range c.list {
 		of, field, _ := strings.Cut(v.name, ".")
@@ -193,7 +193,7 @@ func (c *compiler) fieldsOf(group string) (fields, groups []string) {
 	return fields, groups
 }
 
-// suggestion guesses the intended name: a group, or a field without its group.
+// suggestion returns a hint with the name that was probably intended: a group, or a field without its group.
 func (c *compiler) suggestion(root string, path, groups []string) string {
 	if group := spelling.Closest(root, groups); group != "" && len(path) > 1 {
 		return document.DidYouMean(strings.Join(append([]string{group}, path[1:]...), "."))
@@ -242,16 +242,16 @@ func (c *compiler) checkZone(call ast.CallExpr) {
 	name, _ := textLiteral(call.Args()[1])
 	zone, err := c.zone(name)
 	if err != nil && c.open {
-		return // the condition is false
+		return // the condition evaluates to false
 	}
-	if err != nil || name == "" || name == "Local" { // the server's own zone is not a fact of the request
+	if err != nil || name == "" || name == "Local" { // the server's own time zone is not a fact of the request
 		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
 		return
 	}
 	c.zones[name] = zone
 }
 
-// checkValues checks comparisons of variables that have a fixed set of values.
+// checkValues reports comparisons with values that an enumerated variable never has.
 func (c *compiler) checkValues(call ast.CallExpr) {
 	name := call.FunctionName()
 	if c.open || name != operators.Equals && name != operators.NotEquals && name != operators.In {
@@ -272,7 +272,7 @@ func (c *compiler) checkValues(call ast.CallExpr) {
 	}
 }
 
-// comparison returns the enumerated variable on one side and the values on the other.
+// comparison returns the enumerated variable on one side of a comparison and the values on the other side.
 func (c *compiler) comparison(one, other ast.Expr) (*variable, []ast.Expr) {
 	path, _ := pathOf(one)
 	slot, ok := c.slots[strings.Join(path, ".")]

@@ -25,13 +25,13 @@ type Condition struct {
 	names     *names
 }
 
-// Cost returns the estimated maximum cost.
+// Cost returns the estimated maximum cost of an evaluation.
 func (c *Condition) Cost() uint64 { return c.cost }
 
-// conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that a reason can name the one
-// that failed.
+// conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that an explanation can name the one that
+// is false.
 type conjunct struct {
-	text    string // as formatted by CEL
+	text    string // condition text as formatted by CEL
 	program cel.Program
 	reads   []variableRef
 }
@@ -42,7 +42,7 @@ type variableRef struct {
 	slot  int
 	key   string
 	keyed bool
-	whole bool // the conjunct is only this variable
+	whole bool // whether the conjunct consists only of this variable
 }
 
 // plan compiles the conjuncts of a checked condition.
@@ -84,7 +84,7 @@ func split(e ast.Expr) []ast.Expr {
 	return all
 }
 
-// variableRefs lists the variables of an expression, each once, in the order of the text.
+// variableRefs lists the variables of an expression in the order of the text. Each variable is listed once.
 func (l *Language) variableRefs(root ast.Expr) []variableRef {
 	var all []variableRef
 	seen := map[string]bool{}
@@ -174,7 +174,7 @@ func (r variableRef) value(n *names, from scope) ref.Val {
 	return value
 }
 
-// appendShown formats a value for people.
+// appendShown appends a value in a readable form.
 func appendShown(to []byte, v ref.Val) []byte {
 	switch v := v.(type) {
 	case types.String:

@@ -26,7 +26,7 @@ func largest() *Facts {
 	return f
 }
 
-// expensive are conditions that iterate over everything in a request.
+// expensive lists conditions that iterate over all values of a request.
 var expensive = []string{
 	`request.metadata.exists(k, request.metadata[k].contains("b"))`,
 	`request.metadata.all(k, k != "x" && request.metadata[k] != "y")`,
@@ -37,7 +37,7 @@ var expensive = []string{
 	`request.end_user.matches("(a|b)*c")`,
 }
 
-// workOf evaluates a condition and returns its cost in CEL's unit and its estimated maximum.
+// workOf evaluates a condition. It returns the actual cost in CEL's unit and the estimated maximum.
 func workOf(t *testing.T, condition string, f *Facts) (actual, estimated uint64) {
 	t.Helper()
 	l, err := NewLanguage(time.LoadLocation)
@@ -74,10 +74,10 @@ func TestCostEstimateCoversLargestRequest(t *testing.T) {
 	}
 }
 
-// The evaluation of saved conditions stays within the cost limit for every request.
+// Evaluating saved conditions stays within the cost limit for every request.
 func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 	t.Parallel()
-	const conditions = 200 // in a document
+	const conditions = 200 // conditions in a document
 	for _, source := range expensive {
 		source = strings.ReplaceAll(source, `"b"`, `"`+strings.Repeat("b", 90)+`"`)
 		l, err := NewLanguage(time.LoadLocation)

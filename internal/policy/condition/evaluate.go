@@ -12,20 +12,20 @@ import (
 	"fairlead/internal/document"
 )
 
-// Evaluator evaluates conditions of one or several documents. It is safe for concurrent use.
+// Evaluator evaluates the conditions of one or several documents. It is safe for concurrent use.
 type Evaluator struct {
 	zones map[string]*time.Location
 	names *names
 	pool  sync.Pool // activations
 }
 
-// NewEvaluator returns an evaluator of conditions that name these time zones.
+// NewEvaluator returns an evaluator for conditions that use the given time zones.
 func NewEvaluator(zones map[string]*time.Location) *Evaluator {
 	return &Evaluator{zones: zones, names: newNames()}
 }
 
-// Run is the evaluation of conditions for one request: the values of the variables and the CEL frame. The cost limit applies
-// to all conditions of a run together.
+// Run evaluates the conditions for one request. It holds the values of the variables and the CEL frame. The cost limit applies to
+// all conditions of a run together.
 type Run struct {
 	evaluator  *Evaluator
 	activation *activation
@@ -41,12 +41,12 @@ func (e *Evaluator) Start(f *Facts) Run {
 	a.reset(scope{f, e.zones})
 	frame, err := interpreter.NewExecutionFrame(a)
 	if err != nil {
-		panic(err) // accepts every activation
+		panic(err) // cannot fail: every activation is accepted
 	}
 	return Run{e, a, frame}
 }
 
-// End releases the facts.
+// End releases the facts and ends the run.
 func (r Run) End() {
 	r.frame.Close()
 	r.activation.reset(scope{})
@@ -56,7 +56,7 @@ func (r Run) End() {
 // Status is the result of a condition.
 type Status uint8
 
-// The results of a condition.
+// Statuses of a condition.
 const (
 	True         Status = iota
 	False               // a conjunct is false
@@ -89,14 +89,14 @@ func (r Run) Evaluate(c *Condition) Result {
 	return Result{}
 }
 
-// exceeded reports whether an evaluation ended because it exceeded the cost limit.
+// exceeded reports whether err means that an evaluation exceeded the cost limit.
 func exceeded(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// Explain says which conjunct is false, or why it cannot be evaluated, and shows the values it read. r is a result of c for
-// the facts other than True.
+// Explain describes which conjunct is false, or why it cannot be evaluated, and the values it read. r is the result of c for f
+// and must not be True.
 func (c *Condition) Explain(r Result, f *Facts) string {
 	failed, from := &c.conjuncts[r.conjunct], scope{f, c.zones}
 	text := append(make([]byte, 0, len(failed.text)+document.MaxQuoted), failed.text...)

@@ -1,5 +1,6 @@
-// Package condition owns the conditions of policies: a subset of CEL over the facts of a request. A condition is compiled
-// once, with every problem at its offset, and evaluated for each request as a pure function of the facts.
+// Package condition implements the conditions of policies, which are written in a subset of CEL and refer to facts of a request.
+// A condition is compiled once, and problems are reported with their offset. It is evaluated for each request as a pure function
+// of the facts.
 package condition
 
 import (
@@ -18,9 +19,9 @@ type Facts struct {
 	Time      Time      `json:"time,omitzero"`
 }
 
-// Request holds the facts known about a request before a target is chosen.
+// Request holds the facts that are known before a target is chosen.
 type Request struct {
-	Model     string               `json:"model"` // as given by the caller
+	Model     string               `json:"model"` // model as given by the caller
 	Auto      bool                 `json:"auto,omitempty"`
 	Op        llm.Op               `json:"op"`
 	Format    string               `json:"format,omitempty"` // wire format, such as chat
@@ -30,9 +31,9 @@ type Request struct {
 	Tokens    int64                `json:"tokens,omitempty"`     // estimated input tokens
 	MaxOutput int64                `json:"max_output,omitempty"` // 0 if the caller set no limit
 	Messages  int                  `json:"messages,omitempty"`
-	Client    string               `json:"client,omitempty"`  // recognised agent or chat client
+	Client    string               `json:"client,omitempty"`  // recognized agent or chat client
 	Mode      conversation.Mode    `json:"mode,omitempty"`    // mode that the client reports
-	Purpose   conversation.Purpose `json:"purpose,omitempty"` // housekeeping; empty for a task of the user
+	Purpose   conversation.Purpose `json:"purpose,omitempty"` // purpose of an agent's housekeeping call; empty for a user task
 	Trouble   int                  `json:"trouble,omitempty"` // 0 to 6
 	Images    int                  `json:"images,omitempty"`
 	Choices   int                  `json:"choices,omitempty"`
@@ -45,20 +46,20 @@ type Request struct {
 	Tags      map[string]string    `json:"tags,omitempty"`
 }
 
-// Key is the key of the request; the zero value stands for the playground.
+// Key describes the API key of the request. It is the zero value for the playground.
 type Key struct {
 	ID   string            `json:"id,omitempty"`
 	Name string            `json:"name,omitempty"`
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-// Workspace is the tenant of the request.
+// Workspace describes the workspace of the request.
 type Workspace struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
-// Time is when the request was received.
+// Time holds the time at which the request was received.
 type Time struct {
 	At time.Time `json:"at"`
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// labels is a CEL map of tags or metadata. Unlike CEL's own maps it returns "" for a missing key, so that
-// key.tags["team"] == "infra" is false for a key without the tag. It iterates over keys in sorted order, so that
-// equal facts give equal results.
+// labels is a CEL map of tags or metadata. Unlike a standard CEL map it returns "" for a missing key, so that key.tags["team"] ==
+// "infra" is false for a key without the tag. It iterates over keys in sorted order, so that equal facts give equal results.
 type labels struct {
 	texts    map[string]string
 	seen     []label            // first entries that were looked up; a list is faster than a map for a few
@@ -27,7 +26,7 @@ type label struct {
 	value ref.Val
 }
 
-// Find returns the value of the key, or "".
+// Find returns the value of the key, or "" if it is missing.
 func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 	k, ok := key.(types.String)
 	if !ok {
@@ -59,7 +58,7 @@ func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 	return value, true
 }
 
-// Get implements the index operator with Find.
+// Get implements the index operator.
 func (l *labels) Get(key ref.Val) ref.Val {
 	value, _ := l.Find(key)
 	return value
@@ -97,7 +96,7 @@ func (l *labels) ConvertToNative(t reflect.Type) (any, error) { return l.plain()
 // ConvertToType implements ref.Val.
 func (l *labels) ConvertToType(t ref.Type) ref.Val { return l.plain().ConvertToType(t) }
 
-// Equal compares with another map.
+// Equal reports whether the other value is an equal map.
 func (l *labels) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*labels); ok {
 		return types.Bool(maps.Equal(l.texts, o.texts))
@@ -111,7 +110,7 @@ func (l *labels) Type() ref.Type { return types.MapType }
 // Value returns the Go map.
 func (l *labels) Value() any { return l.texts }
 
-// clock maps the time zones named in conditions to local times.
+// clock maps time zones named in conditions to local times.
 type clock struct {
 	labels
 	at    time.Time
@@ -119,7 +118,7 @@ type clock struct {
 	of    func(time.Time) ref.Val
 }
 
-// Find returns the local time in a zone. Parse has checked that the zone exists.
+// Find returns the local time in a time zone. The compiler has checked that the zone exists.
 func (c *clock) Find(key ref.Val) (ref.Val, bool) {
 	name, _ := key.(types.String)
 	zone := c.zones[string(name)]
@@ -129,7 +128,7 @@ func (c *clock) Find(key ref.Val) (ref.Val, bool) {
 	return c.of(c.at.In(zone)), true
 }
 
-// Get implements the index operator with Find.
+// Get implements the index operator.
 func (c *clock) Get(key ref.Val) ref.Val {
 	value, _ := c.Find(key)
 	return value

@@ -14,7 +14,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// Language is the subset of CEL for the conditions of one document.
+// Language is the CEL subset for the conditions of one document.
 type Language struct {
 	*names
 	env   *cel.Env
@@ -25,12 +25,12 @@ type Language struct {
 // Zones returns the time zones that the compiled conditions name.
 func (l *Language) Zones() map[string]*time.Location { return l.zones }
 
-// Functions lists the functions of conditions, in addition to operators and macros.
+// Functions lists the functions available in conditions, in addition to operators and macros.
 func Functions() []string {
 	return []string{"size", "startsWith", "endsWith", "contains", "matches", "int", "double", "string", "duration", "timestamp"}
 }
 
-// symbols are the supported CEL operators. Operators whose results conditions cannot use are excluded.
+// symbols lists the supported CEL operators. Operators whose results cannot be used in conditions are excluded.
 func symbols() []string {
 	return []string{
 		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
@@ -40,12 +40,12 @@ func symbols() []string {
 	}
 }
 
-// Iterations are the macros that iterate over a list or the keys of a map.
+// Iterations lists the macros that iterate over a list or the keys of a map.
 func Iterations() []string { return []string{operators.All, operators.Exists, operators.ExistsOne} }
 
-// NewLanguage returns CEL without the functions that would make an outcome depend on more than the facts: CEL's own
-// time zone functions load the zone from disk on each call. time.hour("...") and the other time fields replace them. zone
-// loads the zones that conditions name.
+// NewLanguage returns a CEL subset in which outcomes depend only on the facts. It lacks CEL's time zone functions, which load the
+// zone from disk on each call; time.hour("...") and the other time fields replace them. zone loads the time zones used in
+// conditions.
 func NewLanguage(zone func(name string) (*time.Location, error)) (*Language, error) {
 	subset := &env.LibrarySubset{IncludeMacros: Iterations()}
 	for _, name := range append(Functions(), symbols()...) {
@@ -75,8 +75,8 @@ func NewLanguage(zone func(name string) (*time.Location, error)) (*Language, err
 	return l, nil
 }
 
-// expandHas replaces has(key.tags.team) by "team" in key.tags: a missing tag reads as "", so CEL's own test would
-// always be true.
+// expandHas replaces has(key.tags.team) by "team" in key.tags. A missing tag reads as "", so the standard macro would always
+// return true.
 func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	if args[0].Kind() != ast.SelectKind {
 		return nil, f.NewError(args[0].ID(), "has() takes a tag, such as has(key.tags.team)")
@@ -85,7 +85,8 @@ func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *
 	return f.NewCall(operators.In, f.NewLiteral(types.String(s.FieldName())), s.Operand()), nil
 }
 
-// expandClock replaces time.hour("Europe/Berlin") by a map lookup, so that parsing can check the zone.
+// expandClock replaces time.hour("Europe/Berlin") by a map lookup, so that the time zone can be checked when the condition is
+// compiled.
 func expandClock(variable string) cel.MacroFactory {
 	return func(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 		if target.Kind() != ast.IdentKind || target.AsIdent() != "time" {
@@ -109,15 +110,15 @@ func textLiteral(e ast.Expr) (string, bool) {
 // MaxLength is the maximum length of a condition in characters.
 const MaxLength = 4096
 
-// Cost limits of conditions in CEL's unit, about one comparison.
+// Cost limits of conditions in CEL's unit, which is about one comparison.
 const (
 	MaxCost      = 5_000            // per condition
 	MaxTotalCost = 20_000           // per document
-	maxRunCost   = 2 * MaxTotalCost // per evaluation of the instance's and a workspace's policies
-	trackedCost  = 50               // cheaper conditions are not measured during evaluation
+	maxRunCost   = 2 * MaxTotalCost // per evaluation of the instance's and the workspace's policies together
+	trackedCost  = 50               // conditions below this cost are not measured during evaluation
 )
 
-// The largest values of a request. The wire formats, the gateway and package account enforce them.
+// Maximum sizes of the values of a request. The wire formats, the gateway and package account enforce them.
 const (
 	maxMetadata = 64  // entries of request.metadata
 	maxTags     = 32  // entries of request.tags and key.tags
@@ -125,7 +126,7 @@ const (
 	maxText     = 256 // bytes of any other text, such as a model name
 )
 
-// sizes gives CEL the maximum size of values, for estimating the cost of iterations.
+// sizes provides the maximum sizes of values to CEL, for estimating the cost of iterations.
 type sizes struct{}
 
 // EstimateSize returns the maximum length of a text, map or list.
@@ -147,7 +148,7 @@ func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	}
 }
 
-// EstimateCallCost returns nil to use CEL's own estimates.
+// EstimateCallCost returns nil, which selects CEL's own estimates.
 func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
 	return nil
 }

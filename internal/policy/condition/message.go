@@ -14,7 +14,7 @@ import (
 // offsetOf converts a CEL location to an offset in characters.
 func (c *compiler) offsetOf(at common.Location) int {
 	if at.Line() < 1 {
-		return 0 // refers to the whole condition
+		return 0 // the error refers to the whole condition
 	}
 	offset := 0
 	for i, line := range strings.SplitAfter(c.source, "\n") {
@@ -26,8 +26,7 @@ func (c *compiler) offsetOf(at common.Location) int {
 	return max(0, offset+at.Column())
 }
 
-// reportSyntax reports a syntax error in plain words. Only the first is reported, because the others usually follow
-// from it.
+// reportSyntax reports a syntax error in plain words. It reports only the first one, because the others usually result from it.
 func (c *compiler) reportSyntax(errors []*common.Error) {
 	e := slices.MinFunc(errors, func(a, b *common.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
 	message, hint, width := plainSyntax(e.Message)
@@ -83,7 +82,7 @@ func plainType(message string) (text string, width int) {
 	}
 	width = len([]rune(name))
 	if m[1] == name {
-		width = 1 // CEL places a function at its bracket
+		width = 1 // CEL reports a function at its bracket
 	}
 	return document.Quote(name) + " cannot be applied to " + strings.Join(operands(m[2]), " and "), width
 }

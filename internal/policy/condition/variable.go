@@ -13,10 +13,10 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Field is a variable of conditions, for editors and references.
+// Field describes a variable of conditions, for editors and the reference.
 type Field struct {
 	Name   string   `json:"name"`
-	Type   string   `json:"type"` // text, number, true or false, map of text, time
+	Type   string   `json:"type"` // text, number, true or false, map of text, or time
 	Doc    string   `json:"doc"`
 	Values []string `json:"values,omitempty"` // all possible values, if there is a fixed set
 }
@@ -32,8 +32,7 @@ func Fields() []Field {
 	return fields
 }
 
-// variable is a variable of conditions. The whole dotted name, such as
-// request.task, is one CEL variable.
+// variable is a variable of conditions. The whole dotted name, such as request.task, is a single CEL variable.
 type variable struct {
 	name string
 	kind
@@ -41,7 +40,7 @@ type variable struct {
 	values []string
 }
 
-// kind is the type of a variable and the source of its value.
+// kind is the type of a variable with the function that returns its value.
 type kind struct {
 	typ *cel.Type
 	get func(scope) ref.Val
@@ -51,7 +50,7 @@ func text(get func(*Facts) string) kind {
 	return kind{cel.StringType, func(s scope) ref.Val { return types.String(get(s.facts)) }}
 }
 
-// enum is a text with a fixed set of values. The CEL values are created once, because each costs an allocation.
+// enum returns the kind of a text with a fixed set of values. The CEL values are created once, because each is an allocation.
 func enum(values []string, get func(*Facts) string) kind {
 	made := map[string]ref.Val{}
 	for _, v := range values {
@@ -82,13 +81,12 @@ func stringMap(get func(*Facts) map[string]string) kind {
 	return kind{cel.MapType(cel.StringType, cel.StringType), func(s scope) ref.Val { return &labels{texts: get(s.facts)} }}
 }
 
-// byZone is the local time in a given zone.
+// byZone returns the kind of a map from time zones to local times.
 func byZone(typ *cel.Type, of func(time.Time) ref.Val) kind {
 	return kind{cel.MapType(cel.StringType, typ), func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: of} }}
 }
 
-// hidden reports variables that implement functions. Their names start with @, so conditions cannot use them
-// directly.
+// hidden reports whether the variable implements a function. Its name starts with @, so conditions cannot use it directly.
 func (v variable) hidden() bool { return strings.HasPrefix(v.name, "@") }
 
 func variables() []variable {
@@ -136,8 +134,8 @@ func requestVariables() []variable {
 		{name: "request.files", kind: flag(needs(llm.Files)), doc: "files are attached"},
 		{name: "request.json", kind: flag(needs(llm.JSONMode | llm.JSONSchema)), doc: "the response must be JSON"},
 		{name: "request.reasoning", kind: flag(needs(llm.Reasoning)), doc: "the caller asks for reasoning"},
-		{name: "request.objective", kind: enum(append(Objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "what the caller wants auto to aim for; number when it gave one", values: append(Objectives(), "auto", "number")},
-		{name: "request.end_user", kind: text(func(f *Facts) string { return f.Request.EndUser }), doc: "the caller's own name of its user (user, safety_identifier)"},
+		{name: "request.objective", kind: enum(append(Objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "objective of auto set by the caller; number if the caller gave a number", values: append(Objectives(), "auto", "number")},
+		{name: "request.end_user", kind: text(func(f *Facts) string { return f.Request.EndUser }), doc: "user ID set by the caller (user, safety_identifier)"},
 		{name: "request.session", kind: text(func(f *Facts) string { return f.Request.Session }), doc: "session ID set by the caller; empty without one"},
 		{name: "request.metadata", kind: stringMap(func(f *Facts) map[string]string { return f.Request.Metadata }), doc: "the metadata field of the request; a missing entry is empty"},
 		{name: "request.tags", kind: stringMap(func(f *Facts) map[string]string { return f.Request.Tags }), doc: "tags of the key with those that the caller adds (X-Fairlead-Tags); a missing tag is empty"},
@@ -184,7 +182,7 @@ func hourIn(t time.Time) int64     { return int64(t.Hour()) }
 func weekdayIn(t time.Time) string { return strings.ToLower(t.Weekday().String()) }
 func dateIn(t time.Time) string    { return t.Format(time.DateOnly) }
 
-// typeName returns a plain name of a type.
+// typeName returns a readable name of a type.
 func typeName(t *cel.Type) string {
 	switch t.Kind() {
 	case types.StringKind:
