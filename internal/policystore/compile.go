@@ -10,12 +10,12 @@ import (
 	"fairlead/internal/policy"
 )
 
-// setName is the name of a workspace's policies in messages.
+// setName is the name of workspace policies in messages.
 const setName = "workspace"
 
-// compile compiles a saved version. It was valid when it was saved, but may use names that no longer exist. Policies with
-// such names keep their restrictions, so that a removed model cannot disable a denial; their other effects are removed. A
-// policy with an invalid condition is disabled.
+// compile compiles a saved version. It was valid when it was saved, but may refer to names that no longer exist. Policies with
+// such names keep their restrictions, so that removing a model cannot disable a denial; their other effects are dropped. A policy
+// with an invalid condition is disabled.
 func (v *view) compile(version Version) *workspace {
 	w := &workspace{version: version}
 	w.own, w.problems = policy.Parse(setName, []byte(version.Source), v.inventory)
@@ -26,11 +26,11 @@ func (v *view) compile(version Version) *workspace {
 	return w
 }
 
-// compileRestrictions compiles a document with problems: the valid policies, and the restrictions of the others. It returns
-// nil if no policy can be used.
+// compileRestrictions compiles a document with problems. It keeps the valid policies and the restrictions of the others. It
+// returns nil if no policy can be used.
 func (v *view) compileRestrictions(source string, problems []policy.Problem) *policy.Set {
 	open := v.inventory
-	open.AllowUnknown = true // restrictions can use names that no longer exist
+	open.AllowUnknown = true // restrictions may refer to names that no longer exist
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(source), &document) != nil {
 		return nil
@@ -70,7 +70,7 @@ func parseNode(document *yaml.Node, inventory policy.Inventory) (*policy.Set, []
 	return policy.Parse(setName, text, inventory)
 }
 
-// policiesOf returns the list of policies in a document, or nil.
+// policiesOf returns the list of policies in a document, or nil if there is none.
 func policiesOf(document *yaml.Node) *yaml.Node {
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/policy"
 )
 
-// Each case has the outcome with all models, the outcome without the model "gone", and the reported paths.
+// Each case lists the outcome with all models, the outcome without the model "gone", and the reported paths.
 func TestRestrictionsSurviveRemovedModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,13 +87,13 @@ func TestInvalidConditionDisablesOnlyItsPolicy(t *testing.T) {
 	if got := activeIn(b, "ws_1"); got != "deny Never." {
 		t.Fatalf("before: %q", got)
 	}
-	b.SetInstance(nil, defaultInventory()) // knows UTC only
+	b.SetInstance(nil, defaultInventory()) // this inventory knows only UTC
 	if got := activeIn(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
 		t.Errorf("after: %q, %v", got, b.Problems("ws_1"))
 	}
 }
 
-// A document that an earlier release accepted must not prevent startup.
+// A document accepted by an earlier release must not prevent startup.
 func TestInvalidDocumentsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"policies: [", "policies: 7", "[]", "rules: []", "policies:\n  - 7\n", "policies:\n  - {name: a, effect: b}\n"} {

@@ -15,7 +15,7 @@ import (
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 
-// memoryStorage is a Storage in memory.
+// memoryStorage is an in-memory Storage.
 type memoryStorage struct {
 	mu        sync.Mutex
 	versions  map[string][]Version
@@ -88,7 +88,7 @@ func (s *memoryStorage) PolicyVersion(_ context.Context, workspaceID string, num
 	return all[number-1], s.fail
 }
 
-// inventoryOf returns an inventory of these models, all at the provider "here".
+// inventoryOf returns an inventory with the given models, all at the provider "here".
 func inventoryOf(models ...string) policy.Inventory {
 	w := policy.Inventory{Models: models, Providers: []string{"here", "elsewhere"}, Tags: []string{"eu"}}
 	for _, m := range models {
@@ -99,7 +99,7 @@ func inventoryOf(models ...string) policy.Inventory {
 
 func defaultInventory() policy.Inventory { return inventoryOf("small", "large", "gone") }
 
-// parsed parses valid policies.
+// parsed parses policies that must be valid.
 func parsed(t testing.TB, source string) *policy.Set {
 	t.Helper()
 	set, problems := policy.Parse("instance", []byte(source), defaultInventory())

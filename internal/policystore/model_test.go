@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVersionsMatchModel makes two replicas save, roll back and reload in any order.
+// TestVersionsMatchModel makes two replicas save, roll back and reload in random order and compares the result with a list.
 func TestVersionsMatchModel(t *testing.T) {
 	t.Parallel()
 	texts := []string{pinning("small"), pinning("large"), "policies: []\n"}

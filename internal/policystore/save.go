@@ -13,9 +13,9 @@ import (
 // maxNote is the maximum length of a note in bytes.
 const maxNote = 500
 
-// Save validates a document and saves it as the newest version. It is active immediately on this replica and after the next
-// Reload on others. Save returns the problems of an invalid document, and ErrConflict if basedOn is not the number of the
-// newest version (0 if there is none). Saving the active document again creates no version.
+// Save validates a document and saves it as the newest version. The version is active immediately on this replica, and on others
+// after their next Reload. Save returns the problems of an invalid document. It returns ErrConflict if basedOn is not the number
+// of the newest version (0 if there is none). Saving the active document again does not create a version.
 func (s *Store) Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (Version, []policy.Problem, error) {
 	if !utf8.ValidString(source) {
 		return Version{}, []policy.Problem{{Line: 1, Column: 1, Width: 1, Code: policy.Malformed, Message: "the document is not valid UTF-8"}}, nil
@@ -37,11 +37,11 @@ func (s *Store) Save(ctx context.Context, workspaceID, source string, basedOn in
 	if err != nil {
 		return Version{}, nil, err
 	}
-	_ = s.Reload(ctx) // the version is saved; the next periodic Reload reports a failing database
+	_ = s.Reload(ctx) // the version is saved, so errors are ignored; the next periodic Reload reports them
 	return v, nil, nil
 }
 
-// newest returns the newest version, or the zero Version without one.
+// newest returns the newest version, or the zero Version if there is none.
 func (s *Store) newest(ctx context.Context, workspaceID string) (Version, error) {
 	v, err := s.storage.PolicyVersion(ctx, workspaceID, 0)
 	if errors.Is(err, ErrNotFound) {
@@ -50,7 +50,7 @@ func (s *Store) newest(ctx context.Context, workspaceID string) (Version, error)
 	return v, err
 }
 
-// Rollback saves the document of an earlier version as a new version. The names it uses must still exist.
+// Rollback saves the document of an earlier version as a new version. All names it refers to must still exist.
 func (s *Store) Rollback(ctx context.Context, workspaceID string, number int64, by string) (Version, []policy.Problem, error) {
 	old, err := s.Version(ctx, workspaceID, number)
 	if err != nil {
@@ -68,12 +68,13 @@ func (s *Store) Versions(ctx context.Context, workspaceID string) ([]Version, er
 	return s.storage.PolicyVersions(ctx, workspaceID)
 }
 
-// Version returns a version with its source, the newest for number 0, or ErrNotFound.
+// Version returns a version with its source. Number 0 selects the newest version. It returns ErrNotFound if the version does not
+// exist.
 func (s *Store) Version(ctx context.Context, workspaceID string, number int64) (Version, error) {
 	return s.storage.PolicyVersion(ctx, workspaceID, number)
 }
 
-// Diff returns the changed lines between two versions. Version 0 of from is an empty document.
+// Diff returns the differences between two versions. If from is 0, the version is compared with an empty document.
 func (s *Store) Diff(ctx context.Context, workspaceID string, from, to int64) (string, error) {
 	var before Version
 	if from != 0 {
@@ -89,7 +90,7 @@ func (s *Store) Diff(ctx context.Context, workspaceID string, from, to int64) (s
 	return policy.Diff([]byte(before.Source), []byte(after.Source)), nil
 }
 
-// cleanNote makes a note valid UTF-8 and truncates it.
+// cleanNote returns the note as valid UTF-8, truncated to maxNote bytes.
 func cleanNote(note string) string {
 	note = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(note, "�"), "\x00", ""))
 	for len(note) > maxNote {

@@ -11,14 +11,14 @@ import (
 	"fairlead/internal/policy"
 )
 
-// Store holds the active policies. For never blocks; Reload keeps the policies up to date.
+// Store holds the active policies. For never blocks. Reload updates the policies.
 type Store struct {
 	storage Storage
 	now     func() time.Time
 	view    atomic.Pointer[view]
 
 	mu       sync.Mutex // serializes changes of the view
-	revision int64      // last revision that was read
+	revision int64      // last revision that was loaded
 }
 
 // view is an immutable snapshot of the active policies.
@@ -28,7 +28,7 @@ type view struct {
 	workspaces map[string]*workspace
 }
 
-// workspace holds the active policies of a workspace that has its own.
+// workspace holds the active policies of a workspace that has its own policies.
 type workspace struct {
 	version  Version
 	own      *policy.Set
@@ -36,7 +36,7 @@ type workspace struct {
 	problems []policy.Problem
 }
 
-// New returns a store with the policies of the instance. Reload loads those of workspaces. A nil now means time.Now.
+// New returns a store with the instance's policies. Reload loads the policies of workspaces. If now is nil, time.Now is used.
 func New(storage Storage, instance *policy.Set, inventory policy.Inventory, now func() time.Time) *Store {
 	if now == nil {
 		now = time.Now
@@ -46,7 +46,7 @@ func New(storage Storage, instance *policy.Set, inventory policy.Inventory, now 
 	return s
 }
 
-// For returns the active policies of a workspace, including those of the instance, or nil without any.
+// For returns the active policies of a workspace, including those of the instance, or nil if there are none.
 func (s *Store) For(workspaceID string) *policy.Set {
 	v := s.view.Load()
 	if w := v.workspaces[workspaceID]; w != nil {
@@ -66,10 +66,11 @@ func (s *Store) Own(workspaceID string) *policy.Set {
 // Instance returns the policies that apply to every workspace.
 func (s *Store) Instance() *policy.Set { return s.view.Load().instance }
 
-// Inventory returns the names that policies can use.
+// Inventory returns the names that policies can refer to.
 func (s *Store) Inventory() policy.Inventory { return s.view.Load().inventory }
 
-// Problems lists the names in a workspace's policies that no longer exist. The affected policies are only partly active.
+// Problems lists references to names that no longer exist in a workspace's policies. The affected policies are only partly
+// active.
 func (s *Store) Problems(workspaceID string) []policy.Problem {
 	if w := s.view.Load().workspaces[workspaceID]; w != nil {
 		return w.problems
@@ -77,7 +78,7 @@ func (s *Store) Problems(workspaceID string) []policy.Problem {
 	return nil
 }
 
-// SetInstance replaces the policies of the instance and the names that policies can use.
+// SetInstance replaces the instance's policies and the names that policies can refer to.
 func (s *Store) SetInstance(instance *policy.Set, inventory policy.Inventory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *Store) SetInstance(instance *policy.Set, inventory policy.Inventory) {
 	s.view.Store(next)
 }
 
-// Reload loads the versions that this or another replica saved since the last call. Call it at startup and periodically.
+// Reload loads the versions that any replica has saved since the last call. Call it at startup and periodically.
 func (s *Store) Reload(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -202,7 +202,7 @@ func TestNotesAreTruncated(t *testing.T) {
 	}
 }
 
-// Every request calls For.
+// For is called for every request.
 func TestForDoesNotAllocate(t *testing.T) {
 	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("small"), 0)
