@@ -26,18 +26,18 @@ const (
 	LargestList = 64 << 20
 	// fetchTime is the timeout for fetching a price list.
 	fetchTime = 2 * time.Minute
-	// lockTimeout is the maximum wait for another process that writes the price file.
+	// lockTimeout limits the wait for another process that is writing the price file.
 	lockTimeout = 5 * time.Second
 )
 
-// Book is the file of prices that were imported or set by hand. It has its own directory, so that watching the directory reports
-// only changes of this file.
+// Book is the file with prices that were imported or set by hand. The file has its own directory, so that watching the directory
+// reports only changes to this file.
 type Book struct {
 	Dir  string
-	base func() (*catalog.Catalog, error) // catalog that the prices apply to; nil for the built-in one
+	base func() (*catalog.Catalog, error) // base catalog for the prices; nil for the built-in catalog
 }
 
-// Of returns the price book in the data directory.
+// Of returns the price book of the instance.
 func Of(c config.Config) Book {
 	return Book{Dir: filepath.Join(c.DataDir, "prices"), base: func() (*catalog.Catalog, error) {
 		active, err := catalogfile.Active(c)
@@ -72,8 +72,8 @@ func (b Book) Read() (*catalog.PriceHistory, error) {
 	return book, nil
 }
 
-// Update changes the prices under a file lock, so that concurrent processes do not overwrite each other's changes. The catalog
-// passed to change includes the prices of the file. The file is replaced atomically.
+// Update changes the prices while holding a file lock, so that concurrent processes do not overwrite each other's changes. The
+// catalog passed to change includes the prices in the file. The file is replaced atomically.
 func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *catalog.Catalog) error) error {
 	release, err := b.lock(ctx)
 	if err != nil {
@@ -108,13 +108,13 @@ func (b Book) lock(ctx context.Context) (release func() error, err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the price book, which another process is writing: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for another process that is writing the price book: %w", ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// Catalog returns the catalog of the program or of the active catalog file, with the given prices.
+// Catalog returns the built-in catalog, or the active catalog file, with the given prices applied.
 func (b Book) Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
 	base := b.base
 	if base == nil {
@@ -127,7 +127,7 @@ func (b Book) Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
 	return tables.With(book.Overrides(tables)), nil
 }
 
-// FetchList fetches a price list.
+// FetchList downloads a price list.
 func FetchList(ctx context.Context, client *egress.Client, address, userAgent string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -142,7 +142,7 @@ func FetchList(ctx context.Context, client *egress.Client, address, userAgent st
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("fetch the price list: %s answered %s", address, resp.Status)
+		return nil, fmt.Errorf("fetch the price list: %s returned %s", address, resp.Status)
 	}
 	text, err := io.ReadAll(egress.Limit(resp.Body, LargestList))
 	if err != nil {
@@ -151,7 +151,7 @@ func FetchList(ctx context.Context, client *egress.Client, address, userAgent st
 	return text, nil
 }
 
-// ImportRows compares rows with the stored prices and stores the accepted ones.
+// ImportRows compares rows with the current prices and stores the accepted changes.
 func (b Book) ImportRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
 	var diff importer.Diff
 	err := b.Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
