@@ -18,10 +18,11 @@ import (
 	"fairlead/internal/simulator/inprocess"
 )
 
-// workers is the number of concurrent sample requests. It leaves most of the gateway's capacity to clients.
+// workers is the number of concurrent sample requests. It is small, so that most of the gateway's capacity stays available to
+// clients.
 const workers = 6
 
-// Sender sends sample requests in-process, without a key and without a port.
+// Sender sends sample requests in-process, without an API key or a network connection.
 type Sender struct {
 	Gateway   *gateway.Gateway
 	Accounts  *account.Service
@@ -42,7 +43,7 @@ func (s Sender) Send(ctx context.Context, workspaceID string, progress func(done
 	return sendAll(ctx, simulator.Traffic(), func(ctx context.Context, one simulator.Sample) error { return s.send(ctx, &workspace, one) }, progress)
 }
 
-// sendAll sends samples concurrently and makes one progress call at a time. It ends early with ctx or the first error.
+// sendAll sends the samples concurrently. Calls of progress do not overlap. It stops when ctx is cancelled or at the first error.
 func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.Context, simulator.Sample) error, progress func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0

@@ -29,7 +29,7 @@ func TestSamplesAreSentWithLimitedConcurrency(t *testing.T) {
 		if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, progress); err != nil || diff != "" {
 			t.Errorf("%v: %s", err, diff)
 		}
-		if took := time.Since(began); took != 3*time.Second { // six, six and one
+		if took := time.Since(began); took != 3*time.Second { // batches of six, six and one
 			t.Errorf("took %s", took)
 		}
 	})
