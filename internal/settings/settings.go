@@ -1,5 +1,4 @@
-// Package settings derives the settings of the parts of an instance from its configuration. The server and the command line
-// share them.
+// Package settings derives the settings of components from the configuration. The server and the command line share it.
 package settings
 
 import (
@@ -21,10 +20,10 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// SpoolDir returns the directory of the spool.
+// SpoolDir returns the spool directory.
 func SpoolDir(c config.Config) string { return filepath.Join(c.DataDir, "spool") }
 
-// Quota returns the limits of accounts.
+// Quota returns the quota of an account.
 func Quota(c config.Accounts) account.Quota {
 	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
 }
@@ -54,7 +53,7 @@ func Gateway(c config.Config) gateway.Settings {
 	}
 }
 
-// Routes returns the paths of the model API with their formats.
+// Routes returns the paths of the model API with their wire formats.
 func Routes() []gateway.Route {
 	openAI := chat.Format{Now: time.Now}
 	return []gateway.Route{
