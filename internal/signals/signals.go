@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/transcript"
 )
 
-// signalPause is the interval between two batches.
+// signalPause is the interval between batches.
 const signalPause = time.Second
 
 // Collector collects implicit feedback signals of responses.
@@ -26,12 +26,12 @@ type Collector struct {
 	report  func(error)
 }
 
-// New returns a collector that passes signals to write and its errors to report.
+// New returns a collector. It passes signals to write, and errors of write to report.
 func New(write func(context.Context, []feedback.Rating) error, report func(error)) *Collector {
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
 }
 
-// Add collects the signals of an entry. Signals are dropped when they arrive faster than they can be written.
+// Add collects the signals of an entry. Signals that arrive faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.KeyID == requestlog.SampleKey {
 		return
@@ -52,7 +52,7 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	}
 }
 
-// Run writes collected signals until ctx ends.
+// Run writes collected signals until ctx is cancelled.
 func (s *Collector) Run(ctx context.Context) {
 	tick := time.NewTicker(signalPause)
 	defer tick.Stop()
@@ -80,8 +80,8 @@ func (s *Collector) gathered() []feedback.Rating {
 	}
 }
 
-// violates reports whether a response that should be JSON is invalid or does not match the requested schema. Only stored,
-// complete responses are checked.
+// violates reports whether a response to a request for JSON is invalid or does not match the requested schema. It checks only
+// complete responses with a stored body.
 func violates(e *requestlog.Entry) bool {
 	if e.Outcome != requestlog.OK || e.Finish != "stop" || e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) == 0 || e.Body.Streamed {
 		return false
@@ -114,7 +114,7 @@ func conforms(value any, schema string) bool {
 		return true
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // no external schemas are loaded
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // do not load external schemas
 	if compiler.AddResource("schema.json", document) != nil {
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/route"
 )
 
-func TestAnswersThatBreakTheirSchemaAreNoticed(t *testing.T) {
+func TestSchemaViolationsAreDetected(t *testing.T) {
 	t.Parallel()
 	const schema = `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}}}}`
 	for name, tc := range map[string]struct {
@@ -43,7 +43,7 @@ func TestAnswersThatBreakTheirSchemaAreNoticed(t *testing.T) {
 	}
 }
 
-func TestSignalsAreGatheredAndBounded(t *testing.T) {
+func TestSignalsAreCollectedAndBounded(t *testing.T) {
 	t.Parallel()
 	s := New(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
 	e := &requestlog.Entry{ID: "req_1", WorkspaceID: "ws_1", Model: "m", Signals: []string{"truncation"}, Decision: &route.Decision{}}
