@@ -1,12 +1,12 @@
-// Package spelling suggests corrections of misspelled names, for "did you mean" messages.
+// Package spelling finds the closest match of a misspelled name, for "did you mean" messages.
 package spelling
 
 import "strings"
 
-// longest bounds how much of a word is compared, so that long input is cheap.
+// longest is the maximum length of words that are compared, so that long input is cheap.
 const longest = 64
 
-// Closest returns the known word that text most likely means, or "" if none is close.
+// Closest returns the known word that text most likely means, or an empty string if none is close.
 func Closest(text string, known []string) string {
 	text = strings.ToLower(text)
 	best, fewest := "", 1+max(1, len(text)/3)
@@ -18,7 +18,7 @@ func Closest(text string, known []string) string {
 	if best != "" || len(text) < 2 {
 		return best
 	}
-	// A prefix of exactly one known word means that word: "default" for default_model.
+	// A prefix of exactly one known word matches that word, such as "default" for default_model.
 	for _, word := range known {
 		if strings.HasPrefix(strings.ToLower(word), text) {
 			if best != "" {
