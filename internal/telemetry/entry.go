@@ -8,12 +8,12 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// LogEntry logs one line about a finished request: its result and cost, without any of its content.
+// LogEntry logs one line about a finished request with its result and cost, but without content.
 func LogEntry(logger *slog.Logger, e *requestlog.Entry) {
 	if !logger.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	var space [28]slog.Attr // on the stack: the logger copies attributes
+	var space [28]slog.Attr // on the stack, because the logger copies attributes
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", appendAttrs(space[:0], e)...)
 }
 
@@ -61,7 +61,7 @@ func appendAttrs(attrs []slog.Attr, e *requestlog.Entry) []slog.Attr {
 	return attrs
 }
 
-// shorten limits the length of a client's text in a log line.
+// shorten truncates client text for a log line.
 func shorten(text string) string {
 	const longest = 200
 	if len(text) <= longest {

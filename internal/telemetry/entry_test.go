@@ -34,7 +34,7 @@ func servedEntry() *requestlog.Entry {
 	}
 }
 
-// line logs the entry and returns what follows the time.
+// line logs the entry and returns the line without its time.
 func line(t *testing.T, e *requestlog.Entry) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -19,7 +19,7 @@ const (
 	CircuitOpen     CircuitState = "open"
 )
 
-// Sources are functions that return the values of gauges at each scrape. Any of them may be nil. They must be safe for
+// Sources contains functions that return the values of gauges at each scrape. Each of them may be nil. They must be safe for
 // concurrent use.
 type Sources struct {
 	InFlight     func() int64     // model requests being served
@@ -27,19 +27,19 @@ type Sources struct {
 	SpoolBytes   func() int64     // size of these entries on disk
 	Circuits     func() []Circuit // circuits of all targets
 	ModelLists   func() []ModelList
-	// CatalogFailing is 1 if the catalog file could not be read or was rejected, otherwise 0.
+	// CatalogFailing returns 1 if the catalog file could not be read or was rejected, and otherwise 0.
 	CatalogFailing func() int64
 }
 
-// ModelList is the state of a provider's own model list.
+// ModelList is the state of a provider's model list.
 type ModelList struct {
 	Provider string
 	Models   int // models in the list
-	New      int // models that neither the catalog nor the configuration has
+	New      int // models that are neither in the catalog nor in the configuration
 	Failing  int // credentials whose list could not be read
 }
 
-// gauges reads the sources at each scrape.
+// gauges is a collector that reads the sources at each scrape.
 type gauges struct {
 	metrics *Metrics
 	sources Sources
@@ -47,13 +47,13 @@ type gauges struct {
 
 var (
 	inFlightDesc     = prometheus.NewDesc("fairlead_in_flight_requests", "Model requests being served.", nil, nil)
-	spoolEntriesDesc = prometheus.NewDesc("fairlead_spool_entries", "Entries that wait for the database.", nil, nil)
-	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries that wait for the database.", nil, nil)
-	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's own list.", []string{"provider"}, nil)
-	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's own list that neither the catalog nor the configuration has.", []string{"provider"}, nil)
-	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the model list of the provider could not be read.", []string{"provider"}, nil)
+	spoolEntriesDesc = prometheus.NewDesc("fairlead_spool_entries", "Entries waiting to be written to the database.", nil, nil)
+	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries waiting to be written to the database.", nil, nil)
+	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's model list.", []string{"provider"}, nil)
+	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's model list that are neither in the catalog nor in the configuration.", []string{"provider"}, nil)
+	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials for which the provider's model list could not be read.", []string{"provider"}, nil)
 	catalogDesc      = prometheus.NewDesc("fairlead_catalog_file_failing", "1 if the last read of the catalog file failed or the file was rejected.", nil, nil)
-	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the state that the circuit of a target is in.", []string{"provider", "model", "state"}, nil)
+	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the current state of a target's circuit, 0 for other states.", []string{"provider", "model", "state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -87,7 +87,8 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectCircuits reports the worst state of targets with the same labels, because a series may occur only once.
+// collectCircuits exports the circuit states. Of targets with the same labels it exports the worst state, because a series may
+// occur only once.
 func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
 	n := g.metrics.names.Load()
 	worst := map[[2]string]CircuitState{}
@@ -112,7 +113,7 @@ func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
 func buildInfo(b Build) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "fairlead_build_info",
-		Help:        "Always 1; the labels say which program is running.",
+		Help:        "Always 1. The labels identify the build.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go},
 	})
 	g.Set(1)

@@ -8,13 +8,13 @@ import (
 	"fairlead/internal/route"
 )
 
-// Values of labels without a name and with a name that is not configured.
+// Label values for a missing name and for a name that is not configured.
 const (
 	none  = "none"
 	other = "other"
 )
 
-// names are the allowed values of labels. It is immutable.
+// names holds the allowed label values. It is immutable.
 type names struct{ providers, models map[string]bool }
 
 func newNames(providers, models []string) *names {
@@ -45,7 +45,7 @@ func (n *names) model(name string) string { return label(name, n.models[name]) }
 
 func (n *names) endpoint(name string) string { return label(name, endpoints[name]) }
 
-// endpoints of the model API.
+// endpoints lists the endpoints of the model API.
 var endpoints = set([]string{"chat/completions", "completions", "embeddings", "feedback", "messages", "messages/count_tokens", "models", "responses"})
 
 func outcome(o requestlog.Outcome) string {
@@ -63,7 +63,7 @@ func origin(o llm.Origin) string {
 	return label(string(o), slices.Contains([]llm.Origin{llm.FromClient, llm.FromGateway, llm.FromPolicy, llm.FromProvider}, o))
 }
 
-// class returns the failure class of an attempt, or ok.
+// class returns the failure class of an attempt, or "ok".
 func class(k llm.Kind) string {
 	if k == "" {
 		return "ok"
@@ -73,7 +73,7 @@ func class(k llm.Kind) string {
 
 func code(c string) string { return label(c, codes[c]) }
 
-// codes are all error codes, classes all failure classes.
+// codes contains all error codes, and classes all failure classes.
 var codes, classes = func() (map[string]bool, map[llm.Kind]bool) {
 	codes, classes := map[string]bool{}, map[llm.Kind]bool{}
 	for _, k := range llm.Kinds() {

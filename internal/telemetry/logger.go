@@ -1,5 +1,5 @@
-// Package telemetry owns log lines and metrics. Those of a request are computed from its entry alone, so that log line, metrics
-// and dashboard row always agree.
+// Package telemetry writes log lines and exports metrics. Both are computed from the log entry of a request, so that log line,
+// metrics and dashboard row always agree.
 package telemetry
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // NewLogger returns a logger that writes one line per record, as JSON or as text. Control characters in values are escaped, and
-// attributes that are named like secrets are masked.
+// attributes with names of secrets are masked.
 func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
 	lines := &lineWriter{w: w}
@@ -26,12 +26,12 @@ func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 func ParseLevel(name string) (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(name)); err != nil {
-		return 0, fmt.Errorf("read log level %q: %w", name, err)
+		return 0, fmt.Errorf("parse log level %q: %w", name, err)
 	}
 	return level, nil
 }
 
-// secretNames are names of attributes whose values are masked.
+// secretNames are the names of attributes whose values are masked.
 var secretNames = map[string]bool{
 	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true,
 	"api_key": true, "api_keys": true, "apikey": true, "password": true, "secret": true, "token": true,

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// hostile has what could begin a second line, act on a terminal, or fool a reader.
+// hostile contains characters that could start a second line, control a terminal or mislead a reader.
 const hostile = "a\r\nlevel=ERROR msg=forged\x1b[2J\x00\x7f\u009b31m\u2028\u202e\u2066\ufeff\xff\"\\end"
 
 type hostileError struct{}
 
 func (hostileError) Error() string { return hostile }
 
-func TestOneRecordIsOneHarmlessLine(t *testing.T) {
+func TestRecordIsOneEscapedLine(t *testing.T) {
 	t.Parallel()
 	for name, json := range map[string]bool{"json": true, "text": false} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Build identifies the running program.
+// Build identifies the build of the running program.
 type Build struct {
 	Version string
 	Commit  string
@@ -44,18 +44,18 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.names.Store(newNames(nil, nil))
 	m.requests = m.counter("fairlead_requests_total", "Finished requests.", "endpoint", "outcome", "decision", "provider", "model")
-	m.errors = m.counter("fairlead_errors_total", "Requests that were answered with an error, by its code.", "code", "origin")
-	m.latency = m.histogram("fairlead_request_duration_seconds", "From the first byte of a request to the last byte of its answer.", slow, "endpoint", "provider", "model")
-	m.ttft = m.histogram("fairlead_first_token_seconds", "From the first byte of a request to the first content of its answer.", slow, "provider", "model")
+	m.errors = m.counter("fairlead_errors_total", "Requests that failed, by error code.", "code", "origin")
+	m.latency = m.histogram("fairlead_request_duration_seconds", "Time from the first byte of the request to the last byte of the response.", slow, "endpoint", "provider", "model")
+	m.ttft = m.histogram("fairlead_first_token_seconds", "Time from the first byte of the request to the first content of the response.", slow, "provider", "model")
 	m.overhead = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fairlead_overhead_seconds", Help: "Time of a request that was not spent waiting for providers.", Buckets: fast})
-	m.tokens = m.counter("fairlead_tokens_total", "Tokens by class; the classes exclude each other.", "provider", "model", "class")
-	m.reasoning = m.counter("fairlead_reasoning_tokens_total", "Output tokens that were reasoning; they are output tokens too.", "provider", "model")
-	m.cost = m.counter("fairlead_cost_dollars_total", "Estimated cost of requests whose cost is known.", "provider", "model")
-	m.compared = m.counter("fairlead_compared_cost_dollars_total", "Estimated cost of requests whose baseline cost is known too.", "provider", "model")
-	m.baseline = m.counter("fairlead_baseline_cost_dollars_total", "What those requests would have cost at their baseline model.", "provider", "model")
-	m.unpriced = m.counter("fairlead_unpriced_requests_total", "Answered requests whose cost is unknown.", "provider", "model")
-	m.flagged = m.counter("fairlead_usage_flagged_total", "Requests that were not charged by the usage their provider reported, by the reason.", "provider", "model", "flag")
-	m.attempts = m.counter("fairlead_attempts_total", "Tries at targets, by the class of their failure; ok when they served.", "provider", "model", "class")
+	m.tokens = m.counter("fairlead_tokens_total", "Tokens by class. Each token is counted in one class.", "provider", "model", "class")
+	m.reasoning = m.counter("fairlead_reasoning_tokens_total", "Reasoning tokens. They are also counted as output tokens.", "provider", "model")
+	m.cost = m.counter("fairlead_cost_dollars_total", "Estimated cost of requests with a known cost.", "provider", "model")
+	m.compared = m.counter("fairlead_compared_cost_dollars_total", "Estimated cost of requests with a known cost and a known baseline cost.", "provider", "model")
+	m.baseline = m.counter("fairlead_baseline_cost_dollars_total", "Cost of the compared requests at their baseline model.", "provider", "model")
+	m.unpriced = m.counter("fairlead_unpriced_requests_total", "Successful requests with an unknown cost.", "provider", "model")
+	m.flagged = m.counter("fairlead_usage_flagged_total", "Requests that were not charged by the usage that the provider reported, by reason.", "provider", "model", "flag")
+	m.attempts = m.counter("fairlead_attempts_total", "Calls to targets by failure class, or ok for successful calls.", "provider", "model", "class")
 	m.registry.MustRegister(
 		m.overhead,
 		buildInfo(build),
@@ -66,16 +66,17 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	return m
 }
 
-// SetNames sets the configured providers and models. Other names are labelled "other", so that clients cannot increase the
-// number of series.
+// SetNames sets the names of configured providers and models. Other names are labelled "other", so that clients cannot increase
+// the number of series.
 func (m *Metrics) SetNames(providers, models []string) { m.names.Store(newNames(providers, models)) }
 
-// Handler serves the metrics in the text format of Prometheus. It does not authenticate: do not use it on public listeners.
+// Handler serves the metrics in the Prometheus text format. It does not authenticate clients, so do not use it on public
+// listeners.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// Observe counts a finished request.
+// Observe updates the metrics for a finished request.
 func (m *Metrics) Observe(e *requestlog.Entry) {
 	n := m.names.Load()
 	endpoint, provider, model := n.endpoint(e.Endpoint), n.provider(e.Provider), n.model(e.Model)
@@ -112,7 +113,7 @@ func (m *Metrics) observeUsage(u llm.Usage, provider, model string) {
 	}
 }
 
-// observeCost adds dollars as floats, which is accurate enough for charts. The ledger has the exact sums.
+// observeCost adds costs as floats, which are accurate enough for charts. The ledger has the exact sums.
 func (m *Metrics) observeCost(e *requestlog.Entry, provider, model string) {
 	if e.Cost == nil {
 		if e.Outcome == requestlog.OK {
@@ -142,7 +143,7 @@ func (m *Metrics) histogram(name, help string, buckets []float64, labels ...stri
 	return h
 }
 
-// Bounds of the histograms in seconds. Models take seconds, the gateway micro- to milliseconds.
+// Histogram bounds in seconds. Models take seconds, and the gateway takes microseconds to milliseconds.
 var (
 	slow = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 6, 12, 25, 50, 100, 300, 600}
 	fast = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5}

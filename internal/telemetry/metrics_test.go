@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// scrape returns the series of our own metrics, sorted, without buckets.
+// scrape returns the series of Fairlead's own metrics, sorted, without buckets.
 func scrape(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	recorder := httptest.NewRecorder()
@@ -103,7 +103,7 @@ func TestUnknownCostIsNeverZero(t *testing.T) {
 	m.Observe(e)
 	e = servedEntry()
 	e.BaselineCost = nil
-	e.Cost = new(money.Amount(-5)) // a defect elsewhere must not panic here
+	e.Cost = new(money.Amount(-5)) // a bug elsewhere must not cause a panic here
 	m.Observe(e)
 	got := scrape(t, m)
 	if want := `fairlead_unpriced_requests_total{model="small",provider="local"} 1`; !slices.Contains(got, want) {
@@ -116,7 +116,7 @@ func TestUnknownCostIsNeverZero(t *testing.T) {
 	}
 }
 
-// Labels come from configured names only, so that callers cannot make the number of series grow.
+// Label values are limited to configured names, so that callers cannot increase the number of series.
 func TestLabelsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics(Sources{Circuits: func() []Circuit {
@@ -183,7 +183,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 	}
 }
 
-func TestMetricsAreSafeForManyAtOnce(t *testing.T) {
+func TestMetricsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics(Sources{})
 	var group sync.WaitGroup
