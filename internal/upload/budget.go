@@ -2,7 +2,7 @@ package upload
 
 import "sync"
 
-// Budget counts the memory of all request bodies, in total and per workspace, so that the bodies of one workspace cannot exclude
+// Budget limits the memory of all request bodies, in total and per workspace, so that the bodies of one workspace cannot block
 // those of all others. The zero Budget is ready to use.
 type Budget struct {
 	mu          sync.Mutex
@@ -10,8 +10,8 @@ type Budget struct {
 	byWorkspace map[string]int64
 }
 
-// take reserves n more bytes for a body that holds mine bytes. It returns false beyond the total, and beyond half of the total
-// for one workspace. A workspace may always hold a single body.
+// take reserves n more bytes for a body that already holds mine bytes. It returns false if the total, or half of the total for
+// one workspace, would be exceeded. A workspace may always hold a single body.
 func (b *Budget) take(workspace string, n, mine, total int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

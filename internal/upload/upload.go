@@ -1,4 +1,4 @@
-// Package upload reads request bodies into memory that all requests share: each body is bounded, and so is the sum.
+// Package upload reads request bodies into memory. The size of each body and the total size of all bodies are limited.
 package upload
 
 import (
@@ -17,42 +17,42 @@ import (
 )
 
 const (
-	// Large is the size from which decoding a body takes long enough to delay other requests.
+	// Large is the body size from which decoding takes long enough to delay other requests.
 	Large = 1 << 20
-	// firstBuffer is the maximum initial size of a buffer. A larger announced length is not trusted before data arrives.
+	// firstBuffer is the maximum initial size of a buffer. A larger Content-Length is not trusted until data arrives.
 	firstBuffer = 64 << 10
-	// firstRead is the initial size of a buffer for a larger announced length. It is small, because its data is copied.
+	// firstRead is the initial size of a buffer for a larger Content-Length. It is small, because its data is copied later.
 	firstRead = 16 << 10
-	// maxTime bounds the time for one body: enough for the largest size over a slow connection.
+	// maxTime is the maximum time to read one body. It is enough for the largest body over a slow connection.
 	maxTime = 5 * time.Minute
-	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of its size.
+	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of the body size.
 	decodedCopies = 3
-	// decodedPart is the memory for a key or a list element: a part of a message, its entries in two slices, and their unused capacity.
+	// decodedPart is the memory for a key or a list element: a message part, its entries in two slices, and unused capacity.
 	decodedPart = 400
 )
 
-// Limits bound the reading of one body.
+// Limits limits the reading of a body.
 type Limits struct {
-	Body  int64         // maximum size of one body
-	Total int64         // maximum memory of all bodies
-	Pause time.Duration // longest pause of the client while it sends
+	Body  int64         // maximum size of a body
+	Total int64         // maximum total size of all bodies
+	Pause time.Duration // maximum pause while the client sends
 }
 
-// Body is one request body and its share of a Budget.
+// Body is a request body and its share of a Budget.
 type Body struct {
 	Bytes []byte
 
 	budget    *Budget
 	workspace string
-	total     int64 // maximum of all bodies
+	total     int64 // maximum total size of all bodies
 	announced int64 // Content-Length; negative when absent
 	held      int64
 	decoding  int64 // part of held: the estimate for decoding the body
 }
 
-// Read reads the whole body of r, because net/http loses streams when a response starts before the body has arrived. The memory
-// counts against the budget until Release. For a large body it includes an estimate for decoding, until ReleaseDecoding; few small
-// bodies are decoded at a time. Errors are *llm.Error.
+// Read reads the whole body of r, because net/http loses streams if a response starts before the body has arrived. The memory
+// counts against the budget until Release is called. For a large body it includes an estimate for decoding until ReleaseDecoding
+// is called; for small bodies this is negligible, because few are decoded at a time. Errors are *llm.Error.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
 	if err := CheckMedia(r.Header); err != nil {
 		return nil, err
@@ -94,21 +94,21 @@ func (b *Body) ReleaseDecoding() {
 	}
 }
 
-// reserveDecoding reserves the memory that decoding the body takes. It rejects a body over the structural limits before any of
-// it is decoded.
+// reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
+// decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
 	size, err := strict.Measure(b.Bytes)
 	if op == llm.Embed || op == llm.Complete {
 		if size.Elements > strict.MaxElements {
-			err = nil // token ids are not limited; the decoder counts the other elements
+			err = nil // token IDs are not limited; the decoder counts the other elements
 		}
-		size.Elements = 0 // token ids are not decoded
+		size.Elements = 0 // token IDs are not decoded
 	}
 	if err != nil {
 		return err
 	}
 	n := decodedCopies*int64(len(b.Bytes)) + decodedPart*int64(size.Keys+size.Elements)
-	n = min(n, b.total-b.held) // a single body may use all of the budget
+	n = min(n, b.total-b.held) // a single body may use the whole budget
 	if err := b.take(n); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	return nil
 }
 
-// readAll reads r to its end. The buffer starts small, then grows to the announced length, or doubles without one.
+// readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles if there is none.
 func (b *Body) readAll(r io.Reader) error {
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
@@ -137,10 +137,10 @@ func (b *Body) readAll(r io.Reader) error {
 	}
 }
 
-// missing returns by how much to grow the full buffer.
+// missing returns by how many bytes the full buffer must grow.
 func (b *Body) missing() int64 {
 	have := int64(len(b.Bytes))
-	rest := b.announced + 1 - have // the additional byte lets Read return EOF without growing
+	rest := b.announced + 1 - have // one more byte lets Read return EOF without growing the buffer
 	switch {
 	case rest <= 0:
 		return max(have, firstBuffer)
@@ -153,7 +153,7 @@ func (b *Body) missing() int64 {
 // take reserves n more bytes.
 func (b *Body) take(n int64) error {
 	if !b.budget.take(b.workspace, n, b.held, b.total) {
-		e := llm.Errorf(llm.Overloaded, "The memory for request bodies is in use. Retry in 1 second.")
+		e := llm.Errorf(llm.Overloaded, "The gateway has no memory left for request bodies. Retry in 1 second.")
 		e.RetryAfter = time.Second
 		return e
 	}
@@ -161,7 +161,7 @@ func (b *Body) take(n int64) error {
 	return nil
 }
 
-// deadlineReader bounds each pause of the client, and the time for the whole body.
+// deadlineReader limits each pause of the client and the total time for the body.
 type deadlineReader struct {
 	io.Reader
 	conn  http.ResponseController
@@ -183,7 +183,8 @@ func (d *deadlineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readError returns the error for a body that could not be read. Without a connection error, the chunked encoding is malformed.
+// readError returns the error for a body that could not be read. If the connection did not fail, the chunked encoding is
+// malformed.
 func readError(r *http.Request, err error, limit int64) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
@@ -194,7 +195,7 @@ func readError(r *http.Request, err error, limit int64) error {
 	if _, broken := errors.AsType[net.Error](err); broken || errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
 	}
-	return &llm.Error{Kind: llm.InvalidRequest, Message: "The body cannot be read: its chunks are malformed.", Err: err}
+	return &llm.Error{Kind: llm.InvalidRequest, Message: "The request body cannot be read because its chunked encoding is malformed.", Err: err}
 }
 
 // TooLarge returns the error for a body larger than limit bytes.
@@ -222,7 +223,7 @@ func CheckMedia(h http.Header) error {
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", clip(h.Get("Content-Type")))
 }
 
-// clip bounds a header value that an error quotes.
+// clip truncates a header value for an error message.
 func clip(s string) string {
 	const limit = 80
 	if len(s) <= limit {

@@ -21,20 +21,20 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 		n, mine   int64
 		taken     bool
 	}{
-		{"a", 60, 0, true},   // a single body is always allowed
-		{"a", 30, 60, true},  // and may grow
-		{"a", 1, 0, false},   // a second body would exceed half of the total
-		{"b", 11, 0, false},  // exceeds the total
-		{"b", 10, 0, true},   // other workspaces get the rest
-		{"a", 1, 90, false},  // the budget is used up
-		{"a", -90, 0, true},  // the first body is released
-		{"b", 40, 0, true},   // half for one workspace, in several bodies
-		{"b", 1, 0, false},   //
-		{"c", 50, 0, true},   // the other half for the others
-		{"c", -50, 0, true},  //
-		{"b", -50, 0, true},  //
-		{"b", 100, 0, true},  // one body may use the whole budget
-		{"b", -100, 0, true}, //
+		{"a", 60, 0, true},  // a single body is always allowed
+		{"a", 30, 60, true}, // and it may grow
+		{"a", 1, 0, false},  // a second body would exceed half of the total
+		{"b", 11, 0, false}, // exceeds the total
+		{"b", 10, 0, true},  // other workspaces get the rest
+		{"a", 1, 90, false}, // the budget is used up
+		{"a", -90, 0, true}, // the first body is released
+		{"b", 40, 0, true},  // half for one workspace, in several bodies
+		{"b", 1, 0, false},
+		{"c", 50, 0, true}, // the other half for the others
+		{"c", -50, 0, true},
+		{"b", -50, 0, true},
+		{"b", 100, 0, true}, // one body may use the whole budget
+		{"b", -100, 0, true},
 	} {
 		if step.n < 0 {
 			b.release(step.workspace, -step.n)
@@ -98,7 +98,7 @@ func TestLargeBodiesReserveMemoryForDecoding(t *testing.T) {
 	}
 }
 
-// discardConn is a client connection without cost.
+// discardConn is a client connection that discards all data.
 type discardConn struct{ header http.Header }
 
 func (d discardConn) Header() http.Header           { return d.header }
@@ -106,7 +106,7 @@ func (discardConn) Write(p []byte) (int, error)     { return len(p), nil }
 func (discardConn) WriteHeader(int)                 {}
 func (discardConn) SetReadDeadline(time.Time) error { return nil }
 
-// BenchmarkRead reads a request of 1 KB.
+// BenchmarkRead reads requests of 1 KiB and 100 KiB.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{1 << 10, 100 << 10} {
 		b.Run(fmt.Sprint(size>>10, "KB"), func(b *testing.B) {
