@@ -21,8 +21,8 @@ const (
 
 var errShortKey = fmt.Errorf("the master key has fewer than %d characters; set a longer one, for example from: openssl rand -hex 32", minMasterKey)
 
-// LoadOrCreateMasterKey returns the configured master key, or the one in the data directory, which it creates if necessary. It
-// rejects keys that are too short.
+// LoadOrCreateMasterKey returns the configured master key. Without one it returns the key in the data directory, which it creates
+// if necessary. It rejects keys that are too short.
 func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 	if configured != "" {
 		if len(configured) < minMasterKey {
@@ -36,17 +36,17 @@ func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 		return key, err
 	}
 	if err := createMasterKey(path); err != nil {
-		return nil, fmt.Errorf("make the master key: %w", err)
+		return nil, fmt.Errorf("create the master key: %w", err)
 	}
-	return readMasterKey(path) // if two processes create a key, both use the first
+	return readMasterKey(path) // if two processes create a key, both use the first one
 }
 
 // ErrOtherKey is returned when the database was created with another master key.
-var ErrOtherKey = errors.New("the database was made with another master key, so no API key and no credential in it would work")
+var ErrOtherKey = errors.New("the database was created with another master key, so its API keys and credentials cannot be used")
 
 // Settings stores settings in the database.
 type Settings interface {
-	// KeepSetting stores a value if there is none, and returns the stored value.
+	// KeepSetting stores value unless the setting already has a value. It returns the stored value.
 	KeepSetting(ctx context.Context, name, value string) (string, error)
 }
 
@@ -55,7 +55,7 @@ type Settings interface {
 func Confirm(ctx context.Context, s Settings, masterKey []byte) error {
 	mark, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/vault/mark", 16)
 	if err != nil {
-		return fmt.Errorf("derive the master key's mark: %w", err)
+		return fmt.Errorf("derive the fingerprint of the master key: %w", err)
 	}
 	text := hex.EncodeToString(mark)
 	kept, err := s.KeepSetting(ctx, "master_key_mark", text)
@@ -74,19 +74,19 @@ func readMasterKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the master key: %w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("read the master key: others can read %s; run: chmod 600 %s", path, path)
+		return nil, fmt.Errorf("read the master key: other users can read %s; run: chmod 600 %s", path, path)
 	}
 	key, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the master key: %w", err)
 	}
 	if len(key) < minMasterKey {
-		return nil, fmt.Errorf("read the master key: %s has %d bytes, and at least %d are needed; restore it from a backup", path, len(key), minMasterKey)
+		return nil, fmt.Errorf("read the master key: %s has %d bytes, want at least %d; restore it from a backup", path, len(key), minMasterKey)
 	}
 	return key, nil
 }
 
-// createMasterKey writes a new key to a temporary file and links it to the path, so that no process reads a partial key and a
+// createMasterKey writes a new key to a temporary file and hard-links it to path. This way no process reads a partial key, and a
 // key that another process has just created is not replaced.
 func createMasterKey(path string) (err error) {
 	dir := filepath.Dir(path)
@@ -99,7 +99,7 @@ func createMasterKey(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
 	key := make([]byte, minMasterKey)
-	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(key) // never fails: crypto/rand crashes the process instead
 	if _, err := file.Write(key); err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -117,7 +117,7 @@ func createMasterKey(path string) (err error) {
 
 // syncDir makes the new directory entry durable.
 func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // directories cannot be opened there
+	if runtime.GOOS == "windows" { // directories cannot be synced on Windows
 		return nil
 	}
 	d, err := os.Open(dir)

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-func TestAConfiguredMasterKeyIsTakenAsItIs(t *testing.T) {
+func TestConfiguredMasterKeyIsUsedUnchanged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	long := strings.Repeat("k", 32)
@@ -27,7 +27,7 @@ func TestAConfiguredMasterKeyIsTakenAsItIs(t *testing.T) {
 	}
 }
 
-func TestAMasterKeyIsMadeOnce(t *testing.T) {
+func TestMasterKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data", "fairlead")
 	keys := make([][]byte, 16)

@@ -1,5 +1,5 @@
-// Package vault encrypts the provider credentials that are entered in the dashboard. It also owns the master key, which protects
-// these credentials and the hashes of API keys. "Sealed" means encrypted and authenticated.
+// Package vault encrypts the provider credentials entered in the dashboard. It also manages the master key, which protects these
+// credentials and the hashes of API keys. "Sealed" means encrypted and authenticated.
 package vault
 
 import (
@@ -21,9 +21,9 @@ import (
 
 var (
 	// ErrNotFound is returned when the credential does not exist.
-	ErrNotFound = errors.New("no such credential")
-	// ErrSealed is returned when a credential cannot be decrypted: it was sealed with another master key or modified.
-	ErrSealed = errors.New("the credential cannot be opened with this master key")
+	ErrNotFound = errors.New("credential not found")
+	// ErrSealed is returned when a credential cannot be decrypted, because it was modified or sealed with another master key.
+	ErrSealed = errors.New("the credential cannot be decrypted with this master key")
 )
 
 // Credential is a stored credential of a provider. Only Sealed contains the secret.
@@ -31,8 +31,8 @@ type Credential struct {
 	ID        string
 	Provider  string // name of the provider
 	Sealed    []byte
-	Hint      string // the last four characters
-	CreatedBy string // account id
+	Hint      string // last four characters
+	CreatedBy string // account ID
 	CreatedAt time.Time
 }
 
@@ -61,7 +61,7 @@ const (
 // formatOne is the first byte of a sealed credential. It identifies the format.
 const formatOne = 1
 
-// New returns a vault. The master key must have at least 32 bytes; a nil now is time.Now.
+// New returns a vault. The master key must have at least 32 bytes. If now is nil, time.Now is used.
 func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	if len(masterKey) < minMasterKey {
 		return nil, fmt.Errorf("open the vault: %w", errShortKey)
@@ -84,15 +84,15 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	return &Vault{store: store, now: now, seal: seal}, nil
 }
 
-// Seal encrypts a secret. It can be opened only for the same provider and id.
+// Seal encrypts a secret. It can be decrypted only for the same provider and credential ID.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
-	_, _ = rand.Read(nonce) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(nonce) // never fails: crypto/rand crashes the process instead
 	sealed := append([]byte{formatOne}, nonce...)
 	return v.seal.Seal(sealed, nonce, []byte(text), identity(provider, credentialID))
 }
 
-// Open decrypts a credential. It returns ErrSealed if that fails.
+// Open decrypts a credential. It returns ErrSealed if decryption fails.
 func (v *Vault) Open(c Credential) (string, error) {
 	size := v.seal.NonceSize()
 	if len(c.Sealed) < 1+size || c.Sealed[0] != formatOne {
@@ -105,7 +105,8 @@ func (v *Vault) Open(c Credential) (string, error) {
 	return string(text), nil
 }
 
-// identity returns the associated data of a sealed secret, which binds it to its row. The length separates the parts.
+// identity returns the associated data that binds a sealed secret to its row. The provider is length-prefixed, so that no two
+// rows have the same data.
 func identity(provider, credentialID string) []byte {
 	return fmt.Appendf(nil, "%d:%s:%s", len(provider), provider, credentialID)
 }
@@ -127,7 +128,7 @@ func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Cred
 	return c, nil
 }
 
-// hint returns the last characters of a credential if enough of it stays secret.
+// hint returns the last characters of a credential, or an empty string if it is too short.
 func hint(text string) string {
 	if len(text) < 4*hintLength {
 		return ""
@@ -135,7 +136,7 @@ func hint(text string) string {
 	end := text[len(text)-hintLength:]
 	for _, c := range []byte(end) {
 		if c <= ' ' || c > '~' {
-			return "" // the end of a file, not of a key
+			return "" // the text ends like a file, not like a key
 		}
 	}
 	return end

@@ -20,7 +20,7 @@ import (
 
 var master = []byte("0123456789abcdef0123456789abcdef")
 
-// drawer is a Store in memory.
+// drawer is an in-memory Store.
 type drawer struct {
 	mu  sync.Mutex
 	all []vault.Credential
@@ -59,7 +59,7 @@ func open(t testing.TB, store vault.Store, key []byte) *vault.Vault {
 	return v
 }
 
-func TestWhatIsSealedOpensOnlyAsItself(t *testing.T) {
+func TestSealedCredentialOpensOnlyForItsRow(t *testing.T) {
 	t.Parallel()
 	v := open(t, nil, master)
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,7 +86,7 @@ func TestWhatIsSealedOpensOnlyAsItself(t *testing.T) {
 	})
 }
 
-func TestIdentitiesDoNotRunTogether(t *testing.T) {
+func TestIdentitiesAreUnambiguous(t *testing.T) {
 	t.Parallel()
 	v := open(t, nil, master)
 	sealed := v.Seal("a:", "b", "secret")
@@ -95,7 +95,7 @@ func TestIdentitiesDoNotRunTogether(t *testing.T) {
 	}
 }
 
-func TestAnotherMasterKeyOpensNothing(t *testing.T) {
+func TestOtherMasterKeyCannotDecrypt(t *testing.T) {
 	t.Parallel()
 	sealed := open(t, nil, master).Seal("openai", "cred_1", "sk-canary-secret")
 	_, err := open(t, nil, bytes.Repeat([]byte{7}, 32)).Open(vault.Credential{Provider: "openai", ID: "cred_1", Sealed: sealed})
@@ -107,7 +107,7 @@ func TestAnotherMasterKeyOpensNothing(t *testing.T) {
 	}
 }
 
-func TestCredentialsComeAndGo(t *testing.T) {
+func TestCredentialsAreAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	store := &drawer{}
 	v := open(t, store, master)
@@ -138,7 +138,7 @@ func TestHintsShowLittle(t *testing.T) {
 	v := open(t, &drawer{}, master)
 	for text, want := range map[string]string{
 		"sk-1234567890abcd": "abcd",
-		"short-secret":      "", // a third of it would be shown
+		"short-secret":      "", // the hint would show a third of the secret
 		"{\"type\": \"service_account\",\n \"id\": 1\n}": "",
 	} {
 		c, err := v.Add(t.Context(), "openai", text, "")
