@@ -51,7 +51,7 @@ test("body logging is off for the workspace", async ({ page }) => {
   await open(page, id);
   await expectAbsent(page, id, "disabled");
   await page.getByRole("region", { name: "Messages" }).getByRole("link", { name: "Data" }).click();
-  await expect(page.getByRole("switch", { name: "Store prompts and answers" })).toBeChecked();
+  await expect(page.getByRole("switch", { name: "Store prompts and responses" })).toBeChecked();
 });
 
 test("body logging is off for the key", async ({ page }) => {

@@ -99,7 +99,7 @@ test("a backtest re-runs past requests", async ({ page }) => {
   await expect(page.getByRole("group", { name: "Changed model" })).toContainText("100.0 %");
   await expect(page.getByRole("table", { name: "Changed routes" }).getByRole("columnheader", { name: "sim-flagship" })).toBeVisible();
   await expect(page.getByRole("table", { name: "Policies in the backtest" }).getByRole("row", { name: /^best/ })).toContainText("8");
-  await expect(page.getByText("Compares cost and routing, not answer quality.")).toBeVisible();
+  await expect(page.getByText("Compares cost and routing, not response quality.")).toBeVisible();
   await expectSound(page);
 
   const address = page.url();
@@ -145,7 +145,7 @@ test("saving creates a version that is active immediately, and rolling back crea
   await expect(page.getByRole("region", { name: "First policy created" }).getByRole("status")).toHaveText("Done");
 });
 
-test("a request shows its trace, can be verified, and its answer rated", async ({ page }) => {
+test("a request shows its trace, can be verified, and its response rated", async ({ page }) => {
   const id = await send("auto", "Write a Go function that reverses a list, and prove that it ends.");
   await world.client.logged(id);
   await page.goto(`${world.gateway.url}/requests/${id}`);
@@ -158,10 +158,10 @@ test("a request shows its trace, can be verified, and its answer rated", async (
   await expect(trace.getByText("Verified: the decision was reproduced.")).toBeVisible();
 
   const rating = page.getByRole("group", { name: "Rating" });
-  await rating.getByRole("button", { name: "Good answer" }).click();
-  await expect(rating.getByText("You rated this answer good.")).toBeVisible();
-  await rating.getByRole("button", { name: "Bad answer" }).click();
-  await expect(rating.getByText("You rated this answer bad.")).toBeVisible();
+  await rating.getByRole("button", { name: "Good response" }).click();
+  await expect(rating.getByText("You rated this response good.")).toBeVisible();
+  await rating.getByRole("button", { name: "Bad response" }).click();
+  await expect(rating.getByText("You rated this response bad.")).toBeVisible();
   await rating.getByRole("button", { name: "Add comment" }).click();
   await rating.getByLabel("Comment").fill("does not end");
   await rating.getByRole("button", { name: "Save" }).click();
@@ -170,7 +170,7 @@ test("a request shows its trace, can be verified, and its answer rated", async (
   await expect(page.getByRole("tooltip")).toHaveCount(0);
   await expectSound(page);
   await page.reload();
-  await expect(rating.getByRole("button", { name: "Bad answer" })).toHaveAttribute("aria-pressed", "true");
+  await expect(rating.getByRole("button", { name: "Bad response" })).toHaveAttribute("aria-pressed", "true");
   await expect(rating.getByText("“does not end”")).toBeVisible();
 
   await open(page, "?tab=ratings");

@@ -45,8 +45,8 @@ export const auditQuery = infiniteQueryOptions({
 export type WorkspaceChange = Schema["UpdateWorkspaceInputBody"];
 
 /**
- * saveWorkspace changes settings, reads them back and returns them. It throws when a setting did not take the
- * requested value.
+ * saveWorkspace changes settings, reads them back and returns them. It throws if a saved value differs
+ * from the requested one.
  */
 export async function saveWorkspace(change: WorkspaceChange): Promise<Schema["WorkspaceView"]> {
   await must(api.PATCH("/workspace", { body: change }));

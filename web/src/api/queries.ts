@@ -44,7 +44,7 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** The models that only the lists of the providers have. */
+/** The models that are only in a provider's model list. */
 export const newModelsQuery = queryOptions({
   queryKey: ["new-models"],
   queryFn: () => must(api.GET("/new-models")),
@@ -66,7 +66,7 @@ export const attentionQuery = queryOptions({
 
 const recentMs = 60_000;
 
-/** Reports whether a request started within the last minute. Ids begin with their time. */
+/** Reports whether a request started within the last minute. IDs begin with the time. */
 export function isRecent(id: string, now = Date.now()): boolean {
   const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   const time = [...id.replace(/^req_/, "").slice(0, 10)].reduce((ms, c) => ms * 32 + digits.indexOf(c), 0);

@@ -53,7 +53,7 @@ export function rollBackPolicies(version: number, basedOn: number) {
   return must(api.POST("/policies/rollback", { body: { version, based_on: basedOn } }));
 }
 
-/** The requests that a dry run decides on. */
+/** Input of a dry run: the draft and the requests to route. */
 export type Trial = Schema["TryPoliciesInputBody"];
 
 /** Routes requests with a draft and with the active policies. No provider is called. */
@@ -102,7 +102,7 @@ export function verifyRequest(id: string): Promise<Schema["Verification"]> {
   return must(api.GET("/requests/{id}/verify", { params: { path: { id } } }));
 }
 
-/** The ratings of a request's answer. */
+/** The ratings of a request's response. */
 export function requestFeedbackQuery(id: string) {
   return queryOptions({
     queryKey: ["request", id, "feedback"],
@@ -111,7 +111,7 @@ export function requestFeedbackQuery(id: string) {
   });
 }
 
-/** Rates an answer, replacing an earlier rating by the same person. */
+/** Rates a response, replacing an earlier rating by the same person. */
 export function rateRequest(id: string, rating: { score: number; comment?: string }) {
   return must(api.POST("/requests/{id}/feedback", { params: { path: { id } }, body: rating }));
 }

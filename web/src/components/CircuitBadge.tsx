@@ -18,7 +18,7 @@ interface Props {
   circuit: Circuit;
   /** Why the circuit is not closed. */
   reason?: string | null;
-  /** When the next call is let through. */
+  /** Time of the next probe. */
   nextProbe?: string | null;
   /** How many of the model's circuits are in this state. */
   part?: { of: number; count: number };

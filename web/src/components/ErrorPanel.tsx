@@ -11,7 +11,7 @@ interface Props {
   onRetry?: () => void;
 }
 
-/** Shows what failed, with the request id, and offers a retry. */
+/** Shows what failed, with the request ID, and offers a retry. */
 export function ErrorPanel({ what, error, onRetry }: Props) {
   const e = asApiError(error);
   const details = [

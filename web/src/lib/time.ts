@@ -13,7 +13,7 @@ function formatter(zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTi
   return found;
 }
 
-/** The browser's name for a zone; undefined, its own zone, for a name that it does not know. */
+/** The zone name for Intl. Returns undefined, which selects the browser's zone, for an unknown name. */
 function nameOf(zone: Zone): string | undefined {
   if (zone === "utc" || zone === "local") {
     return zone === "utc" ? "UTC" : undefined;

@@ -55,7 +55,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
 /**
- * The width of the buckets: the distance of the first two, or the requested width when there is only one. A day of 23 or
+ * The width of the buckets: the distance between the first two, or the requested width when there is only one. A day of 23 or
  * 25 hours counts as a day.
  */
 export function stepOf(series: Bin[], requested: number): number {

@@ -15,7 +15,7 @@ interface Handlers {
 
 /** Dragging over a chart selects a range; a click selects one bucket. */
 export function useZoom({ onZoom, onPick, onEnd }: Handlers) {
-  // The chart delivers several events in one frame, so each must see the state that the previous one set: a ref, not state.
+  // A ref, because the chart delivers several events in one frame, before a state update takes effect.
   const start = useRef<string>(undefined);
   const [selection, setSelection] = useState<{ from: string; to: string }>();
   const label = (mouse: Mouse) => (mouse.activeLabel === undefined ? undefined : String(mouse.activeLabel));

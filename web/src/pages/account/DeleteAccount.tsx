@@ -63,7 +63,9 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
           <List.Item>You leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
           <List.Item>API keys that you created in these workspaces are revoked immediately.</List.Item>
           <List.Item>If a workspace has no other members, all its API keys are revoked.</List.Item>
-          <List.Item>If a workspace has other members, it must have another owner first.</List.Item>
+          <List.Item>
+            Workspaces with other members need another owner before you can delete your account.
+          </List.Item>
         </List>
         <PasswordInput
           label="Your password"

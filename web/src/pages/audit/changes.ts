@@ -68,7 +68,7 @@ const actions: Record<string, string> = {
   "account.sessions": "signed out other sessions",
   "policies.save": "changed the policies",
   "policies.rollback": "rolled back the policies",
-  "request.rate": "rated an answer",
+  "request.rate": "rated a response",
   "feedback.reset": "reset the ratings",
 };
 

@@ -97,11 +97,11 @@ function GatewaySettings({ settings, operator }: { settings: Schema["SettingsVie
         </Note>
         <List size="sm" spacing={4}>
           <List.Item>
-            Default for storing prompts and answers, and default retention: <code>log.bodies</code>,{" "}
+            Default for storing prompts and responses, and default retention: <code>log.bodies</code>,{" "}
             <code>log.entry_retention</code>, <code>log.body_retention</code>.
           </List.Item>
           <List.Item>
-            Size limit of a stored prompt or answer, {formatBytes(settings.limits.stored_bytes)}:{" "}
+            Size limit of a stored prompt or response, {formatBytes(settings.limits.stored_bytes)}:{" "}
             <code>log.body_limit</code>.
           </List.Item>
           <List.Item>

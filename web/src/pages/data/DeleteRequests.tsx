@@ -102,7 +102,7 @@ export function DeleteRequests() {
         }
         onClose={() => setAsking(false)}
       >
-        Permanently deletes the requests with their prompts and answers, including matching requests that
+        Permanently deletes the requests with their prompts and responses, including matching requests that
         arrive in the meantime. Links to them stop working. Budgets, totals and charts don’t change. The
         deletion is recorded in the audit log.
       </ConfirmDialog>

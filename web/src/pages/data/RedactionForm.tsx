@@ -17,7 +17,7 @@ interface Props {
   editable: boolean;
 }
 
-/** Rules that redact prompts and answers before they are stored, with a tester. */
+/** Rules that redact prompts and responses before they are stored, with a tester. */
 export function RedactionForm({ workspace, settings, editable }: Props) {
   const facts = settings.redaction;
   const [draft, setDraft] = useState(() => draftOf(workspace.redaction, facts));
@@ -37,7 +37,7 @@ export function RedactionForm({ workspace, settings, editable }: Props) {
       <form onSubmit={onSubmit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            Replaces matches in prompts, answers, previews and error messages with a mark such as [redacted:
+            Replaces matches in prompts, responses, previews and error messages with a mark such as [redacted:
             email] before they are stored. Providers receive the original prompt. Data that is already stored
             does not change.
           </Text>

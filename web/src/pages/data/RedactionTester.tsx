@@ -28,7 +28,7 @@ export function RedactionTester({ rules }: { rules: Schema["RedactionView"] }) {
     <Stack gap="xs">
       <Textarea
         label="Test the rules"
-        description="Paste text to see how it would be stored with the rules above, saved or not. The text is not stored."
+        description="Paste text to see how it would be stored with the rules above, including unsaved changes. The text is not stored."
         rows={4}
         resize="vertical"
         maxLength={maxLength}

@@ -16,7 +16,7 @@ interface Props {
   editable: boolean;
 }
 
-/** Retention of requests, and retention and storage of prompts and answers. */
+/** Retention of requests, and retention and storage of prompts and responses. */
 export function RetentionForm({ workspace, settings, editable }: Props) {
   const [entries, setEntries] = useState(daysOf(workspace.entry_retention_ms));
   const [bodies, setBodies] = useState(daysOf(workspace.body_retention_ms));
@@ -56,7 +56,7 @@ export function RetentionForm({ workspace, settings, editable }: Props) {
             error={problems["entry_retention_ms"]}
           />
           <Days
-            label="Keep prompts and answers for"
+            label="Keep prompts and responses for"
             description="Message content of requests."
             value={bodies}
             onChange={setBodies}
@@ -66,7 +66,7 @@ export function RetentionForm({ workspace, settings, editable }: Props) {
           />
         </SimpleGrid>
         <Switch
-          label="Store prompts and answers"
+          label="Store prompts and responses"
           description={
             settings.log_bodies
               ? "A key can override this. A request can opt out with x-fairlead-log-body: false."
@@ -100,12 +100,12 @@ export function RetentionForm({ workspace, settings, editable }: Props) {
         {lessEntries && (
           <p>
             Deletes requests in “{workspace.name}” older than{" "}
-            {keptFor(msOf(entries) ?? settings.entry_retention_ms)}, with their prompts and answers.
+            {keptFor(msOf(entries) ?? settings.entry_retention_ms)}, with their prompts and responses.
           </p>
         )}
         {lessBodies && (
           <p>
-            Deletes prompts and answers older than {keptFor(msOf(bodies) ?? settings.body_retention_ms)}.
+            Deletes prompts and responses older than {keptFor(msOf(bodies) ?? settings.body_retention_ms)}.
             Their requests stay.
           </p>
         )}

@@ -11,7 +11,7 @@ import { EntryFrame } from "./EntryFrame";
 import { PageLink } from "../../components/PageLink";
 import { useGo } from "../../lib/search";
 
-/** Wrong credentials are one line without an id: the user knows what to do. */
+/** Shows an error. Wrong credentials are shown without a request ID, because the user knows what to do. */
 function SignInError({ error }: { error: unknown }) {
   if (asApiError(error).code === "WRONG_CREDENTIALS") {
     return (

@@ -319,7 +319,7 @@ function MoreFields({ draft, onChange, problems }: Props) {
       </Group>
       <div>
         <Text size="sm" fw={500} mb={4} id="log-bodies">
-          Store prompts and answers
+          Store prompts and responses
         </Text>
         <SegmentedControl
           aria-labelledby="log-bodies"

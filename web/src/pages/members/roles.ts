@@ -11,17 +11,17 @@ export const roles: { value: Role; label: string; description: string }[] = [
   {
     value: "admin",
     label: "Admin",
-    description: "Manages members, all keys and settings, deletes requests, views the audit log.",
+    description: "Can manage members, all keys and settings, delete requests and view the audit log.",
   },
   {
     value: "developer",
     label: "Developer",
-    description: "Calls models, creates own keys, views requests with prompts and answers.",
+    description: "Can call models, create keys and view requests with prompts and responses.",
   },
   {
     value: "viewer",
     label: "Viewer",
-    description: "Views statistics, models, keys and requests without prompts and answers.",
+    description: "Can view statistics, models, keys and requests, but not prompts or responses.",
   },
 ];
 

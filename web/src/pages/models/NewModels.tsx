@@ -17,7 +17,7 @@ interface Props {
   onPrice?: (pricing: Pricing) => void;
 }
 
-/** The models that providers list and that have no price here, newest first. Nothing if there are none. */
+/** The models that are only in a provider's model list and have no price, newest first. Renders nothing if there are none. */
 export function NewModels({ models, onPrice }: Props) {
   const [all, setAll] = useState(false);
   if (models.length === 0) {
@@ -27,7 +27,7 @@ export function NewModels({ models, onPrice }: Props) {
   return (
     <Section title="New models seen" id="new-models">
       <Text size="sm" c="dimmed" mb="xs">
-        These models are in a provider’s list, but have no price here. <em>auto</em> never chooses them, and
+        These models are in a provider’s model list but have no price. <em>auto</em> never chooses them, and
         requests that name them need <code>allow_unpriced</code>.
       </Text>
       <DataTable
@@ -78,7 +78,7 @@ function columns(onPrice?: (pricing: Pricing) => void): Column<NewModel>[] {
               size="xs"
               radius="sm"
               color="gray"
-              title="Served to requests that name it, for keys that allow unpriced models."
+              title="Served to requests that name it, if the key allows unpriced models."
             >
               by name
             </Badge>

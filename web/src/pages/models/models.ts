@@ -7,7 +7,7 @@ import { formatPrice, parseNano } from "../../lib/money";
 export type Model = Schema["ModelView"];
 /** A model at a provider. */
 export type Target = Schema["TargetView"];
-/** A model that only a provider's own list has. */
+/** A model that is only in a provider's model list. */
 export type NewModel = Schema["NewModelView"];
 /** A price card. */
 export type Price = Schema["PriceView"];

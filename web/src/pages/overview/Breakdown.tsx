@@ -129,7 +129,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       numeric: true,
       hint: "Cost of the requests",
       sort: (g) => (g.priced > 0 ? Number(g.cost_usd) : null),
-      render: (g) => <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request with a known cost." />,
+      render: (g) => <Money amount={g.priced > 0 ? g.cost_usd : null} why="No requests with a known cost." />,
     },
     {
       id: "baseline",
@@ -138,7 +138,10 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       hint: "Cost of the same requests with the baseline model, where known",
       sort: (g) => (g.compared > 0 ? Number(g.baseline_cost_usd) : null),
       render: (g) => (
-        <Money amount={g.compared > 0 ? g.baseline_cost_usd : null} why="No request with a known baseline." />
+        <Money
+          amount={g.compared > 0 ? g.baseline_cost_usd : null}
+          why="No requests with a known baseline."
+        />
       ),
     },
     {
@@ -198,7 +201,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
 function SavedCell({ group }: { group: Group }) {
   return (
     <>
-      <Money amount={group.compared > 0 ? group.saved_usd : null} why="No request with a known baseline." />
+      <Money amount={group.compared > 0 ? group.saved_usd : null} why="No requests with a known baseline." />
       {group.compared > 0 && group.saved_percent != null && (
         <Text span size="xs" c="dimmed" ff="monospace">
           {" "}
@@ -216,7 +219,7 @@ function phoneRow(g: Group, dimension: Dimension) {
         <Text span fw={600} size="sm" truncate>
           <Name group={g} dimension={dimension} />
         </Text>
-        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request with a known cost." />
+        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No requests with a known cost." />
       </>
     ),
     bottom: (

@@ -198,7 +198,7 @@ function SimulatedNote() {
     <Alert color="grape" variant="outline" py={6} mb="sm" role="status">
       <Group gap="xs">
         <SimulatedBadge />
-        <span>Only simulated requests in this time range. Answers and costs are not real.</span>
+        <span>Only simulated requests in this time range. Responses and costs are not real.</span>
       </Group>
     </Alert>
   );

@@ -14,7 +14,7 @@ interface Props {
 
 /** The totals of each column of a comparison. */
 export function CompareTotals({ columns, turns }: Props) {
-  const why = "Unknown for at least one answer.";
+  const why = "Unknown for at least one response.";
   return (
     <Section title="Total">
       <div className={classes.scroll} role="region" aria-label="Totals by column" tabIndex={0}>
@@ -22,7 +22,7 @@ export function CompareTotals({ columns, turns }: Props) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Model</Table.Th>
-              <Table.Th ta="right">Answers</Table.Th>
+              <Table.Th ta="right">Responses</Table.Th>
               <Table.Th ta="right">Tokens in / out</Table.Th>
               <Table.Th ta="right">Cost</Table.Th>
               <Table.Th ta="right">Baseline</Table.Th>
@@ -35,7 +35,7 @@ export function CompareTotals({ columns, turns }: Props) {
                 .map((turn) => turn.runs[column.id])
                 .filter((run): run is Run => run !== undefined);
               const totals = sumRuns(runs);
-              const reason = totals.runs === 0 ? "No answers yet." : why;
+              const reason = totals.runs === 0 ? "No responses yet." : why;
               return (
                 <Table.Tr key={column.id}>
                   <Table.Th scope="row">{column.model}</Table.Th>

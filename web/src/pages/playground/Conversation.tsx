@@ -15,14 +15,14 @@ interface Props {
   label: string;
 }
 
-/** The prompts and answers of one column. Answers are shown as plain text, never as HTML. */
+/** The prompts and responses of one column. Responses are shown as plain text, never as HTML. */
 export function Conversation({ turns, column, label }: Props) {
   const log = useRef<HTMLDivElement>(null);
   const answered = turns.filter((turn) => turn.runs[column]);
   const last = answered.at(-1)?.runs[column];
   useEffect(() => {
     const box = log.current;
-    // Follow the answer only while the log is scrolled to its end.
+    // Follow the response only while the log is scrolled to its end.
     if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 120) {
       box.scrollTop = box.scrollHeight;
     }
@@ -102,7 +102,7 @@ function Ending({ run }: { run: Run }) {
   if (run.state === "failed") {
     return (
       <div>
-        <ErrorPanel what={run.text ? "Answer interrupted" : "Request failed"} error={run.error} />
+        <ErrorPanel what={run.text ? "Response interrupted" : "Request failed"} error={run.error} />
         {run.facts.requestId?.startsWith("req_") && (
           <Text size="sm" mt={4}>
             <Anchor component={PageLink} to="/requests/$id" params={{ id: run.facts.requestId }} size="sm">

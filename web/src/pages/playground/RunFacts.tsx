@@ -13,7 +13,7 @@ export function RunFacts({ run }: { run: Run }) {
   const { facts } = run;
   const pending = isRunning(run);
   const percent = savedPercent(facts);
-  const why = pending ? "Available when the answer is complete." : "Not reported.";
+  const why = pending ? "Available when the response is complete." : "Not reported.";
   const orPending = (known: boolean, shown: ReactNode) =>
     known ? shown : <Waiting pending={pending} why={why} />;
   return (

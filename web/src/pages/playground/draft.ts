@@ -66,7 +66,7 @@ export const faults: { group: string; items: { value: string; label: string }[] 
   },
 ];
 
-/** One prompt and its answers by column. */
+/** One prompt and its responses by column. */
 export interface Turn {
   id: number;
   prompt: string;
@@ -86,7 +86,7 @@ export interface Preamble {
   earlier: Message[];
 }
 
-/** The conversation of a column up to a new prompt. Turns without an answer are skipped. */
+/** The conversation of a column up to a new prompt. Turns without a response are skipped. */
 export function messagesOf(turns: Turn[], column: string, preamble: Preamble, prompt: string): Message[] {
   const messages: Message[] = preamble.system.trim() ? [{ role: "system", content: preamble.system }] : [];
   messages.push(...preamble.earlier);

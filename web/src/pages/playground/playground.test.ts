@@ -185,7 +185,7 @@ describe("a body", () => {
     });
   });
 
-  test("skips turns without an answer in the column", () => {
+  test("skips turns without a response in the column", () => {
     const turn = (id: number, prompt: string, answer: string): Turn => ({
       id,
       prompt,

@@ -43,7 +43,7 @@ export interface ToolCall {
   arguments: string;
 }
 
-/** One answer, streaming or finished. */
+/** One response, streaming or finished. */
 export interface Run {
   state: "waiting" | "streaming" | "done" | "stopped" | "failed";
   text: string;

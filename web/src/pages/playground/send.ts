@@ -100,7 +100,7 @@ function streamError(chunk: StreamError, requestId = ""): ApiError {
 function interrupted(run: Run): ApiError {
   return new ApiError(
     "STREAM_INTERRUPTED",
-    "The answer was interrupted before it was complete.",
+    "The response was interrupted before it was complete.",
     0,
     run.facts.requestId ?? "",
   );

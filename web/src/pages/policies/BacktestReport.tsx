@@ -60,7 +60,7 @@ export function BacktestReport({ report }: { report: Report }) {
       </div>
       <Tiles report={report} compared={compared} />
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-        Compares cost and routing, not answer quality. Costs use the recorded token counts; quality is
+        Compares cost and routing, not response quality. Costs use the recorded token counts; quality is
         predicted.
       </Alert>
       <Section title="Model changes">
@@ -137,7 +137,7 @@ function Policies({ policies }: { policies: Report["policies"] }) {
                   </Table.Td>
                 ))}
                 <Table.Td ta="right">
-                  <Money amount={p.priced > 0 ? p.saved_usd : null} why="No request with a known cost." />
+                  <Money amount={p.priced > 0 ? p.saved_usd : null} why="No requests with a known cost." />
                 </Table.Td>
               </Table.Tr>
             ))}

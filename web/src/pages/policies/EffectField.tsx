@@ -161,7 +161,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
             {label}
           </Text>
           <Text size="xs" c="dimmed">
-            Prompts and answers are not stored.
+            Prompts and responses are not stored.
           </Text>
           {error && (
             <Text size="xs" c="red">

@@ -10,7 +10,7 @@ import classes from "./policies.module.css";
 export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
   const matrix = matrixOf(routes);
   if (matrix.from.length === 0) {
-    return <Text size="sm">No request changes its model.</Text>;
+    return <Text size="sm">No requests change their model.</Text>;
   }
   return (
     <>

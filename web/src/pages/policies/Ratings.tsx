@@ -45,7 +45,7 @@ export function Ratings() {
       >
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
-            Rate answers on the page of a request, or with POST /proxy/v1/feedback. Ratings adjust the
+            Rate responses on the page of a request, or with POST /proxy/v1/feedback. Ratings adjust the
             predicted quality of models in this workspace.
           </EmptyState>
         ) : (

@@ -61,7 +61,7 @@ describe("differences", () => {
       "Matching policies": ["none", "no-a"],
       "Excluded only here": ["none", "a"],
       "Max output": ["no limit", "2,000 tokens"],
-      "Prompts and answers": ["default", "not stored"],
+      "Prompts and responses": ["default", "not stored"],
     });
   });
 

@@ -35,7 +35,7 @@ export function differences(live: Explanation, draft: Explanation): Difference[]
     ],
     ["Max output", limit(live.decision), limit(draft.decision)],
     ["Baseline", baseline(live), baseline(draft)],
-    ["Prompts and answers", bodyLogging(live.decision), bodyLogging(draft.decision)],
+    ["Prompts and responses", bodyLogging(live.decision), bodyLogging(draft.decision)],
   ];
   return rows.filter(([, a, b]) => a !== b).map(([field, a, b]) => ({ field, live: a, draft: b }));
 }

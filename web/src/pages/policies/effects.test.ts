@@ -19,7 +19,7 @@ describe("effectWords", () => {
       ["Max $0.05000 per request", "Max 2,000 output tokens"],
     ],
     [{ max_cost_usd: "0." }, ["Max $0. per request"]],
-    [{ baseline: "a", log_bodies: false }, ["Baseline: a", "Doesn’t store prompts and answers"]],
+    [{ baseline: "a", log_bodies: false }, ["Baseline: a", "Doesn’t store prompts and responses"]],
     [{}, []],
   ])("describes %j", (policy, expected) => {
     expect(effectWords({ name: "p", ...policy })).toEqual(expected);

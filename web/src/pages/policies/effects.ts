@@ -15,7 +15,7 @@ export const effects = [
   { name: "max_output_tokens", label: "Limit output tokens" },
   { name: "max_escalation", label: "Limit escalation" },
   { name: "baseline", label: "Set the baseline" },
-  { name: "log_bodies", label: "Don’t store prompts and answers" },
+  { name: "log_bodies", label: "Don’t store prompts and responses" },
 ] as const;
 
 /** The name of an effect, which is its YAML field. */
@@ -85,7 +85,7 @@ export function effectWords(policy: Policy): string[] {
     words.push(`Baseline: ${policy.baseline || "…"}`);
   }
   if (policy.log_bodies === false) {
-    words.push("Doesn’t store prompts and answers");
+    words.push("Doesn’t store prompts and responses");
   }
   return words;
 }

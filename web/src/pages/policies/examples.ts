@@ -26,7 +26,7 @@ export const examples: Example[] = [
   },
   {
     title: "No storage for confidential keys",
-    why: "Doesn’t store prompts and answers of keys with the tag data=confidential.",
+    why: "Doesn’t store prompts and responses of keys with the tag data=confidential.",
     policy: {
       name: "confidential",
       description: "Don’t store prompts of confidential applications.",

@@ -243,7 +243,7 @@ function PolicyStep() {
 }
 
 const headers: [string, string][] = [
-  ["x-request-id", "Request id in this dashboard"],
+  ["x-request-id", "Request ID, to find the request in this dashboard"],
   ["x-fairlead-decision", "expected, fallback or policy"],
   ["x-fairlead-model, x-fairlead-provider", "Model and provider that served the request"],
   ["x-fairlead-attempts", "Number of attempts"],

@@ -33,7 +33,7 @@ export function Banners() {
                 Connect a provider
               </Anchor>
             )}{" "}
-            to get real answers.
+            to get real responses.
           </Text>
         </Alert>
       )}

@@ -20,7 +20,7 @@ interface Props {
   pages: Page[];
 }
 
-/** Searches pages and actions; a pasted request id opens the request. */
+/** Searches pages and actions; a pasted request ID opens the request. */
 export function CommandPalette({ opened, onClose, pages }: Props) {
   return (
     <Modal
@@ -54,8 +54,8 @@ function Palette({ onClose, pages }: Omit<Props, "opened">) {
       <Combobox.EventsTarget>
         <TextInput
           data-autofocus
-          aria-label="Search pages and actions, or paste a request id"
-          placeholder="Page, action or request id"
+          aria-label="Search pages and actions, or paste a request ID"
+          placeholder="Page, action or request ID"
           leftSection={<Icon name="search" />}
           value={text}
           onChange={(event) => {

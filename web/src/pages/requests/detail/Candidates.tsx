@@ -20,12 +20,12 @@ interface Props {
 
 const columns: [label: string, hint: string][] = [
   ["Score", "The highest score wins."],
-  ["Predicted quality", "Predicted probability of a good answer, with one standard deviation"],
+  ["Predicted quality", "Predicted probability of a good response, with one standard deviation"],
   ["Cost score", "0 (expensive) to 1 (cheap), part of the score"],
   ["Speed score", "0 (slow) to 1 (fast), part of the score"],
-  ["Expected cost", "Estimated cost of this prompt, including cached input and an answer of typical length"],
+  ["Expected cost", "Estimated cost of this prompt, including cached input and a response of typical length"],
   ["Cached input", "Prompt tokens expected to be in the provider’s cache"],
-  ["Expected latency", "Estimated time until the answer is complete"],
+  ["Expected latency", "Estimated time until the response is complete"],
 ];
 
 /** All considered targets: ranked with the parts of their score, or excluded with a reason. */

@@ -11,7 +11,7 @@ import { useSession } from "../../../lib/session";
 
 type RatingView = Schema["RatingView"];
 
-/** The ratings of an answer and thumbs to rate it. Ratings improve the quality prediction. */
+/** The ratings of a response and thumbs to rate it. Ratings improve the quality prediction. */
 export function Rating({ request }: { request: Schema["RequestDetail"] }) {
   const { may } = useSession();
   const { data } = useQuery(requestFeedbackQuery(request.id));
@@ -58,12 +58,12 @@ interface ThumbsProps {
 
 function Thumbs({ mine, pending, onRate }: ThumbsProps) {
   const thumbs = [
-    { score: 1, label: "Good answer", icon: "thumbUp" as const, colour: "green" },
-    { score: 0, label: "Bad answer", icon: "thumbDown" as const, colour: "red" },
+    { score: 1, label: "Good response", icon: "thumbUp" as const, colour: "green" },
+    { score: 0, label: "Bad response", icon: "thumbDown" as const, colour: "red" },
   ];
   return (
     <Group gap={6}>
-      <Text size="sm">Was the answer good?</Text>
+      <Text size="sm">Was the response good?</Text>
       {thumbs.map(({ score, label, icon, colour }) => {
         const active = mine !== undefined && (score === 1 ? mine.score >= 0.5 : mine.score < 0.5);
         return (
@@ -82,7 +82,7 @@ function Thumbs({ mine, pending, onRate }: ThumbsProps) {
         );
       })}
       <Text size="xs" c="dimmed" role="status">
-        {mine ? `You rated this answer ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings improve routing."}
+        {mine ? `You rated this response ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings improve routing."}
       </Text>
     </Group>
   );
@@ -134,9 +134,9 @@ function Comment({ mine, onSave }: { mine: RatingView; onSave: (comment: string)
 }
 
 const signals: Record<string, string> = {
-  schema_violation: "Schema violation: the answer does not match the JSON schema",
+  schema_violation: "Schema violation: the response does not match the JSON schema",
   refusal: "Refusal: the model declined to answer",
-  truncation: "Truncation: the answer reached the token limit",
+  truncation: "Truncation: the response reached the token limit",
   retry: "Possible retry: the same prompt was sent again right away",
 };
 

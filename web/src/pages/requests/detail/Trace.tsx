@@ -186,7 +186,7 @@ function Remarks({ trace }: { trace: Decision }) {
     remarks.push(<>A policy limits the output to {formatCount(trace.max_output)} tokens.</>);
   }
   if (trace.omit_bodies) {
-    remarks.push(<>A policy disables storing prompts and answers.</>);
+    remarks.push(<>A policy disables storing prompts and responses.</>);
   }
   return remarks.map((remark, i) => (
     <Text key={i} size="sm">

@@ -106,7 +106,7 @@ function failureText(r: Detail): string {
     case "cancelled":
       return `Cancelled: the client disconnected after ${after}`;
     case "partial":
-      return `Interrupted after ${after}: ${r.model ?? "the model"} on ${r.provider ?? "its provider"} failed after sending part of the answer`;
+      return `Interrupted after ${after}: ${r.model ?? "the model"} on ${r.provider ?? "its provider"} failed after sending part of the response`;
     case "interrupted":
       return "Interrupted: the gateway stopped before the request was complete";
     case "gateway_error":
@@ -135,7 +135,7 @@ function adviceOf(r: Detail): string {
     case "interrupted":
       return "Retry the request.";
     case "gateway_error":
-      return "Retry the request. If the error persists, report the request id.";
+      return "Retry the request. If the error persists, report the request ID.";
     default:
       return "";
   }

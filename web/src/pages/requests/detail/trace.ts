@@ -8,9 +8,9 @@ type Candidate = Schema["Candidate"];
 export const adjustmentLabels: Record<string, string> = {
   downgraded: "Downgraded to auto:cost",
   escalated: "Escalated to a stronger model",
-  housekeeping: "Housekeeping call of an agent, sent to the cheapest model",
+  housekeeping: "Housekeeping call of an agent, routed to the cheapest model",
   recovered: "No longer escalated",
-  task_inherited: "Routed like the task before it",
+  task_inherited: "Routed like the previous task",
 };
 
 /** Describes the source of the baseline. */
@@ -46,7 +46,7 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
     ["Input", `≈ ${formatCount(input.input_tokens)} tokens`],
     ["Max output", input.max_output ? `${formatCount(input.max_output)} tokens` : undefined],
     ["Messages", input.messages || undefined],
-    ["Previous answers", input.turns || undefined],
+    ["Previous responses", input.turns || undefined],
     ["Previous model", input.last],
     ["Images", input.images || undefined],
     ["Required capabilities", input.needs.join(", ")],
