@@ -122,7 +122,7 @@ func missing(what string) error {
 	return e
 }
 
-// People.
+// Methods for accounts and sessions.
 
 func (w *world) SetupNeeded(context.Context) (bool, error) { return w.noPeople, nil }
 
@@ -202,7 +202,7 @@ func (w *world) ChangePassword(_ context.Context, accountID, old, _ string, _ ac
 
 func (w *world) DeleteAccount(context.Context, string, string, account.Visitor) error { return nil }
 
-// Workspaces.
+// Methods for workspaces.
 
 func (w *world) Workspaces(_ context.Context, accountID string) ([]account.Membership, error) {
 	list := []account.Membership{}
@@ -287,7 +287,7 @@ func (w *world) AcceptInvitation(_ context.Context, accountID, _ string) (accoun
 	return account.Member{AccountID: accountID, WorkspaceID: abroad, Role: account.Viewer}, nil
 }
 
-// Keys.
+// Methods for API keys.
 
 func (w *world) Keys(_ context.Context, workspaceID string) ([]account.Key, error) {
 	return w.keys[workspaceID], w.broken
@@ -346,7 +346,7 @@ func (w *world) Authenticate(h http.Header) (*account.Grant, error) {
 
 func (w *world) Touch(keyID, _ string, _ time.Time) { w.touched = append(w.touched, keyID) }
 
-// AuditLog and Notes.
+// Methods for the audit log.
 
 func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]account.AuditEvent, error) {
 	list := []account.AuditEvent{}
@@ -367,13 +367,13 @@ func (w *world) Note(_ context.Context, by account.Actor, action, object string,
 	return nil
 }
 
-// Names.
+// Methods for display names.
 
 func (w *world) Names(context.Context, string, []string) (map[string]string, error) {
 	return w.names, nil
 }
 
-// Spending and Instance.
+// Methods for spending and the instance.
 
 func (w *world) BudgetUse(context.Context, string) (map[string]spending.BudgetUse, error) {
 	return map[string]spending.BudgetUse{
@@ -396,7 +396,7 @@ func (w *world) Storage(context.Context) (overview.StorageUse, error) {
 
 func (w *world) Disk() overview.DiskUse { return w.disk }
 
-// Fleet.
+// Models and providers.
 
 type fleet struct {
 	enabled map[string]bool

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-// Exit codes, documented for scripts.
+// Exit codes. Scripts rely on them.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1

@@ -48,8 +48,8 @@ func TestSentBodyIsReleasedWhenTheResponseBegins(t *testing.T) {
 	}
 }
 
-// net/http sends a request again if nothing was written to a connection that the server had closed. If the headers were written
-// separately, something would have been written.
+// net/http sends a request again only if nothing was written to a connection that the server had closed, so the headers must not
+// be written before the body.
 func TestHeadersAndBodyAreSentInOneWrite(t *testing.T) {
 	t.Parallel()
 	first := make(chan string, 1)

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/document"
 )
 
-// text parses a scalar with at most most characters.
-func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
+// text parses a scalar of at most limit characters.
+func (p *reader) text(n *yaml.Node, path string, limit int) (string, bool) {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	if n.Kind != yaml.ScalarNode || document.IsNull(n) {
 		p.report(n, WrongType, path, fmt.Sprintf("%s must be a single value, not %s", name, kindName(n)), "")
@@ -21,8 +21,8 @@ func (p *reader) text(n *yaml.Node, path string, most int) (string, bool) {
 	switch {
 	case strings.TrimSpace(n.Value) == "":
 		p.report(n, BadValue, path, name+" is empty", "")
-	case length > most:
-		p.report(n, BadValue, path, fmt.Sprintf("%s has %d characters; at most %d are allowed", name, length, most), "")
+	case length > limit:
+		p.report(n, BadValue, path, fmt.Sprintf("%s has %d characters; at most %d are allowed", name, length, limit), "")
 	case strings.ContainsFunc(n.Value, isControl):
 		p.report(n, BadValue, path, name+" has control characters", "")
 	default:

@@ -31,7 +31,7 @@ type backtests struct {
 
 func newBacktests() *backtests { return &backtests{jobs: map[string][]*backtest{}} }
 
-// backtest is a job.
+// backtest is a running or finished backtest.
 type backtest struct {
 	id          string
 	workspaceID string

@@ -43,7 +43,7 @@ func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 	t.Parallel()
 	c := instanceConfig(t)
 	first := openTest(t, c)
-	release, err := store.Lock(c.DataDir) // held like by a running server
+	release, err := store.Lock(c.DataDir) // a running server holds this lock
 	if err != nil {
 		t.Fatal(err)
 	}

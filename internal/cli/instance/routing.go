@@ -58,8 +58,8 @@ func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	return set, nil
 }
 
-// Read reads a file, or standard input if path is a dash. It returns an error if the content is larger than most bytes.
-func (r *Commands) Read(path string, most int64) ([]byte, error) {
+// Read reads a file, or standard input if path is a dash. It returns an error if the content is larger than limit bytes.
+func (r *Commands) Read(path string, limit int64) ([]byte, error) {
 	in := r.Console.In
 	if path != "-" {
 		f, err := os.Open(path)
@@ -69,12 +69,12 @@ func (r *Commands) Read(path string, most int64) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s is larger than %s bytes", cli.Clean(path), cli.Count(most))
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s is larger than %s bytes", cli.Clean(path), cli.Count(limit))
 	}
 	return text, nil
 }
