@@ -18,30 +18,31 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Attempt is one call to one target. Nothing of its response reaches the client before its first content.
+// Attempt is one call to one target. The client receives nothing before the attempt has content.
 type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
 	call      *provider.Call
-	ctx       context.Context //nolint:containedctx // of this call alone, cancelled when the call is abandoned
+	ctx       context.Context //nolint:containedctx // context of this call only, cancelled when the call is abandoned
 	cancel    context.CancelCauseFunc
-	timer     *time.Timer    // cancels the call: first for the first token, then for silence
+	timer     *time.Timer    // cancels the call: first-token timeout, then idle timeout
 	timing    *egress.Timing // nil before the call
 	body      countingReader
 	stream    llm.Stream
 	pending   []llm.Event // up to and including the first content
 	joiner    Joiner      // nil unless the attempt continues another one
-	Prefilled int64       // tokens of the response that the target was given as its beginning
+	Prefilled int64       // tokens of the partial response that was sent to the target as a prefill
 	began     time.Time
 	note      note
 	state     state
 }
 
-// note is the record of an attempt while it runs. Two attempts may run at the same time, so it is copied to the series at the end.
+// note is the log record of a running attempt. It is copied to the series when the attempt ends, because two attempts
+// may run at the same time.
 type note struct {
 	requestlog.Attempt
 	index int  // in the series
-	probe bool // the one test of an open circuit
+	probe bool // whether the call probes an open circuit
 }
 
 type state int
@@ -56,9 +57,9 @@ const (
 // Joiner is the client's format for an attempt that continues an interrupted response.
 type Joiner interface {
 	provider.Client
-	// OnDelta sets a function that is called for everything that the target sends, visible or not.
+	// OnDelta sets a function that is called for every delta from the target, visible to the client or not.
 	OnDelta(func())
-	// HiddenText returns the bytes of text that the client does not see.
+	// HiddenText returns the number of ASCII and non-ASCII text bytes that the client does not see.
 	HiddenText() (ascii, nonASCII int64)
 }
 
@@ -67,23 +68,23 @@ type Continuation struct {
 	Request   *llm.Request
 	MaxOutput int64 // output limit as in provider.Call
 	Joiner    Joiner
-	Prefilled bool // the request ends with the beginning of the response
+	Prefilled bool // the request ends with the partial response
 }
 
-// Try makes one call and reads the response up to the first content for the client. last reports whether no other target remains.
-// c may be nil.
+// Try makes one call and reads the response up to the first content for the client. last is true when no other target
+// remains. c may be nil.
 func (s *Series) Try(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
 	a, err := s.prepare(ctx, t, last, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.open(); err != nil { //nolint:contextcheck // an attempt has a context of its own
+	if err := a.open(); err != nil { //nolint:contextcheck // an attempt has its own context
 		return nil, a.fail(err)
 	}
 	return a, nil
 }
 
-// prepare acquires a slot and a credential for a call, and adds it to the series.
+// prepare acquires a concurrency slot and a credential for a call and adds the attempt to the series.
 func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
 	p, _ := s.Snapshot.Provider(t.Provider)
 	if err := s.acquireSlot(ctx, p, last); err != nil {
@@ -186,12 +187,13 @@ func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Ta
 	return pass, skipped(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())
 }
 
-// skipped returns the error for a target that was not called. kind is the kind of the failures that caused the skip.
+// skipped returns the error for a target that was skipped without a call. kind is the kind of the earlier failures.
 func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
 
-// credentialIDs returns the credentials that may serve the request: only the one that holds its previous response, if any.
+// credentialIDs returns the credentials that can serve the request. A request that refers to a stored response needs
+// the credential that holds it.
 func (s *Series) credentialIDs(p *provider.Provider) []string {
 	stored := s.Terms.Request.Stored
 	ids := make([]string, 0, len(p.Credentials))
@@ -203,7 +205,7 @@ func (s *Series) credentialIDs(p *provider.Provider) []string {
 	return ids
 }
 
-// open makes the call and reads events up to the first content: the point of no return.
+// open makes the call and reads events up to the first content. Until then, another target can take over unnoticed.
 func (a *Attempt) open() error {
 	p, op := a.provider, a.series.Terms.Request.Op
 	exchange := p.Exchange(op)
@@ -273,11 +275,12 @@ func (a *Attempt) send(req *http.Request) (*http.Response, error) {
 	return a.series.Dispatcher.Egress.Do(req)
 }
 
-// limitStart cancels the call when the connection or the response headers take longer than the target allows. stop ends the timers.
+// limitStart cancels the call when connecting or receiving the response headers exceeds the target's timeouts. stop
+// stops the timers.
 func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	connect, headers := a.call.Target.Waits.Connect, a.call.Target.Waits.Headers
 	if !a.streams() {
-		headers = 0 // the headers of a whole response arrive with its body
+		headers = 0 // without streaming, the headers arrive with the body
 	}
 	if connect == 0 && headers == 0 {
 		return func() {}
@@ -300,7 +303,7 @@ func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	}
 }
 
-// markActivity records that the target has sent data. From the first content on, the idle timeout applies.
+// markActivity records that the target has sent data. The idle timeout applies after the first content.
 func (a *Attempt) markActivity() {
 	if a.state == responding {
 		a.timer.Reset(a.idle())
@@ -331,14 +334,14 @@ func (a *Attempt) Target() *provider.Target { return a.call.Target }
 // Credential returns the id of the credential that the attempt uses.
 func (a *Attempt) Credential() string { return a.note.Credential }
 
-// Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout applies while Next
-// reads: time spent by a slow client does not count as silence of the provider.
+// Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout
+// runs only while Next reads, so a slow client does not count against the provider.
 func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 	if len(a.pending) > 0 {
 		a.timer.Stop()
 		ev, a.pending = a.pending[0], a.pending[1:]
 		if len(a.pending) == 0 {
-			a.pending = nil // the stream may stay open for long
+			a.pending = nil // free the memory: the stream may stay open for a long time
 		}
 		return ev, true, nil
 	}
@@ -353,17 +356,17 @@ func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 	return ev, ok, nil
 }
 
-// fail ends an attempt without content and records why.
+// fail ends an attempt that produced no content and records the error.
 func (a *Attempt) fail(err error) error {
 	err = a.translate(err)
 	e := llm.AsError(err)
 	a.note.RetryAfter = e.RetryAfter
-	a.abandon(e, e.Kind == llm.ClientCancelled) // a client that disconnects pays for the prompt
+	a.abandon(e, e.Kind == llm.ClientCancelled) // the prompt is charged when the client disconnects
 	return err
 }
 
-// abandon ends an attempt without content for the client and records its cost. With chargePrompt, a prompt that was sent is charged even
-// when the provider has not reported its usage.
+// abandon ends an attempt that produced no content for the client and records its cost. With chargePrompt, a prompt
+// that was sent is charged even when the provider has not reported its usage.
 func (a *Attempt) abandon(e *llm.Error, chargePrompt bool) {
 	a.recordFailure(e)
 	terms, target := a.series.Terms, a.call.Target
@@ -391,7 +394,7 @@ func (a *Attempt) abandon(e *llm.Error, chargePrompt bool) {
 	a.Close()
 }
 
-// Finish records the result of an attempt that has delivered its response, or only the beginning if e is not nil.
+// Finish records the result of an attempt that delivered content. e is nil when the response is complete.
 func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	a.note.Usage, a.note.Cost = new(c.Usage), c.Attempt
 	if a.note.CacheMark != "" {
@@ -405,11 +408,11 @@ func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	a.end(e, c.Usage.Output)
 }
 
-// recordFailure records why the attempt failed.
+// recordFailure records the error of the attempt.
 func (a *Attempt) recordFailure(e *llm.Error) {
 	a.note.Class, a.note.Message = e.Kind, e.Message
 	if !a.series.StoresText && e.Kind != llm.Untranslatable {
-		a.note.Message = "" // a provider may quote the prompt; the reasons of our own formats do not
+		a.note.Message = "" // a provider may quote the prompt; the gateway's own messages do not
 	}
 }
 
@@ -428,8 +431,8 @@ func (a *Attempt) end(e *llm.Error, output int64) {
 	a.series.Attempts[a.note.index] = a.note.Attempt
 }
 
-// Usage returns the usage that the provider reported, or an estimate when the report is missing or implausible. rejected reports that
-// an implausible report was replaced; the record of the attempt keeps it.
+// Usage returns the usage that the provider reported, or an estimate when the report is missing or implausible.
+// rejected is true when an implausible report was replaced; the attempt's log record keeps the original.
 func (a *Attempt) Usage(received *bill.UsageCounter) (u llm.Usage, rejected bool) {
 	if received.Valid(a.call) {
 		return *received.Reported, false
@@ -438,7 +441,7 @@ func (a *Attempt) Usage(received *bill.UsageCounter) (u llm.Usage, rejected bool
 	return a.Count(received.ASCII, received.NonASCII), received.Reported != nil
 }
 
-// Count implements llm.Counter: it estimates the usage of a response with this much text.
+// Count implements llm.Counter. It estimates the usage of a response with the given number of text bytes.
 func (a *Attempt) Count(ascii, nonASCII int64) llm.Usage {
 	terms, target := a.series.Terms, a.call.Target
 	u := terms.Estimate(target, terms.OutputTokens(target, ascii, nonASCII)+a.hiddenTokens())
@@ -455,7 +458,7 @@ func (a *Attempt) hiddenTokens() int64 {
 	return a.series.Terms.OutputTokens(a.call.Target, ascii, nonASCII)
 }
 
-// Spent returns what the attempt has used and cost. An unknown cost counts as 0.
+// Spent returns the tokens and the cost of the attempt. An unknown cost counts as 0.
 func (a *Attempt) Spent() bill.Spent {
 	spent := bill.Spent{Tokens: a.note.Usage.Total()}
 	if a.note.Cost != nil {
@@ -466,7 +469,7 @@ func (a *Attempt) Spent() bill.Spent {
 
 // Warnings returns the changes that the provider's adapter made to the request and the response, without credentials.
 func (a *Attempt) Warnings() []string {
-	if len(a.call.Warnings) > 0 { // they may quote the response
+	if len(a.call.Warnings) > 0 { // warnings may quote the response
 		masker := newMasker(a.call)
 		for i, w := range a.call.Warnings {
 			a.call.Warnings[i] = masker.Text(w)
@@ -475,7 +478,8 @@ func (a *Attempt) Warnings() []string {
 	return a.call.Warnings
 }
 
-// translate converts the error of a call to an *llm.Error. If the call was cancelled, the cause determines the kind.
+// translate converts the error of a call to an *llm.Error. If the call was cancelled, the cancellation cause determines
+// the kind.
 func (a *Attempt) translate(err error) error {
 	switch cause := context.Cause(a.ctx); {
 	case cause == nil:
@@ -499,7 +503,7 @@ const (
 	drainBytes = 1 << 10
 )
 
-// Close releases everything the attempt holds.
+// Close releases the attempt's resources.
 func (a *Attempt) Close() {
 	if a.state == closed {
 		return
@@ -513,8 +517,8 @@ func (a *Attempt) Close() {
 		a.stream.Close()
 	}
 	if whole && a.body.from != nil {
-		// Reading to the end lets the connection be reused. If the provider does not end its response in time, only the
-		// connection is lost.
+		// Read to the end so that the connection can be reused. If the provider does not end its response in time, the
+		// connection is closed.
 		a.timer.Reset(drainTime)
 		_, _ = io.CopyN(io.Discard, &a.body, drainBytes)
 		a.timer.Stop()

@@ -19,10 +19,11 @@ type Batches interface {
 	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
 }
 
-// batchCalls is how many parts of one request are sent concurrently.
+// batchCalls is the number of parts of one request that are sent concurrently.
 const batchCalls = 4
 
-// openBatches makes the calls of a split request. If one fails, the attempt fails: an incomplete list of vectors is useless.
+// openBatches makes the calls of a split request. If one call fails, the attempt fails, because an incomplete list of
+// vectors is useless.
 func (a *Attempt) openBatches(ctx context.Context) error {
 	batches, limit := a.series.Dispatcher.Batches, a.call.Target.EmbedBatch
 	requests, err := batches.Split(ctx, a.call.Request, limit)

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// rejected adds the provider and the attempts to an error that another target would return, too.
+// rejected adds the provider's name and the attempts to an error that every target would return.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e
@@ -88,7 +88,7 @@ func unavailable(skipped []*llm.Error) *llm.Error {
 	return e
 }
 
-// common returns the kind that represents several failures, and whether none of them is temporary.
+// common returns the kind that represents several failures, and whether all of them are permanent.
 func common(kinds []llm.Kind) (kind llm.Kind, final bool) {
 	kind, final = kinds[len(kinds)-1], true
 	same, client := true, true

@@ -11,11 +11,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// minHedge is the minimum of a hedge delay that is derived from the target's usual time to the first token.
+// minHedge is the minimum hedge delay when the delay is derived from the target's typical time to the first token.
 const minHedge = 50 * time.Millisecond
 
-// hedge calls target i of the plan and, when hedging is enabled and the target is silent for too long, a second one. The first
-// with content serves the request. at is the index of the last target that was called.
+// hedge calls target i of the plan. If hedging is enabled and the target sends no content in time, hedge also calls a
+// second target. The first one with content serves the request. at is the index of the last target that was called.
 func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at int, err error) {
 	after := s.hedgeAfter(i)
 	if after == 0 {
@@ -26,8 +26,8 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 	if err != nil {
 		return nil, i, err
 	}
-	results := make(chan result, 2) // buffered for both, so that neither call blocks
-	go first.openAsync(results)     //nolint:contextcheck // an attempt has a context of its own
+	results := make(chan result, 2) // buffered, so that neither call blocks
+	go first.openAsync(results)     //nolint:contextcheck // an attempt has its own context
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	select {
@@ -61,10 +61,11 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 	return a, at, late
 }
 
-// hedgeAfter returns how long target i may be silent before a second one is called; 0 for never.
+// hedgeAfter returns the time after which a second target is called if target i has sent no content; 0 disables the
+// hedge.
 func (s *Series) hedgeAfter(i int) time.Duration {
 	req := s.Terms.Request
-	if !s.Settings.Hedge || !bill.Generates(req.Op) || req.Background || // a cancelled call would go on in the background
+	if !s.Settings.Hedge || !bill.Generates(req.Op) || req.Background || // a cancelled call would continue in the background
 		i+1 >= len(s.Plan) || s.Left() < 2 {
 		return 0
 	}
@@ -78,8 +79,8 @@ func (s *Series) hedgeAfter(i int) time.Duration {
 	return max(usual, minHedge)
 }
 
-// prepareHedge prepares a call to the next target that admits one; nil when there is none or the budgets have too little left.
-// Hedges are limited like repeats at the same target.
+// prepareHedge prepares a call to the next target that admits one. It returns nil when there is none, when the budgets
+// have too little left, or when retries are limited. A hedge counts as a retry.
 func (s *Series) prepareHedge(ctx context.Context, i int) (a *Attempt, at int, hold *ledger.Hold) {
 	hold, err := s.TryHold(ctx, s.Terms.MaxCost(s.Plan[i+1:]))
 	if err != nil {
@@ -100,13 +101,13 @@ func (s *Series) prepareHedge(ctx context.Context, i int) (a *Attempt, at int, h
 	return nil, i, nil
 }
 
-// result is an attempt that has content, or has failed.
+// result is an attempt that has content or has failed.
 type result struct {
 	of  *Attempt
 	err error
 }
 
-// attempt returns the attempt, or its failure, which is recorded.
+// attempt returns the attempt, or records and returns its failure.
 func (r result) attempt() (*Attempt, error) {
 	if r.err != nil {
 		return nil, r.of.fail(r.err)
@@ -114,7 +115,7 @@ func (r result) attempt() (*Attempt, error) {
 	return r.of, nil
 }
 
-// openAsync makes the call in a goroutine of its own. It does not change the series.
+// openAsync makes the call in a separate goroutine. It does not change the series.
 func (a *Attempt) openAsync(results chan<- result) {
 	var err error
 	defer func() {

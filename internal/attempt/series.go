@@ -1,5 +1,5 @@
-// Package attempt calls the targets of a plan until one of them responds: retries, fallback, hedging, timeouts and the reports to
-// health. Nothing reaches the client before an attempt has content.
+// Package attempt calls the targets of a plan until one of them responds. It implements retries, fallback, hedging and
+// timeouts, and reports results to health. The client receives nothing before an attempt has content.
 package attempt
 
 import (
@@ -20,23 +20,25 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Admission decides which calls may be made.
+// Admission controls which calls may be made.
 type Admission interface {
-	// Admit reports whether a call to the target may be made now, and with which credential. last says that no other target remains.
+	// Admit reports whether a call to the target may be made now, and with which credential. last is true when no other
+	// target remains.
 	Admit(target string, credentials []string, last bool) (health.Pass, bool)
 	// Closed reports whether a pass with a delay can be used after the delay.
 	Closed(target string, p health.Pass) bool
-	// HasOtherCredential reports whether the target may be tried immediately with another credential than the one that failed.
+	// HasOtherCredential reports whether the target may be tried immediately with a credential other than the one that
+	// failed.
 	HasOtherCredential(target string, credentials []string, failed string) bool
-	// Wait returns how long the target backs off with every one of the credentials.
+	// Wait returns the time until the target can be called with at least one of the credentials.
 	Wait(target string, credentials []string) time.Duration
-	// AllowRepeat reports whether the target may be called once more for a request that failed there, and counts the repeat.
+	// AllowRepeat reports whether a failed request may be retried at the target, and counts the retry.
 	AllowRepeat(target string) bool
 }
 
-// Health observes calls.
+// Health records the results of calls.
 type Health interface {
-	// FirstToken returns the 95th percentile of the target's recent times to the first token; 0 when unknown.
+	// FirstToken returns the 95th percentile of the target's recent times to first token; 0 when unknown.
 	FirstToken(target string) time.Duration
 	// Report records the result of a call.
 	Report(r health.Report)
@@ -54,24 +56,24 @@ type Dispatcher struct {
 	Egress    Caller
 	Batches   Batches
 	Draw      func() float64 // random number from 0 to 1, for jitter
-	// SealID returns the id that clients see for a response that a provider stores. It may be nil.
+	// SealID returns the client-visible ID of a response that a provider stores. It may be nil.
 	SealID func(llm.StoredResponse) string
 
 	slots providerSlots
 }
 
-// Settings bound the attempts of a request.
+// Settings limit the attempts of a request.
 type Settings struct {
 	Attempts   int           // maximum number of attempts
-	Backoff    time.Duration // first pause before a repeat
+	Backoff    time.Duration // pause before the first retry
 	SlotWait   time.Duration // how long a request waits for a provider at its concurrency limit
 	Hedge      bool          // call a second target when the first is slow
-	HedgeAfter time.Duration // 0 for the target's usual time to the first token
-	Idle       time.Duration // longest silence within a response
+	HedgeAfter time.Duration // 0 for the target's typical time to first token
+	Idle       time.Duration // maximum time between two events of a response
 	Total      time.Duration // deadline over all attempts
 }
 
-// Series is the attempts of one request.
+// Series holds the attempts of one request.
 type Series struct {
 	Dispatcher *Dispatcher
 	Settings   *Settings
@@ -93,7 +95,7 @@ type Series struct {
 	skipped  []*llm.Error // why targets were skipped without an attempt
 }
 
-// Causes for which the gateway cancels or skips a call.
+// Reasons why the gateway cancels or skips a call.
 var (
 	errDeadline   = errors.New("the request's deadline has passed")
 	errConnect    = errors.New("no connection in time")
@@ -105,29 +107,30 @@ var (
 )
 
 const (
-	// wholeFactor extends the first-token limit for responses that are not streamed: they arrive only when they are complete, and
-	// another attempt would pay for the response twice.
+	// wholeFactor extends the first-token timeout for responses that are not streamed: they arrive only when they are
+	// complete, and another attempt would pay for the response twice.
 	wholeFactor = 6
-	// maxPause is the longest wait before the same target is tried again.
+	// maxPause is the maximum wait before a retry at the same target.
 	maxPause = 5 * time.Second
-	// shortPause is a wait that delays the client no more than a switch to another target, which has no cached prefix.
+	// shortPause is the maximum wait for which a retry at the same target is preferred to another target, which has no
+	// cached prefix.
 	shortPause = 500 * time.Millisecond
-	// pauseJitter is the fraction by which a requested pause is extended at random, so that requests that failed together do
-	// not return together.
+	// pauseJitter is the maximum fraction by which a requested pause is extended at random, so that requests that
+	// failed together do not retry together.
 	pauseJitter = 0.2
 )
 
-// WithDeadline returns a context that ends at the deadline of the request: that of the first target, or of the settings.
+// WithDeadline returns a context with the deadline of the request, which is set by the first target or by the settings.
 func (s *Series) WithDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, s.total(), errDeadline)
 }
 
 func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.Settings.Total) }
 
-// Left returns how many more attempts may be made.
+// Left returns the number of remaining attempts.
 func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
 
-// First tries the targets of the plan in order until one has content. The client does not notice failures before that.
+// First tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
 func (s *Series) First(ctx context.Context) (*Attempt, error) {
 	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
 		last := i+1 == len(s.Plan) || s.Left() == 1
@@ -155,8 +158,9 @@ func (s *Series) First(ctx context.Context) (*Attempt, error) {
 	return nil, s.exhausted()
 }
 
-// mayTryNext reports whether another target is tried after a failure. After an unsupported request it is tried when the gateway may
-// choose the model; after a rejection by content rules only when the caller lists other models.
+// mayTryNext reports whether another target may be tried after a failure. If the target does not support the request,
+// another one is tried only when the gateway may choose the model. If the target rejects the content, another one is
+// tried only when the caller lists several models.
 func (s *Series) mayTryNext(e *llm.Error) bool {
 	listed := len(s.Terms.Request.Controls.Models) > 0
 	switch e.Kind { //nolint:exhaustive // the kind alone decides for the others
@@ -168,8 +172,8 @@ func (s *Series) mayTryNext(e *llm.Error) bool {
 	return e.Kind.NextMayHelp()
 }
 
-// next returns the index of the target to try after a failure at index at, or len(Plan). It is the same target with another
-// credential, or after a pause when no other target is left or the pause is short.
+// next returns the index of the target to try after a failure at index at, or len(Plan) when none remains. The same
+// target is tried again with another credential, or after a pause if no other target remains or the pause is short.
 func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
 	t, next := s.Plan[at], at+1
 	if e.Kind == llm.UpstreamContext { // only a larger context window helps
@@ -202,8 +206,8 @@ func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
 	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), s.credentialIDs(p), failed)
 }
 
-// RetrySame reports whether a retry at the same target may succeed: not after a timeout, and not after a rate limit with a wait
-// longer than maxPause.
+// RetrySame reports whether a retry at the same target may succeed. It may not after a timeout or after a rate limit
+// with a wait longer than maxPause.
 func RetrySame(e *llm.Error) bool {
 	switch e.Kind {
 	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
@@ -215,8 +219,8 @@ func RetrySame(e *llm.Error) bool {
 	}
 }
 
-// readySoon reports whether a failed target requests so short a wait that one repeat delays the client no more than a switch to
-// the next target. An attempt must be left for the switch.
+// readySoon reports whether the failed target should be retried once before switching to next: the wait it requests is
+// no longer than a switch would take, and an attempt remains for the switch.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || s.count(t) > 1 {
 		return false
@@ -228,7 +232,7 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	return e.RetryAfter <= most
 }
 
-// count returns how many attempts the target has had.
+// count returns the number of attempts at the target.
 func (s *Series) count(t *provider.Target) (n int) {
 	for i := range s.Attempts {
 		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
@@ -238,7 +242,7 @@ func (s *Series) count(t *provider.Target) (n int) {
 	return n
 }
 
-// Tried reports whether the target has had an attempt that did not lose a hedge.
+// Tried reports whether the target was tried in an attempt that did not lose a hedge.
 func (s *Series) Tried(t *provider.Target) bool {
 	for i := range s.Attempts {
 		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.HedgeLost {
@@ -248,8 +252,9 @@ func (s *Series) Tried(t *provider.Target) bool {
 	return false
 }
 
-// Repeat pauses before the same target is tried again: as long as the provider requested, with jitter, or for a growing backoff,
-// and until the target's back-off has ended. It reports whether the attempt may be made.
+// Repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an
+// exponential backoff, and lasts at least until the target no longer backs off. Repeat reports whether the retry may be
+// made.
 func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
 	d := s.Dispatcher
 	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Draw())
@@ -264,7 +269,7 @@ func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) b
 	return d.Admission.AllowRepeat(t.ID()) && s.Clock.sleep(ctx, wait)
 }
 
-// Cancelled returns the target and the usage of the last attempt when the client disconnected after the prompt was sent.
+// Cancelled returns the target and the usage of the last attempt if the client disconnected after the prompt was sent.
 func (s *Series) Cancelled() (*provider.Target, llm.Usage, bool) {
 	if len(s.Attempts) == 0 {
 		return nil, llm.Usage{}, false
@@ -281,7 +286,8 @@ func (s *Series) Cancelled() (*provider.Target, llm.Usage, bool) {
 	return nil, llm.Usage{}, false
 }
 
-// Ended returns the error for a request whose context has ended: a deadline, a disconnected client, or the cause itself.
+// Ended returns the error for a request whose context has ended: a timeout, a client disconnect, or the cause if it is
+// an *llm.Error.
 func (s *Series) Ended(ctx context.Context) *llm.Error {
 	cause := context.Cause(ctx)
 	if e, ok := errors.AsType[*llm.Error](cause); ok {
@@ -294,7 +300,7 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the response was complete.", Err: cause}
 }
 
-// Clock measures the time of a request that is spent in attempts and waiting for providers.
+// Clock measures the time that a request spends in attempts and waiting for providers.
 type Clock struct {
 	Waited   time.Duration // waiting for a provider without an attempt in flight
 	upstream time.Duration // in attempts that have ended
@@ -325,10 +331,10 @@ func (c *Clock) stop() {
 	}
 }
 
-// minWait is the shortest time that counts as waiting. A shorter one is the overhead of a lock.
+// minWait is the minimum duration that counts as waiting. Shorter durations are lock overhead.
 const minWait = 100 * time.Microsecond
 
-// blocked records the time since a moment as waiting, unless an attempt is in flight.
+// blocked records the time since the given moment as waiting, unless an attempt is in flight.
 func (c *Clock) blocked(since time.Time) {
 	if d := time.Since(since); c.inFlight == 0 && d >= minWait {
 		c.Waited += d

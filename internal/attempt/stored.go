@@ -11,9 +11,9 @@ import (
 	"fairlead/internal/provider"
 )
 
-// CallStored makes an operation on a response that the provider stores, with the credential of the account that holds it. It
-// never uses another credential and reports nothing to health, because no model is called. A response that is silent for longer
-// than idle is cancelled. The caller closes the stream.
+// CallStored performs an operation on a response that the provider stores. It uses the credential of the account that
+// holds the response and never another one. It reports nothing to health, because no model is called. A response that
+// is silent for longer than idle is cancelled. The caller closes the stream.
 func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *provider.StoredOperation, idle time.Duration) (llm.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &storedStream{ctx: ctx, cancel: cancel, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
@@ -25,14 +25,14 @@ func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *p
 	return s, nil
 }
 
-// storedStream is the answer to an operation on a stored response.
+// storedStream is the response to an operation on a stored response.
 type storedStream struct {
-	ctx    context.Context //nolint:containedctx // of this call alone, cancelled by Close
+	ctx    context.Context //nolint:containedctx // context of this call only, cancelled by Close
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	idle   time.Duration
 	call   *provider.Call
-	body   io.Closer // nil before the answer
+	body   io.Closer // nil before the response
 	events llm.Stream
 }
 
@@ -75,7 +75,7 @@ func (s *storedStream) open(d *Dispatcher, p *provider.Provider, op *provider.St
 func (s *storedStream) Next() (llm.Event, bool, error) {
 	s.timer.Reset(s.idle)
 	ev, ok, err := s.events.Next()
-	s.timer.Stop() // time spent by a slow client does not count as silence of the provider
+	s.timer.Stop() // a slow client does not count against the provider
 	if err != nil {
 		return ev, false, s.translate(err)
 	}
@@ -90,7 +90,7 @@ func (s *storedStream) Close() {
 	}
 	s.cancel(nil)
 	if s.body != nil {
-		_ = s.body.Close() // the answer has been read
+		_ = s.body.Close() // the response has been read
 	}
 }
 

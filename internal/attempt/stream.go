@@ -12,7 +12,8 @@ import (
 	"fairlead/internal/redact"
 )
 
-// providerSlots are the concurrency slots of each provider. They outlive configuration changes, like the requests that hold them.
+// providerSlots holds the concurrency slots of each provider. Slots survive configuration changes, because running
+// requests hold them.
 type providerSlots struct {
 	mu     sync.Mutex
 	byName map[string]*limit.FairSemaphore
@@ -49,8 +50,8 @@ func (r *countingReader) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (r *countingReader) Close() error { return r.from.Close() }
 
-// redactStream masks the credentials of a call in the response. It masks events in the client's format, after everything that
-// joins, decodes or translates the provider's text.
+// redactStream masks the credentials of a call in the response. It masks events in the client's format, after the
+// provider's text has been joined, decoded and translated.
 func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
 	masker := newMasker(c)
 	if masker == nil {
@@ -59,7 +60,8 @@ func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
 	return &redactReader{from: s, masker: masker}
 }
 
-// newMasker returns a masker for the secrets of a call: the one sent to the provider, and the credential it was derived from.
+// newMasker returns a masker for the secrets of a call: the secret sent to the provider and the credential it was
+// derived from.
 func newMasker(c *provider.Call) *redact.Masker {
 	switch {
 	case len(c.Secrets) == 0:
@@ -122,14 +124,14 @@ func (r *redactReader) masked(ev llm.Event, d redact.Document) llm.Event {
 // Close implements llm.Stream.
 func (r *redactReader) Close() { r.from.Close() }
 
-// redactError masks credentials in the error of a provider.
+// redactError masks credentials in a provider's error.
 func redactError(err error, m *redact.Masker) error {
 	if err == nil || m == nil {
 		return err
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return err // a connection or context error contains no text of the provider
+		return err // a connection or context error contains no text from the provider
 	}
 	masked := *e
 	masked.Message, masked.UpstreamCode = m.Text(e.Message), m.Text(e.UpstreamCode)
