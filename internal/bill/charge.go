@@ -12,30 +12,30 @@ import (
 	"fairlead/internal/route"
 )
 
-// Spent is the usage and the cost of interrupted attempts that delivered a part of the response.
+// Spent is the usage and cost of interrupted attempts that delivered part of the response.
 type Spent struct {
 	Tokens int64
 	Cost   money.Amount
 }
 
-// Charge is the usage and the cost of a response. Unknown costs are nil.
+// Charge is the usage and cost of a response. Unknown costs are nil.
 type Charge struct {
 	Usage    llm.Usage
-	Attempt  *money.Amount // cost of the last attempt alone
-	Bill     *catalog.Bill // of all attempts that delivered a part of the response
-	Baseline *catalog.Bill // what the baseline would have cost
+	Attempt  *money.Amount // cost of the last attempt only
+	Bill     *catalog.Bill // bill for all attempts that delivered part of the response
+	Baseline *catalog.Bill // bill for the same request to the baseline model
 	Flag     requestlog.UsageFlag
 }
 
-// Charge computes the cost of a usage. prefilled is how many of its input tokens an earlier attempt delivered as output. An attempt is
-// charged at most its hold.
+// Charge computes the cost of a usage. prefilled is the number of input tokens that an earlier attempt delivered as
+// output. An attempt is charged at most its hold.
 func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spent Spent, baseline Baseline) Charge {
 	c := Charge{Usage: u}
 	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier) // the tier that was served, or the requested one
 	if target.Price != nil {
 		b := target.Price.At(t.At).Bill(u)
 		if t.Held != nil && b.Total > *t.Held {
-			// The row shows the operator what the usage would have cost.
+			// The row shows the operator the cost above the hold.
 			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: t.Held.Sub(b.Total)})
 			b.Total = *t.Held
 			c.Flag = requestlog.UsageAboveHold
@@ -77,7 +77,7 @@ type Baseline struct {
 	Model string         // empty for none
 	Price *catalog.Price // nil when unknown
 	Rules catalog.CacheRule
-	Cache *promptcache.View // what the baseline would have cached of the prompt
+	Cache *promptcache.View // prefix of the prompt that the baseline would have cached
 }
 
 // NewBaseline looks up the price and the cache rules of a baseline model, which may be empty.
@@ -96,8 +96,8 @@ func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Bas
 	return b
 }
 
-// usage estimates the usage of the baseline for the same tokens. Its cached prefix is the one that the baseline would have had,
-// and at least the tokens that the target read from its cache.
+// usage estimates the baseline's usage for the same tokens. The cached prefix is the one that the baseline would have
+// had, but at least the tokens that the target read from its cache.
 func (b Baseline) usage(u llm.Usage) llm.Usage {
 	cached := b.Cache.CacheHit(promptcache.Baseline(b.Model), b.Rules).Usage(u.Prompt())
 	would := u
@@ -109,7 +109,7 @@ func (b Baseline) usage(u llm.Usage) llm.Usage {
 	return would
 }
 
-// CacheRules returns how the prompt cache of a target works.
+// CacheRules returns the prompt cache rules of a target.
 func CacheRules(t *provider.Target) catalog.CacheRule {
 	if t.Price == nil {
 		return catalog.CacheRule{}

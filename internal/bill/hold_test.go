@@ -23,14 +23,14 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// piece is a part of a message in one of the formats.
+// piece is a message part in one of the formats.
 type piece struct {
 	json    string
 	text    int  // bytes that the provider reads as text
 	unsized bool // only the provider can count its tokens
 }
 
-// clientFormat is a wire format with a part of every kind.
+// clientFormat is a wire format with an example part of every kind.
 type clientFormat struct {
 	format wire.Format
 	body   func(parts, members string) string
@@ -139,7 +139,7 @@ func holding(t testing.TB, in clientFormat, body string, budgeted bool) (Terms, 
 	return terms, target
 }
 
-// Text is held for by its bytes, media of unknown size by the context window.
+// The hold covers text by its length in bytes, and media of unknown size by the context window.
 func TestHoldCoversEveryKindOfPart(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{
@@ -168,7 +168,7 @@ func TestHoldCoversEveryKindOfPart(t *testing.T) {
 	}
 }
 
-// inputs lists the classes in which a prompt can be charged.
+// inputs returns a usage for each class in which a prompt can be charged.
 func inputs(tokens int64, audio bool) []llm.Usage {
 	all := []llm.Usage{{Input: tokens}, {CacheRead: tokens}, {CacheWrite: tokens}, {CacheWrite: tokens, CacheWriteLong: tokens}}
 	if audio {
@@ -203,8 +203,8 @@ func TestHoldCoversAPrediction(t *testing.T) {
 	}
 }
 
-// For any request and any reported usage, the charge is at most the hold, and the hold covers every byte of the prompt and the
-// longest output that was requested.
+// For any request and any reported usage, the charge is at most the hold, and the hold covers every byte of the prompt
+// and the maximum requested output.
 func TestChargeIsAtMostTheHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// DefaultOutput limits the output on a budget when neither the caller nor the catalog limits it.
+	// DefaultOutput is the output limit of a request with a budget when neither the caller nor the catalog sets one.
 	DefaultOutput = 16_384
-	// MinOutput is the shortest output limit that is worth a request.
+	// MinOutput is the smallest output limit for which a request is still useful.
 	MinOutput = 256
-	// maxOutput is more than any model writes in one response. It is used when nothing limits the output.
+	// maxOutput is more than any model generates in one response. It is used when nothing limits the output.
 	maxOutput = 1_000_000
 	// defaultContext is used for models with an unknown context window.
 	defaultContext = 200_000
 )
 
-// Terms are the request and the limits that its cost depends on.
+// Terms are the request and the limits that determine its cost.
 type Terms struct {
 	Request   *llm.Request
 	Client    provider.Client // format of the request, to count its text exactly
 	Counter   *token.Counter
 	At        time.Time     // when the request arrived, which determines the prices
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
-	Budgeted  bool          // a budget can reject the request
+	Budgeted  bool          // whether a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
 }
 
@@ -40,9 +40,10 @@ func Generates(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
 
 func model(m *catalog.Model) token.Model { return token.Model{Vendor: m.Vendor, Name: m.Name} }
 
-// OutputLimit returns the output limit to send to a target when the caller sets none; 0 for none. A policy may set one. A budget
-// always does, because the output must not cost more than is held for it. Providers reject a limit above the model's maximum, and some
-// reject one that does not fit the context window after the prompt.
+// OutputLimit returns the output limit to send to a target when the caller sets none; 0 for none. The limit comes from
+// a policy or a budget. With a budget there is always a limit, because the output must not cost more than the hold.
+// Providers reject a limit above the model's maximum, and some reject one that does not fit the context window after
+// the prompt.
 func (t Terms) OutputLimit(target *provider.Target) int64 {
 	m := target.Model
 	if t.MaxOutput > 0 {
@@ -59,7 +60,7 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 	return limit
 }
 
-// MaxCost returns the most that one of the targets can charge for the request.
+// MaxCost returns the maximum that any of the targets can charge for the request.
 func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
@@ -69,7 +70,7 @@ func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	return most
 }
 
-// Affordable returns the output tokens that an amount pays for at the most expensive of the targets.
+// Affordable returns the number of output tokens that the amount pays for at the most expensive target.
 func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
 	tokens := int64(DefaultOutput)
 	for _, target := range targets {
@@ -91,7 +92,7 @@ func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64
 	return tokens
 }
 
-// maxCost returns the most that the usage can cost: a provider may serve another service tier than requested.
+// maxCost returns the maximum cost of the usage. A provider may serve another service tier than the requested one.
 func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 	card := target.Price.At(t.At)
 	cost := card.Cost(u)
@@ -102,8 +103,8 @@ func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 	return max(cost, card.Cost(u))
 }
 
-// maxUsage returns the most that the request can use at a target with a price. The prompt counts as the most expensive class of
-// input: cache writes and audio may cost more than fresh text.
+// maxUsage returns the maximum usage of the request at a target with a price. The prompt counts as the most expensive
+// input class, because cache writes and audio may cost more than uncached text.
 func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	req := t.Request
 	prompt := maxPrompt(req, target.Model)
@@ -124,8 +125,8 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	return t.withOutput(u, maxOutputOf(req, t.OutputLimit(target), target.Model))
 }
 
-// maxPrompt returns the maximum tokens of the prompt at a model. Media that only the provider can count, and results of tools
-// that the provider runs, fill at most the context window. Each of several inputs has a context window of its own.
+// maxPrompt returns the maximum number of prompt tokens for a model. Media that only the provider can count, and
+// results of provider-run tools, fill at most the context window. Each of several inputs has its own context window.
 func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || req.Unsized > 0 {
 		return cmp.Or(m.Context, defaultContext)
@@ -137,8 +138,8 @@ func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	return most
 }
 
-// maxOutputOf returns the maximum output tokens of a request: each choice up to the caller's limit or the one that was sent
-// instead, and a prediction that the model rejects.
+// maxOutputOf returns the maximum number of output tokens of a request: the caller's limit, or the limit sent in its
+// place, for each choice, plus a prediction that the model rejects.
 func maxOutputOf(req *llm.Request, sent int64, m *catalog.Model) int64 {
 	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, maxOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
 }
@@ -152,7 +153,7 @@ func (t Terms) withOutput(u llm.Usage, tokens int64) llm.Usage {
 	return u
 }
 
-// OutputTokens estimates the tokens of output text from its bytes.
+// OutputTokens estimates the number of output tokens from the number of text bytes.
 func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int64 {
 	return model(target.Model).Output(ascii, nonASCII, t.Request.Text)
 }

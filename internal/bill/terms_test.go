@@ -19,7 +19,7 @@ func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
 	}
 	req.Measure()
 	terms := Terms{Request: req, Client: chat.Format{}, Counter: token.NewCounter()}
-	// 6 tokens for each text in o200k, according to OpenAI's cookbook; 4 for each message and 3 for the prompt.
+	// According to OpenAI's cookbook: 6 tokens for each text in o200k, 4 for each message, 3 for the prompt.
 	const want = 6 + 6 + 2*4 + 3
 	gpt := &provider.Target{Model: &catalog.Model{Vendor: "OpenAI", Name: "gpt-4o"}}
 	if u := terms.Estimate(gpt, 5); u.Input != want || u.Output != 5 || !u.Estimated {

@@ -14,7 +14,8 @@ import (
 const (
 	// maxTokenBytes is the length of the longest token in any vocabulary.
 	maxTokenBytes = 128
-	// addedTokens is how much a provider may add to a prompt: system prompts and tool framing.
+	// addedTokens is the maximum number of tokens that a provider may add to a prompt for system prompts and tool
+	// framing.
 	addedTokens = 20_000
 )
 
@@ -45,14 +46,14 @@ func (c *UsageCounter) Add(ev *llm.Event) {
 	}
 }
 
-// Valid reports whether the provider reported a usage that is plausible for the call and has enough output tokens for the received
-// text.
+// Valid reports whether the provider reported a usage that is plausible for the call and has enough output tokens for
+// the received text.
 func (c *UsageCounter) Valid(call *provider.Call) bool {
 	return c.Reported != nil && Plausible(*c.Reported, call) && c.Reported.Output*maxTokenBytes >= c.ASCII+c.NonASCII
 }
 
-// Plausible reports whether a reported usage is possible for a call. Negative counts, a prompt without tokens, and more prompt or
-// output tokens than the call allows are not.
+// Plausible reports whether a reported usage is possible for a call. It rejects negative counts, a prompt without
+// tokens, and more prompt or output tokens than the call allows.
 func Plausible(u llm.Usage, c *provider.Call) bool {
 	req, m := c.Request, c.Target.Model
 	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
@@ -69,12 +70,13 @@ func Plausible(u llm.Usage, c *provider.Call) bool {
 		const rounds = 10
 		most = max(most, maxPrompt(req, m)*rounds)
 	}
-	// One more token per choice: some providers count the stop token.
+	// Add one token per choice, because some providers count the stop token.
 	return u.Prompt() <= most && u.Output <= maxOutputOf(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
 }
 
-// minPrompt returns the minimum tokens of the prompt. A provider may truncate the prompt to the context window, and an unknown
-// window may be small. The minimum is 0 when the provider may drop parts of the prompt, such as tool results.
+// minPrompt returns the minimum number of prompt tokens. A provider may truncate the prompt to the context window, and
+// an unknown window may be small. The minimum is 0 when the provider may drop parts of the prompt, such as tool
+// results.
 func minPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || wire.EditsContext(req) {
 		return 0
