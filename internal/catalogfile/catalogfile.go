@@ -1,5 +1,5 @@
-// Package catalogfile keeps the catalog file that replaces the built-in models and prices: it fetches the file, accepts it only
-// if it is signed or pinned, newer and plausible, and stores it in the data directory.
+// Package catalogfile manages the catalog file that replaces the built-in models and prices. It fetches the file,
+// accepts it only if it is signed or pinned, newer and plausible, and stores it in the data directory.
 package catalogfile
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// SignatureSuffix is appended to the address of a catalog file for the address of its signature.
+	// SignatureSuffix is appended to the address of a catalog file to get the address of its signature.
 	SignatureSuffix = ".sig"
 
 	maxSignature = 4 << 10
@@ -34,14 +34,14 @@ var ErrOlder = errors.New("not newer than the active catalog")
 // ErrUnchanged is returned for the catalog file that is already active.
 var ErrUnchanged = errors.New("already active")
 
-// signed is a catalog file with its signature; the signature is empty for a file that is only pinned.
+// signed is a catalog file with its signature. The signature is empty for a file that is only pinned by its hash.
 type signed struct {
 	text      []byte
 	signature string
 }
 
-// Active returns the stored catalog file if the configuration trusts it and it is newer than the catalog of the program, and the
-// latter otherwise. A pinned file may be older.
+// Active returns the stored catalog file if the configuration trusts it and it is newer than the built-in catalog.
+// Otherwise it returns the built-in catalog. A pinned file may be older.
 func Active(c config.Config) (*bundle.Bundle, error) {
 	embedded, err := bundle.Embedded()
 	if err != nil || c.Catalog.File.Source == "" {
@@ -74,8 +74,8 @@ func (s signed) open(c config.CatalogFile) (*bundle.Bundle, error) {
 	return bundle.Parse(s.text)
 }
 
-// Update reads the catalog file from its source and stores it if it is acceptable. It returns the new catalog, or ErrUnchanged if
-// the file is already active. After any error the active catalog stays.
+// Update reads the catalog file from its source and stores it if it is acceptable. It returns the new catalog, or
+// ErrUnchanged if the file is already active. On error, the active catalog stays active.
 func Update(ctx context.Context, client *egress.Client, c config.Config, userAgent string, now time.Time) (*bundle.Bundle, error) {
 	active, err := Active(c)
 	if err != nil {
@@ -92,7 +92,7 @@ func Update(ctx context.Context, client *egress.Client, c config.Config, userAge
 	return b, next.save(path(c))
 }
 
-// Check checks a file on disk, with its signature, as Update would. It stores nothing.
+// Check validates a file on disk and its signature in the same way as Update. It stores nothing.
 func Check(path string, c config.CatalogFile, active *bundle.Bundle, now time.Time) (b *bundle.Bundle, err error) {
 	var s signed
 	if s.text, err = file.Read(path, bundle.MaxSize); err != nil {
@@ -121,9 +121,9 @@ func (s signed) accept(c config.CatalogFile, active *bundle.Bundle, now time.Tim
 	case string(b.Text) == string(active.Text):
 		return nil, ErrUnchanged
 	case b.Created.After(now.Add(maxAhead)):
-		return nil, fmt.Errorf("it is dated %s, in the future", b.Created.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("the file is dated %s, in the future", b.Created.UTC().Format(time.RFC3339))
 	case c.SHA256 == "" && !b.Created.After(active.Created):
-		return nil, fmt.Errorf("%w: it is dated %s, the active one %s", ErrOlder, b.Created.UTC().Format(time.RFC3339), active.Created.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the file is dated %s, the active catalog %s", ErrOlder, b.Created.UTC().Format(time.RFC3339), active.Created.UTC().Format(time.RFC3339))
 	}
 	return b, bundle.CheckChange(active.Catalog, b.Catalog, c.MaxPriceFactor)
 }
@@ -144,7 +144,7 @@ func read(ctx context.Context, client *egress.Client, c config.CatalogFile, user
 	return s, err
 }
 
-// signatureAddress returns the address of the signature: the suffix follows the path, before the query of a URL.
+// signatureAddress returns the address of the signature. The suffix follows the path, before the query of a URL.
 func signatureAddress(source string) string {
 	address, query, found := strings.Cut(source, "?")
 	if filepath.IsAbs(source) || !found {
