@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// familySource starts the source of a quality inherited from a predecessor.
+// familySource is the prefix of QualitySource when the quality is inherited from a predecessor.
 const familySource = "family: "
 
-// readBenchmarks loads the published scores of the models. A model newer than the benchmarks also gets the scores of
+// readBenchmarks loads the models' published benchmark scores. A model newer than the benchmarks inherits the scores of
 // the predecessor that its quality comes from.
 func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error {
 	err := eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
@@ -52,7 +52,7 @@ func (r record) benchmark() Benchmark {
 	}
 	value, err := strconv.ParseFloat(r.text("value"), 64)
 	if err != nil || !(value >= 0 && value <= 1) {
-		r.fail("value %q is not a share from 0 to 1", r.text("value"))
+		r.fail("value %q is not a number from 0 to 1", r.text("value"))
 	}
 	b.Value = value
 	return b

@@ -27,9 +27,9 @@ type Bill struct {
 }
 
 // Bill prices the usage with the current card. A class of tokens without its own rate costs the standard rate of its
-// kind. Usage of an unknown service tier is priced at the standard rate, and Card says so.
+// kind. Usage of an unknown service tier is priced at the standard rate, and Card names the unknown tier.
 func (p *Price) Bill(u llm.Usage) Bill {
-	const usual = 4 // rows of an ordinary bill
+	const usual = 4 // rows of a typical bill
 	bill := Bill{Rows: make([]Row, 0, usual), Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
 	for _, row := range p.rows(u) {
 		if row.Tokens == 0 && optional(row.Class) {
@@ -58,7 +58,7 @@ type Rates struct {
 	PerRequest                                                                    money.Amount
 }
 
-// Rates returns the rates for prompts of this length in a service tier. Classes without their own rate have the
+// Rates returns the rates for a prompt of the given length in a service tier. Classes without their own rate have the
 // standard rate of their kind.
 func (p *Price) Rates(prompt int64, service string) Rates {
 	card := p.card(prompt, service)
@@ -99,8 +99,8 @@ func (p *Price) rows(u llm.Usage) [7]Row {
 	}
 }
 
-// parts returns the counts that are part of another count, limited to the whole: a provider that reports more audio
-// than input is wrong about the audio.
+// parts returns the counts that are part of another count, limited to that count: a provider that reports more audio
+// than input tokens is wrong about the audio.
 func parts(u *llm.Usage) (audioIn, audioOut, long int64) {
 	return clampPart(u.AudioInput, u.Input), clampPart(u.AudioOutput, u.Output), clampPart(u.CacheWriteLong, u.CacheWrite)
 }

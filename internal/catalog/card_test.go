@@ -92,7 +92,7 @@ func TestCardDependsOnPromptAndServiceTier(t *testing.T) {
 	}
 }
 
-// Parts never change the total number of tokens, and no usage is a refund.
+// Counts of token parts never change the total number of tokens, and no usage has a negative cost.
 func TestPartsNeverExceedTheirWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -226,7 +226,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// The figures are those of the vendors' pages.
+// The expected values are from the vendors' pricing pages.
 func TestKnownCards(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)

@@ -1,4 +1,4 @@
-// Package catalog owns the facts about models: names and aliases, abilities, sizes, a prior of their quality, and the
+// Package catalog holds the facts about models: names and aliases, abilities, sizes, a prior for their quality, and the
 // price at each provider. A Catalog is immutable: overrides create a new one.
 package catalog
 
@@ -13,16 +13,16 @@ type Model struct {
 	Home   string // the vendor's own provider, if any
 
 	Context   int64 // context window in tokens; 0 if unknown
-	MaxInput  int64 // separate limit of the prompt, if any
+	MaxInput  int64 // separate prompt limit, if any
 	MaxOutput int64 // 0 if unknown
 	Abilities llm.Abilities
-	Assumed   bool // Abilities are assumed because the model is unknown
+	Assumed   bool // whether Abilities are assumed because the model is unknown
 
 	// FixedSampling models reject temperature, top_p, penalties, logprobs and logit_bias.
 	FixedSampling bool
-	// CompletionTokens models take max_completion_tokens and reject max_tokens.
+	// CompletionTokens models accept max_completion_tokens and reject max_tokens.
 	CompletionTokens bool
-	// ToolsNeedResponses models take function tools together with reasoning on the Responses API only.
+	// ToolsNeedResponses models accept function tools together with reasoning only on the Responses API.
 	ToolsNeedResponses bool
 	// NoStream models reject streams on the Responses API.
 	NoStream bool
@@ -32,7 +32,7 @@ type Model struct {
 	Benchmarks    []Benchmark // published scores, sorted by benchmark
 	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string
-	Released      string // date, as precise as known
+	Released      string // release date, as precise as known
 	Deprecated    bool
 	OpenWeights   bool
 }
@@ -40,12 +40,12 @@ type Model struct {
 // Benchmark is a model's score on a published benchmark.
 type Benchmark struct {
 	Name   string
-	Value  float64 // share, 0 to 1
+	Value  float64 // score from 0 to 1
 	Source string  // publisher
 	AsOf   string
 }
 
-// NeedsResponses is the requirement of an offer that is served through the Responses API alone.
+// NeedsResponses marks an offer that is available only through the Responses API.
 const NeedsResponses = "responses"
 
 // Offer is a model at a provider.
@@ -53,13 +53,13 @@ type Offer struct {
 	Model    string // canonical name
 	Provider string
 	Upstream string // name of the model at the provider
-	Price    *Price // nil if unknown, never free
+	Price    *Price // nil if unknown; nil does not mean free
 	Unpriced string // why the price is unknown
 
 	// Needs is empty if an API key and the provider's standard API are enough. Otherwise it names the requirement:
-	// "responses" (only that API), "invitation", "contributor" (consent to training on requests), "hosted_tools" (refuses
-	// requests without a tool that the provider runs). An offer with a requirement other than "responses" has a price but is
-	// not listed until an override names it.
+	// "responses" (only the Responses API), "invitation", "contributor" (consent to training on requests), or
+	// "hosted_tools" (the provider rejects requests without one of its hosted tools). An offer with a requirement other
+	// than "responses" has a price but is not listed until an override names it.
 	Needs       string
 	Context     int64         // the provider's context window if smaller than the model's, otherwise 0
 	Unsupported llm.Abilities // abilities of the model that the provider does not support

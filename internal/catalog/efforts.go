@@ -20,7 +20,7 @@ type effortRow struct {
 	efforts   []Effort
 }
 
-// EffortsFor returns the efforts that a model accepts at a provider, lowest first. It returns nil where they are unknown.
+// EffortsFor returns the efforts that a model accepts at a provider, lowest first. It returns nil if they are unknown.
 func EffortsFor(provider, model string) []Effort {
 	r, _ := embeddedRules() // Default reports the error
 	for i := range r.efforts {
@@ -51,7 +51,7 @@ func (r *rules) addEfforts(row record) {
 		e.efforts = append(e.efforts, Effort{Level: level, Logit: logit})
 	}
 	if len(e.efforts) < 2 {
-		row.fail("%s has no choice of efforts", e.model)
+		row.fail("%s has fewer than two efforts", e.model)
 	}
 	r.efforts = append(r.efforts, e)
 }

@@ -31,7 +31,7 @@ const (
 	scoreColumns  = "model,benchmark,value,source,as_of"
 )
 
-// Default loads the embedded tables. It also reports errors in the tables of rules.
+// Default loads the embedded tables. It also reports errors in the rule tables.
 func Default() (*Catalog, error) {
 	if _, err := embeddedRules(); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (r record) price() *Price {
 	return p
 }
 
-// readPeriods adds promotions and former prices to the offers. A promotion has the service tiers of its list price.
+// readPeriods adds promotions and former prices to the offers. A promotion keeps the service tiers of the list price.
 func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	byName := map[string]*Price{}
 	for _, o := range offers {
@@ -44,7 +44,7 @@ func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	return eachRow(files, "data/periods.csv", periodColumns, sum, func(r record) {
 		list := byName[r.text("provider")+"/"+r.text("model")]
 		if list == nil {
-			r.fail("period of %s at %s without a price", r.text("model"), r.text("provider"))
+			r.fail("%s at %s has a period but no price", r.text("model"), r.text("provider"))
 			return
 		}
 		period := Period{Name: r.text("name"), From: r.day("from"), Until: r.day("until"), Price: Price{
@@ -67,7 +67,7 @@ func (r record) tiers() []Tier {
 	return list
 }
 
-// tier parses ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where - is an unknown rate.
+// tier parses ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where "-" means an unknown rate.
 func (r record) tier(text string) Tier {
 	parts := strings.Fields(text)
 	if len(parts) < 5 || len(parts) > 6 || !strings.HasPrefix(parts[0], ">") {

@@ -104,7 +104,7 @@ func (c *Catalog) Model(name string) (*Model, bool) {
 	return m, true
 }
 
-// find looks up a lower-case name, first with and then without its date.
+// find looks up a lower-case name, first as is and then without its date.
 func (c *Catalog) find(name string) *Model {
 	if m := cmp.Or(c.folded[name], c.upstream[name]); m != nil {
 		return m
@@ -122,8 +122,8 @@ var dateSuffix = regexp.MustCompile(`[-@](20\d\d-\d\d-\d\d|20\d{6})$`)
 // Models lists all models sorted by name.
 func (c *Catalog) Models() []*Model { return slices.Clone(c.sorted) }
 
-// Offers lists the offers of a provider that need only an API key, sorted by model. Those with Needs "responses" are served
-// through the Responses API alone.
+// Offers lists the offers of a provider that need only an API key, sorted by model. Offers with Needs "responses" are
+// available only through the Responses API.
 func (c *Catalog) Offers(provider string) []Offer {
 	var offers []Offer
 	for _, o := range c.offers {
@@ -158,8 +158,8 @@ func (c *Catalog) Providers() []string {
 	return names
 }
 
-// At returns the offer's model as available at the provider: with the provider's context window and without
-// unsupported abilities.
+// At returns the offer's model with the provider's context window and without the abilities that the provider does not
+// support.
 func (c *Catalog) At(o Offer) *Model {
 	m := c.models[o.Model]
 	if m == nil || (o.Context == 0 && o.Unsupported == 0) {
@@ -174,7 +174,7 @@ func (c *Catalog) At(o Offer) *Model {
 	return &narrowed
 }
 
-// ListPrice returns the usual price of a model for comparisons: the vendor's price if known, otherwise the median of
+// ListPrice returns the typical price of a model for comparisons: the vendor's price if known, otherwise the median of
 // the known offers. It returns nil if no price is known.
 func (c *Catalog) ListPrice(model string) *Price {
 	m, ok := c.Model(model)
@@ -208,5 +208,5 @@ const localSource = "local"
 // typicalCost weights a price for a typical request: three input tokens per output token.
 func typicalCost(p *Price) int64 { return 3*int64(p.Input) + int64(p.Output) }
 
-// Version identifies the content: catalogs of equal version are equal.
+// Version identifies the content: catalogs with the same version are equal.
 func (c *Catalog) Version() string { return c.version }

@@ -18,9 +18,9 @@ const Common = llm.Tools | llm.ParallelTools | llm.Vision | llm.JSONMode | llm.J
 // Overrides are applied in order: later overrides win.
 type Overrides []Override
 
-// Override sets facts about a model. Zero and nil fields keep the catalog's values. With a Provider, price and
-// upstream name apply to the offer of that provider, which is added if missing; without one, the price applies to
-// every offer. The other fields always describe the model at all providers.
+// Override sets facts about a model. Zero and nil fields keep the catalog's values. With a Provider, the price and
+// upstream name apply to that provider's offer, which is added if missing. Without one, the price applies to every
+// offer. The other fields always describe the model at all providers.
 type Override struct {
 	Model    string // canonical name; an unknown name adds a model
 	Provider string
@@ -63,13 +63,13 @@ func (c *Catalog) With(o Overrides) *Catalog {
 }
 
 func (c *Catalog) versionWith(o Overrides) string {
-	// Overrides hold only numbers and strings, which always encode.
+	// Overrides contain only numbers and strings, so encoding cannot fail.
 	text, _ := json.Marshal(o)
 	sum := sha256.Sum256(append([]byte(c.version), text...))
 	return hex.EncodeToString(sum[:])[:versionLength]
 }
 
-// describe returns the model with the override's facts.
+// describe returns the model with the override applied.
 func (c *Catalog) describe(known *Model, o Override) *Model {
 	m := c.newModel(o)
 	if known != nil {
@@ -99,8 +99,8 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	return m
 }
 
-// newModel returns a model known only by name. A name that resolves to a catalog model, such as a dated ID, inherits
-// its facts.
+// newModel returns a model of which only the name is known. If the name resolves to a catalog model, as a dated ID
+// does, the new model inherits its facts.
 func (c *Catalog) newModel(o Override) *Model {
 	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common, Assumed: true}
 	if kin, ok := c.Model(o.Model); ok {
@@ -173,8 +173,8 @@ func (o Override) change(m *Model, at *Offer) {
 // OverrideSource is the source of a price that was set manually.
 const OverrideSource = "override"
 
-// price returns the known price with the override applied. A new input or output rate replaces the whole price: cache
-// and audio rates, tiers, hours and history of the old one are dropped. A chat model needs both rates, from the
+// price returns the known price with the override applied. A new input or output rate replaces the whole price: the
+// cache and audio rates, tiers, hours and history of the old price are dropped. A chat model needs both rates, from the
 // override or from the known price; otherwise it has no price.
 func (o Override) price(m *Model, known *Price) *Price {
 	if o.Price != nil {

@@ -30,7 +30,7 @@ func (r *rules) addParameter(row record) {
 	rule := ParameterRule{Efforts: row.list("efforts"), Rejects: row.list("rejects"), Breakpoints: row.boolean("breakpoints")}
 	providers := row.list("providers")
 	if len(providers) == 0 {
-		row.fail("a rule for parameters needs a provider")
+		row.fail("a parameter rule needs a provider")
 	}
 	r.parameters = append(r.parameters, parameterRow{providers, newPattern(row.text("model")), rule})
 }

@@ -8,7 +8,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// apart lists offers that cost five times more or less than the median of their model, with the reason.
+// apart lists offers whose price differs from the median price of their model by more than a factor of five, with the
+// reason.
 var apart = map[string]string{
 	"cerebras/gemma-4-31b-it":         "sells speed, at several times the price of others",
 	"azure/llama-3.1-70b-instruct":    "the list price of 2024, not reduced",
@@ -61,7 +62,7 @@ func middlePrice(c *Catalog, model string) int64 {
 	if len(others) == 0 {
 		return 0
 	}
-	// Without a home the list price is the median.
+	// Without a home provider, the list price is the median.
 	p := index(map[string]*Model{model: {Name: model}}, others, "v").ListPrice(model)
 	return typicalCost(p)
 }
@@ -128,7 +129,7 @@ func TestVendorModelsHavePrices(t *testing.T) {
 	}
 }
 
-// A floating alias may mean another model with another price tomorrow.
+// A floating alias may point to another model with another price later.
 func TestAliasesAreNeverPriced(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)

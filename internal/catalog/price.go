@@ -7,9 +7,9 @@ import (
 	"fairlead/internal/money"
 )
 
-// Price is the price of a model at a provider: base rates and the conditions that change them. A zero rate is free; a
-// nil cache or audio rate means the standard rate. Bill uses the price as it is; At first selects the price at a
-// time.
+// Price is the price of a model at a provider: base rates and the conditions that change them. A zero rate means free;
+// a nil cache or audio rate means the standard rate. Bill applies the price as is; call At first to select the price at
+// a given time.
 type Price struct {
 	Input          money.Rate   `json:"input"`
 	Output         money.Rate   `json:"output"`
@@ -42,7 +42,7 @@ type Tier struct {
 }
 
 // Service is a service tier under the name that the provider reports. Its factor, in thousandths, multiplies every
-// rate, including those of tiers, but not the fee per request.
+// rate, including tier rates, but not the fee per request.
 type Service struct {
 	Name   string `json:"name"`
 	Factor int64  `json:"factor"`
@@ -55,7 +55,8 @@ type Hours struct {
 	Windows []Window `json:"windows"`
 }
 
-// Window is a time range on some days of the week: from Start until before End, in minutes since midnight.
+// Window is a time range on consecutive days of the week, from Start (inclusive) to End (exclusive) in minutes since
+// midnight.
 type Window struct {
 	First time.Weekday `json:"first"`
 	Last  time.Weekday `json:"last"` // if First > Last the range wraps around the end of the week
@@ -63,8 +64,8 @@ type Window struct {
 	End   int          `json:"end"`
 }
 
-// Period is a time range with its own price: from From until before Until, where zero leaves that side open. A period
-// without a name is a former price.
+// Period is a time range with its own price, from From (inclusive) to Until (exclusive). A zero time leaves that side
+// open. A period without a name is a former price.
 type Period struct {
 	Name  string    `json:"name,omitempty"`
 	From  time.Time `json:"from,omitzero"`
@@ -149,7 +150,7 @@ func (p Price) scale(factor int64) Price {
 	return p
 }
 
-// Base returns the rates for prompts of ordinary length.
+// Base returns the rates for prompts below the first tier.
 func (p *Price) Base() Tier {
 	return Tier{
 		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteLong: p.CacheWriteLong,
@@ -170,8 +171,8 @@ func (t Tier) scale(factor int64) Tier {
 	return t
 }
 
-// FollowedBy returns next with p as its history: next applies from at on, and p with its own history before. Future
-// periods of p are dropped.
+// FollowedBy returns next with p as its history: next applies from at, p and its history apply before. Future periods
+// of p are dropped.
 func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	after := *next
 	after.Periods = nil
@@ -201,10 +202,10 @@ func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	return &after
 }
 
-// maxPeriods bounds the history of a price.
+// maxPeriods limits the history of a price.
 const maxPeriods = 100
 
-// since returns when the list price became active: the end of the last former price.
+// since returns the time when the list price became active, which is the end of the last former price.
 func (p *Price) since() time.Time {
 	var last time.Time
 	for _, one := range p.Periods {

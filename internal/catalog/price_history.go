@@ -11,15 +11,15 @@ import (
 	"fairlead/internal/llm"
 )
 
-// PriceHistory holds the prices that were imported or set manually. They take precedence over the embedded tables. It
-// is stored as one file.
+// PriceHistory holds the prices that were imported or set manually. They take precedence over the embedded tables. The
+// history is stored as one file.
 type PriceHistory struct {
 	Version  int       `json:"version"`
 	Checked  time.Time `json:"checked,omitzero"` // time of the last automatic import
 	Listings []Listing `json:"listings"`         // sorted by provider, then model
 }
 
-// Listing is the price of a model at a provider, with the facts that a price list gave about a new model.
+// Listing is the price of a model at a provider, with facts about the model if it was added by a price list.
 type Listing struct {
 	Provider   string         `json:"provider"`
 	Model      string         `json:"model"`
@@ -125,8 +125,8 @@ func (b *PriceHistory) Find(provider, model string) *Listing {
 	return &b.Listings[i]
 }
 
-// Set sets a price from a time on, past or future. The price that the catalog, with this history applied, has until
-// then becomes the listing's history.
+// Set sets a price from time at, past or future. The price that c has until then becomes the listing's history; c must
+// have this history applied.
 func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
 		l.Price = o.Price.FollowedBy(l.Price, at)
@@ -159,7 +159,7 @@ func (l Listing) mergedOver(known Listing) Listing {
 	return l
 }
 
-// Remove removes a price from a time on. The catalog's own price applies again, and the history is kept. It reports
+// Remove removes a price from time at, so that the built-in price applies again. It keeps the history. It reports
 // whether a price was removed.
 func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	l := b.Find(provider, model)
@@ -171,8 +171,8 @@ func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	return true
 }
 
-// Overrides returns the overrides that apply the history to the tables. An imported price older than the table's
-// price is omitted, because a newer release supersedes it; a manual price is not.
+// Overrides returns the overrides that apply the history to the tables. An imported price that is older than the
+// table's price is omitted, because a newer release supersedes it. A manual price is always included.
 func (b *PriceHistory) Overrides(tables *Catalog) Overrides {
 	own := map[string]*Price{}
 	for _, o := range tables.offers {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// rules are the facts that hold for a pattern of model names instead of a single model, so that they also cover models
-// that the catalog does not list. In every table the first matching row applies.
+// rules are facts that apply to a pattern of model names instead of a single model, so that they also cover models that
+// are not in the catalog. In every table the first matching row applies.
 type rules struct {
 	providers    []Provider
 	vocabularies map[string][]vocabularyRow // by vendor; "" for vendors without rows
@@ -31,7 +31,7 @@ const (
 	effortColumns     = "providers,model,levels,source"
 )
 
-// embeddedRules loads the embedded tables of rules once. Default reports their errors.
+// embeddedRules loads the embedded rule tables once. Default reports their errors.
 var embeddedRules = sync.OnceValues(func() (*rules, error) { return readRules(embedded) })
 
 func readRules(files fs.FS) (*rules, error) {
@@ -55,7 +55,7 @@ func readRules(files fs.FS) (*rules, error) {
 	return r, nil
 }
 
-// Provider is how public price lists name a provider.
+// Provider holds the names of a provider in public price lists.
 type Provider struct {
 	Name           string   // as in the offers
 	LiteLLM        []string // names in LiteLLM's list
@@ -77,8 +77,8 @@ func (r *rules) addProvider(row record) {
 	})
 }
 
-// TrainedName returns the spelling or dated edition of a model in the training data of the predictor. It returns false
-// if the training data has no other spelling.
+// TrainedName returns the spelling or dated edition of a model in the predictor's training data. It returns false if no
+// such name is recorded.
 func TrainedName(name string) (string, bool) {
 	r, _ := embeddedRules() // Default reports the error
 	trained, ok := r.trained[name]
@@ -96,8 +96,8 @@ type TokenRule struct {
 // ImageRule describes how a model divides an image into tiles and counts them. The image is first shrunk to LongSide and
 // ShortSide. Limits of 0 do not apply.
 type ImageRule struct {
-	Base             int64   // tokens of every image; the only ones if the request asks for low detail
-	PerTile          float64 // tokens of a tile
+	Base             int64   // tokens for every image; the only tokens if the request asks for low detail
+	PerTile          float64 // tokens per tile
 	Side             float64 // side of a tile in pixels
 	Area             float64 // pixels of a tile, if tiles need not be square
 	LongSide         float64
@@ -179,8 +179,9 @@ const (
 	CacheMarks                             // marked prefixes only
 )
 
-// CacheRule describes a provider's prompt cache for a model. The zero value has no cache. Lifetimes are the lower end of
-// the documented range: a wrong expectation prevents a useful switch, a missed hit costs little.
+// CacheRule describes a provider's prompt cache for a model. The zero value means no cache. Lifetimes are the lower end
+// of the documented range, because expecting a hit that does not happen prevents a useful switch, while missing a hit
+// costs little.
 type CacheRule struct {
 	Granularity CacheGranularity
 	Minimum     int64         // shortest cached prefix, in tokens
@@ -188,7 +189,7 @@ type CacheRule struct {
 	Lifetime    time.Duration // time since the last use
 	Long        time.Duration // lifetime of prefixes marked for one hour; 0 if not offered
 	Extendable  bool          // the request can ask for a longer lifetime
-	Lookback    int           // how many messages before a mark a cached prefix is found; 0 for no limit
+	Lookback    int           // number of messages before a mark that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // cache writes are billed separately
 	HitRate     float64       // prior for the share of an expected read that happens
 
@@ -205,8 +206,8 @@ type cacheRow struct {
 	rule     CacheRule
 }
 
-// CacheRuleFor returns the rule of a model at a provider with this price. Without a rate for cached tokens there is no
-// cache, because a hit would not save anything.
+// CacheRuleFor returns the rule of a model at a provider with the given price. Without a rate for cached tokens it
+// returns no cache, because a hit would not save anything.
 func CacheRuleFor(provider, model string, price *Price) CacheRule {
 	if price == nil || price.CacheRead == nil {
 		return CacheRule{}
@@ -257,7 +258,7 @@ func (p pattern) matches(name string) bool {
 	return name == p.text
 }
 
-// decimal returns a number above zero, or 0 for an empty cell.
+// decimal returns a positive number, or 0 for an empty cell.
 func (r record) decimal(column string) float64 {
 	text := r.text(column)
 	if text == "" {
@@ -270,7 +271,7 @@ func (r record) decimal(column string) float64 {
 	return n
 }
 
-// duration returns a duration, or 0 for an empty cell.
+// duration parses a duration, or returns 0 for an empty cell.
 func (r record) duration(column string) time.Duration {
 	text := r.text(column)
 	if text == "" {

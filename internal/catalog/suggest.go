@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// maxName bounds how much of a name is compared, so that long input is cheap.
+// maxName is the length to which a name is truncated before it is compared, so that long input is cheap.
 const maxName = 64
 
 // Suggest returns up to n canonical names similar to an unknown name: with a common prefix, common words or few

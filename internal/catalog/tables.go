@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/money"
 )
 
-// TableNames are the tables of models and prices, in the order of a catalog file. The other tables hold facts about vendors
-// that the program needs.
+// TableNames returns the names of the model and price tables, in the order of a catalog file. The other tables hold
+// facts about vendors that the program needs.
 func TableNames() []string {
 	return []string{"models.csv", "offers.csv", "periods.csv", "aliases.csv", "benchmarks.csv"}
 }
 
-// EmbeddedTables returns the text of the embedded tables of models and prices, by name.
+// EmbeddedTables returns the text of the embedded model and price tables by name.
 func EmbeddedTables() (map[string]string, error) {
 	tables := map[string]string{}
 	for _, name := range TableNames() {
@@ -34,11 +34,11 @@ var errTable = errors.New("invalid catalog")
 // maxRate is the highest plausible rate, in dollars per million tokens.
 const maxRate = 100_000
 
-// ReadTables parses tables of models and prices by name, as EmbeddedTables returns them. It applies further checks because the
-// tables come from outside the program.
+// ReadTables parses model and price tables in the form that EmbeddedTables returns. It applies further checks because
+// the tables come from outside the program.
 func ReadTables(tables map[string]string) (*Catalog, error) {
 	if want := slices.Sorted(slices.Values(TableNames())); !slices.Equal(want, slices.Sorted(maps.Keys(tables))) {
-		return nil, fmt.Errorf("%w: it must have the tables %v", errTable, TableNames())
+		return nil, fmt.Errorf("%w: the tables must be %v", errTable, TableNames())
 	}
 	if _, err := embeddedRules(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func ReadTables(tables map[string]string) (*Catalog, error) {
 // tableTexts is a file system with the given tables.
 type tableTexts map[string]string
 
-// Open implements fs.FS. The tables are read with ReadFile alone.
+// Open implements fs.FS. It always fails, because the tables are read only with ReadFile.
 func (t tableTexts) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 }

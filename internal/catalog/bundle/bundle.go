@@ -1,5 +1,5 @@
-// Package bundle reads, compares, signs and verifies catalog files. A catalog file holds the tables of models and prices in one
-// text, with the time at which it was made.
+// Package bundle reads, compares, signs and verifies catalog files. A catalog file holds the tables of models and
+// prices in one text, with its creation time.
 package bundle
 
 import (
@@ -30,7 +30,7 @@ type Bundle struct {
 	Text    []byte
 }
 
-// Format returns the catalog file of the tables.
+// Format returns a catalog file with the given tables.
 func Format(created time.Time, tables map[string]string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n%s%s\n", firstLine, createdLine, created.UTC().Format(time.RFC3339))
@@ -46,7 +46,7 @@ func Format(created time.Time, tables map[string]string) []byte {
 // Parse parses and validates a catalog file.
 func Parse(text []byte) (*Bundle, error) {
 	if len(text) > MaxSize {
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrFormat, MaxSize)
+		return nil, fmt.Errorf("%w: the file has more than %d bytes", ErrFormat, MaxSize)
 	}
 	head, rest, _ := strings.Cut(string(text), "\n")
 	if head != firstLine {
@@ -58,7 +58,7 @@ func Parse(text []byte) (*Bundle, error) {
 		return nil, fmt.Errorf("%w: the second line must be %q and a time such as 2026-11-17T00:00:00Z", ErrFormat, createdLine)
 	}
 	tables, name := map[string]string{}, ""
-	start := 0 // of the table's text in rest
+	start := 0 // start of the table's text in rest
 	for at := 0; at < len(rest); {
 		line, _, _ := strings.Cut(rest[at:], "\n")
 		next := min(at+len(line)+1, len(rest))
@@ -71,7 +71,7 @@ func Parse(text []byte) (*Bundle, error) {
 			}
 			name, start = table, next
 		} else if name == "" {
-			return nil, fmt.Errorf("%w: line %q is in no table", ErrFormat, line[:min(len(line), 60)])
+			return nil, fmt.Errorf("%w: line %q is outside a table", ErrFormat, line[:min(len(line), 60)])
 		}
 		at = next
 	}
@@ -94,7 +94,7 @@ func tableName(line string) (string, bool) {
 	return strings.CutSuffix(name, " --")
 }
 
-// Embedded returns the catalog of the program. Its time is the day of its latest price.
+// Embedded returns the built-in catalog. Its creation time is the date of its latest price.
 func Embedded() (*Bundle, error) {
 	c, err := catalog.Default()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 // ErrChange is returned for a catalog that differs implausibly from the active one.
 var ErrChange = errors.New("implausible change")
 
-// maxNamed is the number of prices that an error names.
+// maxNamed is the maximum number of prices that an error lists.
 const maxNamed = 3
 
-// CheckChange rejects a catalog with less than half of the offers of the active one, and one in which the price of an offer
-// changes by more than a factor or becomes free; a factor of 0 allows every change.
+// CheckChange rejects a catalog that has less than half of the active catalog's offers, or in which an offer becomes
+// free or its price changes by more than factor. A factor of 0 allows every change.
 func CheckChange(active, next *catalog.Catalog, factor float64) error {
 	if factor <= 0 {
 		return nil
@@ -43,7 +43,7 @@ func CheckChange(active, next *catalog.Catalog, factor float64) error {
 		}
 	}
 	if 2*kept < total {
-		return fmt.Errorf("%w: it has %d of the %d offers of the active catalog", ErrChange, kept, total)
+		return fmt.Errorf("%w: only %d of the %d offers in the active catalog remain", ErrChange, kept, total)
 	}
 	if len(jumps) > 0 {
 		more := ""

@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// ErrSignature is returned for a catalog file that none of the public keys has signed.
+// ErrSignature is returned for a catalog file without a valid signature by one of the public keys.
 var ErrSignature = errors.New("the signature does not match")
 
-// ErrSum is returned for a catalog file with another SHA-256 than the pinned one.
+// ErrSum is returned for a catalog file whose SHA-256 differs from the pinned one.
 var ErrSum = errors.New("the SHA-256 does not match")
 
 // GenerateKey returns a new Ed25519 key pair: the public key in base64 and the secret key as PKCS #8 in PEM, as openssl writes it.
@@ -32,7 +32,7 @@ func GenerateKey() (public string, secret []byte, err error) {
 	return base64.StdEncoding.EncodeToString(pub), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ParseSecret parses a secret key as GenerateKey returns it.
+// ParseSecret parses a secret key in the format that GenerateKey returns.
 func ParseSecret(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -72,7 +72,7 @@ func Sign(text []byte, secret ed25519.PrivateKey) string {
 func Verify(text []byte, signature string, publicKeys []string) error {
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(signature))
 	if err != nil || len(raw) != ed25519.SignatureSize {
-		return fmt.Errorf("%w: it is not %d bytes in base64", ErrSignature, ed25519.SignatureSize)
+		return fmt.Errorf("%w: the signature is not %d bytes in base64", ErrSignature, ed25519.SignatureSize)
 	}
 	for _, one := range publicKeys {
 		key, err := ParsePublic(one)

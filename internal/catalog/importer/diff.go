@@ -14,7 +14,7 @@ import (
 // State is the result of comparing a row of a price list with the catalog.
 type State string
 
-// The states of a change. New and changed prices are applied.
+// States of a change. Only new and changed prices are applied.
 const (
 	New      State = "new"      // no price in the catalog
 	Changed  State = "changed"  // another price in the catalog
@@ -22,7 +22,7 @@ const (
 	Kept     State = "kept"     // set manually, not changed
 )
 
-// maxFactor is the largest change of a rate that is accepted by default.
+// maxFactor is the largest factor by which a rate may change by default.
 const maxFactor = 5
 
 // Options control which changes are accepted.
@@ -96,8 +96,8 @@ type comparison struct {
 
 func key(provider, name string) string { return provider + "\x00" + strings.ToLower(name) }
 
-// add matches the row with an offer by its upstream name, or with a model of exactly this name that the provider does
-// not offer yet. Names that match in other ways, such as aliases and dated IDs, may have another price and are
+// add matches the row with an offer by its upstream name, or with a model of exactly the same name that the provider
+// does not offer yet. Names that match in other ways, such as aliases and dated IDs, may have another price and are
 // skipped.
 func (m *comparison) add(row Row) {
 	if offer, ok := m.offers[key(row.Provider, row.ID)]; ok {
@@ -183,7 +183,7 @@ func (m *comparison) classify(c *Change, reference *catalog.Price) {
 	}
 }
 
-// implausible returns why a price cannot be right, or "".
+// implausible returns the reason why a price must be wrong, or "".
 func implausible(op llm.Op, p *catalog.Price) string {
 	switch {
 	case p == nil:

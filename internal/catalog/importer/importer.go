@@ -32,7 +32,7 @@ func Address(source string) string {
 	return "https://models.dev/api.json"
 }
 
-// Row is one model at one provider in a list. Provider is our name for it; unknown facts are zero.
+// Row is one model at one provider in a list. Provider is the provider's name in the catalog; unknown facts are zero.
 type Row struct {
 	Provider   string
 	ID         string // name at the provider
@@ -51,8 +51,8 @@ var (
 	errShape  = errors.New("unexpected format")
 )
 
-// Read parses a list. It skips entries that are not chat or embedding models of a known provider, and malformed
-// entries, so that one error does not lose the rest.
+// Read parses a list. It skips entries that are not chat or embedding models of a known provider. It also skips
+// malformed entries, so that the other entries can still be used.
 func Read(source string, text []byte) ([]Row, error) {
 	var rows []Row
 	var err error
@@ -88,7 +88,7 @@ func perMillion(dollars *float64, tokens float64) *money.Rate {
 	return new(money.PerMillion(perMillion))
 }
 
-// factor returns the ratio of two rates in thousandths, or 0.
+// factor returns the ratio of two rates in thousandths, or 0 if either is missing or zero.
 func factor(rate, of *money.Rate) int64 {
 	if rate == nil || of == nil || *of == 0 || *rate == 0 {
 		return 0
@@ -96,7 +96,7 @@ func factor(rate, of *money.Rate) int64 {
 	return int64(math.Round(float64(*rate) / float64(*of) * 1000))
 }
 
-// whole returns a token count, which lists sometimes write as a float.
+// whole converts a token count to an integer. Lists sometimes write token counts as floats.
 func whole(n *float64) int64 {
 	if n == nil || math.IsNaN(*n) || *n < 1 || *n > 1e9 {
 		return 0

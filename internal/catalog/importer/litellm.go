@@ -43,8 +43,8 @@ func readLiteLLM(text []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// liteLLMEntry is one model. Fields are decoded individually, because the list has several hundred and some have the
-// wrong type.
+// liteLLMEntry is one model. Fields are decoded individually, because the list has several hundred fields and some have
+// the wrong type.
 type liteLLMEntry struct{ fields map[string]json.RawMessage }
 
 func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
@@ -54,7 +54,7 @@ func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
 	}
 	id, _ := strings.CutPrefix(key, provider.LiteLLMPrefix)
 	if provider.LiteLLMRegions && strings.Contains(id, "/") {
-		return Row{}, false // the price in one region
+		return Row{}, false // a regional price
 	}
 	row := Row{
 		Provider: provider.Name, ID: id, Op: op, Needs: needs, Price: e.price(op),
@@ -130,7 +130,7 @@ func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
 	return p
 }
 
-// card reads the rates with a suffix.
+// card reads the rates whose field names end in suffix.
 func (e liteLLMEntry) card(suffix string) catalog.Tier {
 	var t catalog.Tier
 	if r := e.rate("input_cost_per_token" + suffix); r != nil {
@@ -143,7 +143,7 @@ func (e liteLLMEntry) card(suffix string) catalog.Tier {
 	return t
 }
 
-// aboveField matches the field of a tier; variants for service tiers are ignored.
+// aboveField matches the field name of a tier. Variants for service tiers do not match.
 var aboveField = regexp.MustCompile(`^input_cost_per_token(_above_(\d{1,6})k_tokens)$`)
 
 func (e liteLLMEntry) tiers() []catalog.Tier {

@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// merge combines the listed price with the known one. Lists have less detail than the catalog: if input and output
-// rates are unchanged, rates missing from the list are kept. Service tiers and hours are factors and always kept.
+// merge combines the listed price with the known one. Lists have less detail than the catalog: if the input and output
+// rates are unchanged, rates missing from the list are kept. Service tiers and hours are factors and are always kept.
 func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 	p := *listed
 	p.Tiers = slices.Clone(p.Tiers)
@@ -62,8 +62,8 @@ func fillMissing(t, old catalog.Tier) catalog.Tier {
 	return t
 }
 
-// same reports whether two prices charge the same. A rate that only one of them has, equal to the rate charged
-// without it, is not a difference.
+// same reports whether two prices charge the same. A rate that only one price has is not a difference if it equals the
+// default rate.
 func same(a, b *catalog.Price) bool {
 	if len(a.Tiers) != len(b.Tiers) || a.PerRequest != b.PerRequest {
 		return false
@@ -78,7 +78,7 @@ func same(a, b *catalog.Price) bool {
 	return alike
 }
 
-// largestFactor returns the largest factor between two rates that both prices state.
+// largestFactor returns the largest factor between two rates that both prices state explicitly.
 func largestFactor(a, b *catalog.Price) float64 {
 	most := 1.0
 	pairs(a, b, func(x, y money.Rate, stated bool) {
@@ -89,8 +89,8 @@ func largestFactor(a, b *catalog.Price) float64 {
 	return most
 }
 
-// pairs compares two prices rate by rate, and tier by tier if they have equally many. stated reports whether both
-// have the rate itself rather than a default.
+// pairs calls each for every pair of rates of two prices, including the tiers if both prices have the same number.
+// stated is true when both prices state the rate explicitly instead of using a default.
 func pairs(a, b *catalog.Price, each func(x, y money.Rate, stated bool)) {
 	compare := func(x, y catalog.Tier) {
 		optional := func(x, y *money.Rate, elseX, elseY money.Rate) {
@@ -119,5 +119,5 @@ func rateOr(rate *money.Rate, otherwise money.Rate) money.Rate {
 	return *rate
 }
 
-// nearlyEqual allows for rounding in lists with prices per token.
+// nearlyEqual compares rates with a tolerance for rounding in lists that give prices per token.
 func nearlyEqual(a, b money.Rate) bool { return max(a, b)-min(a, b) <= max(a, b)/1000 }

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// readModelsDev parses an object of providers with their models. Prices are in dollars per million tokens.
-// Subscription plans, such as those for coding, are listed as providers of their own and are skipped.
+// readModelsDev parses an object of providers with their models. Prices are in dollars per million tokens. Subscription
+// plans, such as coding plans, are listed as separate providers and are skipped.
 func readModelsDev(text []byte) ([]Row, error) {
 	var providers map[string]json.RawMessage
 	if err := json.Unmarshal(text, &providers); err != nil {
@@ -137,7 +137,8 @@ func (m modelsDevModel) abilities() llm.Abilities {
 	return all
 }
 
-// price returns nil if the list has none. It reads tiers; context_over_200k is an older copy of one of them.
+// price returns the price, or nil if the list has none. context_over_200k is an older form of one tier and is read only
+// when there are no tiers.
 func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 	base, ok := c.card(op)
 	if !ok {
