@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// shareOf is the fraction of its share that a replica takes at a time while Redis is unavailable. What other replicas spend
-	// is seen with the next read of the database; with a quarter, the budget cannot run out before that.
+	// shareOf divides a replica's share of the remaining budget: while Redis is unavailable, the replica takes one
+	// quarter of its share at a time. Spending by other replicas is visible only after the next database read, and with
+	// a quarter the budget cannot run out before that.
 	shareOf = 4
-	// askEvery is how often the database is read, long enough for entries to be delivered.
+	// askEvery is the interval between database reads. It is long enough for log entries to be delivered.
 	askEvery = 2 * time.Second
 )
 
@@ -33,7 +34,7 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 	if state := s.client.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
 		for _, t := range states {
 			if s.isKnown(t) {
-				continue // it is refreshed in the background: no request waits for the database
+				continue // the state is refreshed in the background, so that no request waits for the database
 			}
 			if err := s.refillAllowance(ctx, t, state); err != nil {
 				return nil, err
@@ -79,14 +80,14 @@ func (s *Shared) isKnown(t *budgetState) bool {
 	return t.known
 }
 
-// refillAllowance sets the local allowance to a share of the remaining budget according to the database, once Redis has been unavailable
-// for long enough that earlier entries of all replicas are delivered. It is called repeatedly during an outage. When the
-// spending is unknown, it returns an error.
+// refillAllowance sets the local allowance to a share of the remaining budget according to the database. It does so
+// only after Redis has been unavailable long enough for all replicas to deliver their earlier entries. It is called
+// repeatedly during an outage. It returns an error when the spending is unknown.
 func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
 	s.mu.Lock()
 	asked := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
 	if !asked {
-		t.refresh = allowanceRefresh{outage: state.Outage, asked: time.Now()} // one caller reads the database
+		t.refresh = allowanceRefresh{outage: state.Outage, asked: time.Now()} // only one caller reads the database
 	}
 	known := t.known
 	s.mu.Unlock()
@@ -119,7 +120,7 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 	return nil
 }
 
-// onlyWeLackRedis reports whether other replicas reach Redis and spend the remaining budget.
+// onlyWeLackRedis reports whether other replicas can reach Redis, so that they spend the remaining budget.
 func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
 	if s.o.OthersReachRedis == nil {
 		return false, nil
@@ -133,15 +134,16 @@ func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
 	return alone, nil
 }
 
-// dropBeforeLeaseEnds drops the local allowance before other replicas take this one for dead and spend it.
+// dropBeforeLeaseEnds drops the local allowance before the lease of this replica ends, because other replicas may spend
+// the allowance after that.
 func (t *budgetState) dropBeforeLeaseEnds(since time.Time, lease time.Duration) {
 	if time.Since(since) > lease*3/4 {
 		t.localAllowance = 0
 	}
 }
 
-// applyDatabaseSum updates the money spent from the database and our own spool. It never lowers the sum: charges of other
-// replicas may not be delivered yet.
+// applyDatabaseSum updates the amount spent from the database and this replica's own spool. It never lowers the sum,
+// because charges of other replicas may not be delivered yet.
 func (t *budgetState) applyDatabaseSum(got loaded) {
 	switch {
 	case !got.start.Equal(t.start): // another window has begun
@@ -152,7 +154,7 @@ func (t *budgetState) applyDatabaseSum(got loaded) {
 	}
 }
 
-// refillAllowances refreshes the budgets in use while Redis is unavailable.
+// refillAllowances refreshes the allowances of the budgets in use while Redis is unavailable.
 func (s *Shared) refillAllowances(ctx context.Context) {
 	state := s.client.State()
 	if state.Ready || time.Since(state.Since) <= s.askEvery {
@@ -164,7 +166,7 @@ func (s *Shared) refillAllowances(ctx context.Context) {
 	}
 }
 
-// list returns the states that match.
+// list returns the states for which match returns true.
 func (s *Shared) list(match func(*budgetState) bool) []*budgetState {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// budgetState is this replica's state of a budget that it shares with other replicas. All fields but calls are guarded by the
-// ledger's lock.
+// budgetState is this replica's state of a budget that it shares with other replicas. All fields except calls are
+// guarded by the ledger's lock.
 type budgetState struct {
-	calls sync.RWMutex // held for reading during a call that adds to the sums in Redis, for writing during one that replaces them
+	calls sync.RWMutex // read-locked during a call that adds to the sums in Redis, write-locked during a call that replaces them
 
 	budget     Budget // as last seen
 	zone       *time.Location
@@ -21,10 +21,10 @@ type budgetState struct {
 
 	// Amounts of this replica.
 	held           money.Amount
-	localAllowance money.Amount // what this replica may spend without Redis
-	charged        money.Amount // since the base in Redis was loaded
+	localAllowance money.Amount // amount that this replica may spend without Redis
+	charged        money.Amount // charges since the base in Redis was loaded
 	charges        amountLog    // charges of this replica in this window
-	delivered      amountLog    // the part of charges that the database has
+	delivered      amountLog    // the part of charges that is in the database
 	unsentFreed    money.Amount // settled holds that Redis does not have yet
 	unsentCost     money.Amount // settled costs that Redis does not have yet
 
@@ -32,23 +32,23 @@ type budgetState struct {
 	sendingCost  money.Amount // the part of unsentCost in a running call
 
 	// State of this replica in Redis.
-	baseID           string // the base that charged is relative to; empty before the first
+	baseID           string // base that charged is relative to; empty before the first
 	generation       int64
-	epoch            string // the epoch of Redis that has all amounts of this replica
-	outcomeUnknown   bool   // it is unknown whether the last call took effect
-	allowanceReduced bool   // localAllowance is smaller than the one stored in Redis
-	mayDoubleCount   bool   // charged may include amounts that the base includes
+	epoch            string // Redis epoch that has all amounts of this replica
+	outcomeUnknown   bool   // whether the outcome of the last call is unknown
+	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
+	mayDoubleCount   bool   // whether charged may include amounts that the base includes
 
 	// Totals of all replicas, as last received.
 	known     bool
 	spent     money.Amount
-	totalHeld money.Amount // held
+	totalHeld money.Amount // sum of all holds
 
-	allowanceRenewed time.Time // the heartbeat that last renewed localAllowance
-	syncedAt         time.Time // when it was last compared with Redis
+	allowanceRenewed time.Time // time of the heartbeat that last renewed localAllowance
+	syncedAt         time.Time // when the state was last compared with Redis
 	refresh          allowanceRefresh
-	failure          error     // of the last load
-	retry            time.Time // when to try again
+	failure          error     // error of the last load
+	retry            time.Time // when to retry the load
 }
 
 func newBudgetState(b *Budget, zone *time.Location, now time.Time) *budgetState {
@@ -62,7 +62,7 @@ func spanOf(b *Budget) string { return string(b.Period) + " " + b.Zone }
 
 func (t *budgetState) over(now time.Time) bool { return !t.end.IsZero() && !now.Before(t.end) }
 
-// roll begins the next window. Nothing has been spent in it, and open holds belong to the last one.
+// roll begins the next window. Nothing has been spent in it, and open holds belong to the previous one.
 func (t *budgetState) roll(now time.Time) {
 	t.start, t.end = Window(t.budget.Period, t.zone, now)
 	t.rolls++
@@ -72,7 +72,7 @@ func (t *budgetState) roll(now time.Time) {
 	t.localAllowance, t.spent, t.totalHeld, t.refresh, t.failure = 0, 0, 0, allowanceRefresh{}, nil
 }
 
-// edit begins a window with another period or zone. Holds are kept; the money spent must be loaded.
+// edit begins a window after the period or zone was edited. Holds are kept; the amount spent must be loaded.
 func (t *budgetState) edit(b *Budget, zone *time.Location, now time.Time) {
 	t.budget, t.zone = *b, zone
 	t.start, t.end = Window(b.Period, zone, now)
@@ -85,7 +85,7 @@ func (t *budgetState) setTotals(spent, held money.Amount) {
 	t.known, t.spent, t.totalHeld = true, spent, held
 }
 
-// spentNow and heldNow return the totals with the settlements that Redis does not have yet.
+// spentNow and heldNow return the totals including the settlements that Redis does not have yet.
 func (t *budgetState) spentNow() money.Amount { return t.spent.Add(t.unsentCost) }
 func (t *budgetState) heldNow() money.Amount  { return max(t.totalHeld.Sub(t.unsentFreed), t.held) }
 
@@ -95,7 +95,7 @@ func (t *budgetState) status(amount money.Amount) Status {
 	return Status{Loaded: t.known, Spent: t.spentNow(), Held: t.heldNow(), Start: t.start, End: t.end, Percent: percent(t.spentNow(), amount)}
 }
 
-// settle records the end of a hold of this replica, and reports whether it passed the budget's warning level.
+// settle records the end of a hold and reports whether the budget's warning level was passed.
 func (t *budgetState) settle(amount, cost money.Amount, at time.Time) (warn bool) {
 	before := percent(t.spentNow(), t.budget.Amount)
 	t.held = max(t.held-amount, 0)
@@ -114,9 +114,10 @@ func (t *budgetState) idle() bool {
 	return t.held == 0 && t.unsentFreed == 0 && t.unsentCost == 0 && !t.outcomeUnknown
 }
 
-// missing returns the charges of this replica that a base loaded at the given time does not include.
+// missing returns this replica's charges that a base loaded at the given time does not include. ours is true if this
+// replica loaded the base.
 func (t *budgetState) missing(at time.Time, ours bool) money.Amount {
-	if ours { // the base includes the entries in our own spool
+	if ours { // the base includes the entries in this replica's spool
 		return t.charges.since(at)
 	}
 	return max(t.charges.sum.Sub(t.delivered.sum.Sub(t.delivered.since(at))), 0)
@@ -127,7 +128,7 @@ const (
 	logSpan     = time.Minute
 )
 
-// amountLog is a sum with the times at which its latest parts were added.
+// amountLog is a sum that also records when its most recent amounts were added.
 type amountLog struct {
 	sum     money.Amount
 	times   []int64 // starts of the intervals, Unix milliseconds, ascending
@@ -140,7 +141,7 @@ func (l *amountLog) add(at time.Time, amount money.Amount) {
 	}
 	l.sum = l.sum.Add(amount)
 	ms, last := at.UnixMilli(), len(l.times)-1
-	if last >= 0 && ms < l.times[last]+logInterval.Milliseconds() { // a clock that stepped back stays in its interval
+	if last >= 0 && ms < l.times[last]+logInterval.Milliseconds() { // after the clock steps back, the last interval stays in use
 		l.amounts[last] = l.amounts[last].Add(amount)
 		return
 	}
@@ -151,7 +152,7 @@ func (l *amountLog) add(at time.Time, amount money.Amount) {
 	l.times, l.amounts = append(l.times[drop:], ms), append(l.amounts[drop:], amount)
 }
 
-// since returns the sum of what may have been added at the given time or later, within logSpan.
+// since returns the sum of the amounts that may have been added at or after the given time, within logSpan.
 func (l *amountLog) since(at time.Time) money.Amount {
 	var sum money.Amount
 	for i, ms := range l.times {
@@ -162,7 +163,7 @@ func (l *amountLog) since(at time.Time) money.Amount {
 	return sum
 }
 
-// newBaseID returns the id of a base: when it was loaded, and by which replica.
+// newBaseID returns the ID of a base: when it was loaded and by which replica.
 func newBaseID(at time.Time, by string) string {
 	return strconv.FormatInt(at.UnixMilli(), 10) + " " + by
 }

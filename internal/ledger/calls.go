@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	deliveryMargin = 100 * time.Millisecond // maximum time between charging an entry and writing it to the spool, plus clock differences
+	deliveryMargin = 100 * time.Millisecond // maximum time between charging an entry and writing it to the spool, including clock differences
 	recountAfter   = 10 * time.Second       // age at which a base that may include charges twice is loaded again
 	allowanceIdle  = 10 * time.Second       // time since the last use after which a budget has no local allowance
 	idleSyncEvery  = 30 * time.Second       // how often a budget that is not in use is compared with Redis
@@ -26,14 +26,14 @@ type holdReply struct {
 	index    int // position of the budget that the status is about
 	start    time.Time
 	baseID   string
-	versions []stateVersion // of the states, at the time of the call
-	kept     []int          // positions of the budgets whose rest is allocated to other replicas
+	versions []stateVersion // versions of the states at the time of the call
+	kept     []int          // positions of the budgets whose remaining amount is allocated to other replicas
 }
 
-// callHold tries to reserve on all budgets in one call. Calls that add to the sums of a budget may run concurrently, but not
-// with one that replaces them.
+// callHold tries to reserve the amount on all budgets in one call. Calls that add to the sums of a budget may run
+// concurrently with each other, but not with a call that replaces the sums.
 func (s *Shared) callHold(ctx context.Context, states []*budgetState, amount money.Amount) (holdReply, error) {
-	for _, t := range states { // in the same order everywhere
+	for _, t := range states { // always in the same order, to prevent deadlocks
 		t.calls.RLock()
 	}
 	defer func() {
@@ -99,8 +99,8 @@ func (s *Shared) readHold(reply []any, states []*budgetState, versions []stateVe
 	return a
 }
 
-// openWindow begins the window in Redis with the sum in the database, unless another replica has done so. replaces is the id of
-// a base to replace, or empty.
+// openWindow begins the window in Redis with the sum in the database, unless another replica has done so. replaces is
+// the ID of the base to replace; empty for none.
 func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string) error {
 	got, err := s.load(ctx, t)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 	if err != nil || textOf(reply, 0) != "put" {
 		t.unsentFreed, t.unsentCost, t.outcomeUnknown = t.unsentFreed.Add(free), t.unsentCost.Add(cost), t.outcomeUnknown || err != nil
 		if err == nil {
-			t.outcomeUnknown, t.baseID = false, "" // the base was replaced: the next hold finds the current one
+			t.outcomeUnknown, t.baseID = false, "" // the base was replaced; the next hold gets the current one
 		}
 		return err
 	}
@@ -164,8 +164,8 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 	return nil
 }
 
-// sendUpdates sends the settlements that Redis does not have yet. When the outcome of an earlier call is unknown, it replaces
-// all sums of this replica instead.
+// sendUpdates sends the settlements that Redis does not have yet. If the outcome of an earlier call is unknown, it
+// replaces all of this replica's sums instead.
 func (s *Shared) sendUpdates(ctx context.Context, t *budgetState) error {
 	unsure, err := s.sendSettlements(ctx, t)
 	if unsure {
@@ -174,8 +174,9 @@ func (s *Shared) sendUpdates(ctx context.Context, t *budgetState) error {
 	return err
 }
 
-// sendSettlements makes one call with the settlements that no other call carries: Run and the heartbeat may both send, and each
-// amount must reach Redis once. It sends nothing and reports unsure when the outcome of an earlier call is unknown.
+// sendSettlements makes one call with the settlements that are not part of another running call: Run and the heartbeat
+// may both send, and each amount must reach Redis once. If the outcome of an earlier call is unknown, it sends nothing
+// and returns unsure.
 func (s *Shared) sendSettlements(ctx context.Context, t *budgetState) (unsure bool, err error) {
 	t.calls.RLock()
 	defer t.calls.RUnlock()
@@ -193,7 +194,7 @@ func (s *Shared) sendSettlements(ctx context.Context, t *budgetState) (unsure bo
 	reply, err := s.call(ctx, settleScript, keys, args)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.baseID != baseID { // the window ended or an edit replaced it, which dropped the amounts
+	if t.baseID != baseID { // the window ended or was edited, which dropped the amounts
 		return false, err
 	}
 	t.sendingFreed, t.sendingCost = t.sendingFreed-free, t.sendingCost-cost

@@ -12,15 +12,15 @@ import (
 // changesPerPage is the number of budgets in one call.
 const changesPerPage = 200
 
-// observation holds the totals of a budget that this replica does not use yet, for the case that Redis is unavailable when it
-// does.
+// observation holds the totals of a budget that this replica does not use yet. They are used if Redis is unavailable
+// when the replica first needs the budget.
 type observation struct {
 	span        string
 	start       int64
 	spent, held money.Amount
 }
 
-// matches reports whether the observation is of the state's current window.
+// matches reports whether the observation belongs to the state's current window.
 func (s observation) matches(t *budgetState) bool {
 	return spanOf(&t.budget) == s.span && millis(t.start) == s.start
 }
@@ -51,7 +51,7 @@ func (s *Shared) readChanges(ctx context.Context, epoch string) {
 		}
 		s.mu.Unlock()
 		more := count >= changesPerPage && last > s.cursor.since
-		s.cursor.since = last // the last millisecond is read again: there may be more changes in it
+		s.cursor.since = last // read the last millisecond again, because it may contain more changes
 		if !more {
 			return
 		}
@@ -76,14 +76,14 @@ func (s *Shared) recordObserved(id, baseID string, seen observation) {
 	t := s.budgets[id]
 	if t == nil {
 		if len(s.observed) >= s.o.MaxIdle {
-			clear(s.observed) // the database has the sums too
+			clear(s.observed) // the sums can be read from the database
 		}
 		s.observed[id] = seen
 		return
 	}
 	delete(s.observed, id)
 	if !seen.matches(t) {
-		s.observed[id] = seen // a window that this replica has not entered
+		s.observed[id] = seen // this replica has not entered the window yet
 		return
 	}
 	if !t.known || (t.baseID == baseID && !t.outcomeUnknown) || t.idle() {
@@ -91,7 +91,7 @@ func (s *Shared) recordObserved(id, baseID string, seen observation) {
 	}
 }
 
-// useObserved sets the totals that were received before the budget was used here. The caller holds the lock.
+// useObserved applies the totals that were received before this replica used the budget. The caller holds the lock.
 func (s *Shared) useObserved(t *budgetState) {
 	seen, ok := s.observed[t.budget.ID]
 	if !ok || !seen.matches(t) {

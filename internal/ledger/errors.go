@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// shortage returns the error for an amount that does not fit a budget: a *reservedError when it would fit without the
-// reservations of other requests, and BudgetExceeded otherwise.
+// shortage returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the
+// reservations of other requests, otherwise a BudgetExceeded error.
 func shortage(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
 	if s.Spent < b.Amount && s.Spent.Add(amount) <= b.Amount {
 		return &reservedError{budgetID: b.ID, err: reserved(b, s, zone)}
@@ -33,7 +33,7 @@ func exceeded(b *Budget, s Status, amount money.Amount, zone *time.Location) *ll
 	return e
 }
 
-// reserved returns the error for an amount that fits as soon as other requests end.
+// reserved returns the error for an amount that will fit once other requests end.
 func reserved(b *Budget, s Status, zone *time.Location) *llm.Error {
 	owner, place, _ := describe(b)
 	e := llm.Errorf(llm.RateLimited, "%s has spent %s of its %s, and the rest is reserved by requests in progress. Retry in 1 second, allow fewer output tokens or raise the budget in %s.",
@@ -70,32 +70,32 @@ func budgetDetails(b *Budget, s Status) map[string]any {
 func unknownSpending(cause error) *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The spending of the budget cannot be read right now. Retry in a few seconds.",
+		Message:    "The budget's spending cannot be read right now. Retry in a few seconds.",
 		RetryAfter: 2 * time.Second,
 		Err:        cause,
 	}
 }
 
-// reservedForReplicas returns the error for a budget whose rest is allocated to other replicas.
+// reservedForReplicas returns the error for a budget whose remaining amount is allocated to other replicas.
 func reservedForReplicas() *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The rest of the budget is allocated to other gateway replicas. Retry in 1 second.",
+		Message:    "The remaining budget is allocated to other gateway replicas. Retry in 1 second.",
 		RetryAfter: time.Second,
 	}
 }
 
-// beingRecounted returns the error for a budget that seems to be used up while charges may be counted twice after a loss of
-// Redis.
+// beingRecounted returns the error for a budget that seems exhausted while charges may be counted twice after Redis
+// lost data.
 func beingRecounted() *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The spending of the budget is being recounted. Retry in a few seconds.",
+		Message:    "The budget's spending is being recounted. Retry in a few seconds.",
 		RetryAfter: recountAfter / 2,
 	}
 }
 
-// describe returns the owner, where its budget is set, and what else the client can do.
+// describe returns the budget's owner, where the budget is set, and an alternative for the client.
 func describe(b *Budget) (owner, place, advice string) {
 	if strings.HasPrefix(b.ID, "ws:") {
 		return fmt.Sprintf("Workspace %q", b.Name), "workspace settings", ""

@@ -1,6 +1,6 @@
-// Package ledger owns spending: it holds the maximum cost of a request on every budget that applies before the request is
-// dispatched, and settles the actual cost afterwards. The record of a charge is the request's entry; a ledger keeps only
-// the running sums that admission needs.
+// Package ledger tracks spending. Before a request is dispatched, it holds the request's maximum cost on every budget
+// that applies; afterwards it settles the actual cost. The durable record of a charge is the request's log entry. A
+// ledger keeps only the running sums needed for admission.
 package ledger
 
 import (
@@ -14,12 +14,12 @@ import (
 // Period is how often a budget resets.
 type Period string
 
-// The periods of a budget.
+// Periods of a budget.
 const (
 	Daily   Period = "day"
-	Weekly  Period = "week" // from Monday
+	Weekly  Period = "week" // starts on Monday
 	Monthly Period = "month"
-	Total   Period = "total" // never
+	Total   Period = "total" // never resets
 )
 
 // Budget limits the spending of a key, a workspace, or a session or end user of a key.
@@ -29,8 +29,8 @@ type Budget struct {
 	Amount      money.Amount
 	Period      Period
 	Zone        string // IANA name; empty for UTC
-	WarnPercent int    // report when this much is spent; 0 for no report
-	WarnOnly    bool   // report, but never reject
+	WarnPercent int    // percentage of the amount that triggers a warning; 0 for none
+	WarnOnly    bool   // warn, but never reject requests
 }
 
 // Status is the state of a budget in its current window.
@@ -40,30 +40,32 @@ type Status struct {
 	Held    money.Amount
 	Start   time.Time // zero for Total
 	End     time.Time // zero for Total
-	Percent float64   // spent of the amount
+	Percent float64   // percentage of the amount that is spent
 }
 
-// Ledger admits spending. Implementations may keep the sums in this process or share them between replicas.
+// Ledger admits spending. Implementations keep the sums in the process or share them between replicas.
 type Ledger interface {
-	// Hold reserves the amount on all budgets, or on none and returns an *llm.Error: BudgetExceeded when the money spent leaves too
-	// little, RateLimited when the reservations of other requests do, or LedgerUnavailable when the money spent is unknown. Hold
-	// waits up to two seconds for reservations to end, in the order of the calls. The hold must be settled or released. The
-	// budgets apply as passed: edits take effect immediately and keep the money spent.
+	// Hold reserves the amount on all budgets or on none. It returns an *llm.Error: BudgetExceeded when too little is
+	// left, RateLimited when only the reservations of other requests prevent the hold, or LedgerUnavailable when the
+	// amount spent is unknown. Hold waits up to two seconds for reservations to end, in the order of the calls. The
+	// hold must be settled or released. The budgets apply as passed: edits take effect immediately and keep the amount
+	// spent.
 	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
-	// TryHold is Hold without the wait. It also returns RateLimited while other requests wait for one of the budgets.
+	// TryHold is Hold without waiting. It also returns RateLimited while other requests wait for one of the budgets.
 	TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
 	// Status returns the state of a budget without loading anything.
 	Status(b Budget) Status
 }
 
-// Hold is a reservation. Its methods may be called from any goroutine; the first of them counts.
+// Hold is a reservation. Its methods are safe for concurrent use. Only the first call of Settle or Release has an
+// effect.
 type Hold struct {
 	amount money.Amount
 	done   atomic.Bool
 	end    func(cost money.Amount)
 }
 
-// NewHold returns a hold for an implementation of Ledger; end is called exactly once, with the cost.
+// NewHold returns a hold for an implementation of Ledger. end is called exactly once, with the cost.
 func NewHold(amount money.Amount, end func(cost money.Amount)) *Hold {
 	return &Hold{amount: amount, end: end}
 }
@@ -71,12 +73,13 @@ func NewHold(amount money.Amount, end func(cost money.Amount)) *Hold {
 // Amount returns the reserved amount.
 func (h *Hold) Amount() money.Amount { return h.amount }
 
-// Settle charges the cost and frees the rest. A negative cost is an error of the provider and charges nothing.
+// Settle charges the cost and frees the rest of the reservation. A negative cost is an error of the provider and
+// charges nothing.
 func (h *Hold) Settle(cost money.Amount) {
 	if h.done.CompareAndSwap(false, true) {
 		h.end(max(cost, 0))
 	}
 }
 
-// Release frees the whole reservation. After Settle it does nothing, so that it can be deferred.
+// Release frees the whole reservation. It does nothing after Settle, so it can be deferred.
 func (h *Hold) Release() { h.Settle(0) }

@@ -13,20 +13,20 @@ import (
 
 // Options are the settings of a ledger.
 type Options struct {
-	// Spent returns the sum charged on a budget since a time (zero for all time), by the time of the request. It must
+	// Spent returns the total charged to a budget by requests since the given time (zero for all time). The total must
 	// include entries that are still in the spool.
 	Spent func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error)
 	Now   func() time.Time
-	// OnWarn is called once per window when a budget passes its warning level, without any lock held.
+	// OnWarn is called once per window when a budget passes its warning level. No lock is held during the call.
 	OnWarn func(b Budget, s Status)
-	// OthersReachRedis reports whether another replica reaches Redis while this one does not, so that they do not spend the
-	// same money. Only Shared calls it; nil for never.
+	// OthersReachRedis reports whether another replica reaches Redis while this one does not, so that both do not spend
+	// the same money. Only Shared calls it. If it is nil, no other replica is assumed to reach Redis.
 	OthersReachRedis func(ctx context.Context) (bool, error)
 	// LoadTimeout limits one call of Spent; default 2 s.
 	LoadTimeout time.Duration
-	// LoadRetry is how long a failure of Spent is returned before Spent is called again; default 1 s.
+	// LoadRetry is how long an error of Spent is cached before Spent is called again; default 1 s.
 	LoadRetry time.Duration
-	// MaxIdle is the number of budgets beyond which those unused for an hour are removed; default 100,000.
+	// MaxIdle is the number of budgets above which budgets unused for an hour are removed; default 100,000.
 	MaxIdle int
 }
 
@@ -58,7 +58,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New returns a ledger that starts with the sums of Spent.
+// New returns a ledger that loads its initial sums with Spent.
 func New(o Options) *Memory {
 	return &Memory{o: o.withDefaults(), wait: reservedWait, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
 }
@@ -83,7 +83,7 @@ func (m *Memory) TryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	return hold, forClient(err)
 }
 
-// reserve makes one attempt, and loads the sums that it needs.
+// reserve makes one attempt to hold the amount. It loads the sums that it needs.
 func (m *Memory) reserve(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	amount = max(amount, 0)
 	if len(budgets) == 0 {
@@ -100,7 +100,7 @@ func (m *Memory) reserve(ctx context.Context, budgets []Budget, amount money.Amo
 	}
 }
 
-// tryHold reserves the amount, rejects it, or returns a window that must be loaded first.
+// tryHold reserves the amount, returns an error, or returns a window that must be loaded first.
 func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +137,7 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 	return NewHold(amount, func(cost money.Amount) { m.end(windows, amount, cost) }), nil, nil
 }
 
-// end releases a hold on the windows in which it was admitted, and charges them.
+// end releases a hold and charges the cost in the windows in which the hold was admitted.
 func (m *Memory) end(windows []*window, amount, cost money.Amount) {
 	m.mu.Lock()
 	var warned []*window
@@ -183,7 +183,8 @@ func (m *Memory) Status(b Budget) Status {
 	return w.status(b.Amount)
 }
 
-// window returns the budget's current window. It begins a new one when the old one has ended or was edited.
+// window returns the budget's current window. It begins a new window when the old one has ended or the budget was
+// edited.
 func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	w := m.current(b, now)
 	if w == nil {
@@ -199,8 +200,8 @@ func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	return w, nil
 }
 
-// current returns the window in use, or nil when the budget is new, its window has ended, or its period or zone has changed.
-// A clock that stepped back stays in the window it was in.
+// current returns the window in use, or nil when the budget is new, its window has ended, or its period or zone has
+// changed. If the clock steps back, the window stays in use.
 func (m *Memory) current(b *Budget, now time.Time) *window {
 	w := m.budgets[b.ID]
 	if w == nil || w.over(now) || !w.sameSpans(b) {
@@ -215,7 +216,7 @@ func (m *Memory) zone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("load time zone of a budget: %w", err)
+		return nil, fmt.Errorf("load budget time zone: %w", err)
 	}
 	m.zones[name] = zone
 	return zone, nil
@@ -237,7 +238,8 @@ func (m *Memory) forget(now time.Time) {
 	}
 }
 
-// load calls Spent once for all waiting requests. A disconnect of the first client does not end the call; the timeout does.
+// load calls Spent once for all waiting requests. The call continues if the first client disconnects and is limited by
+// LoadTimeout.
 func (m *Memory) load(ctx context.Context, w *window) error {
 	m.mu.Lock()
 	if w.loading != nil {
@@ -260,7 +262,7 @@ func (m *Memory) load(ctx context.Context, w *window) error {
 	return m.loadFailure(w)
 }
 
-// loadSpent calls Spent and ends the load even after a panic: other requests wait for it.
+// loadSpent calls Spent. It completes the load even after a panic, because other requests wait for it.
 func (m *Memory) loadSpent(ctx context.Context, w *window) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.LoadTimeout)
 	defer cancel()
@@ -273,7 +275,7 @@ func (m *Memory) loadSpent(ctx context.Context, w *window) {
 	spent, err = m.o.Spent(ctx, w.id, w.start)
 }
 
-var errNoAnswer = errors.New("loading the sum of charges did not complete")
+var errNoAnswer = errors.New("loading the amount spent did not complete")
 
 func (m *Memory) loadFailure(w *window) error {
 	m.mu.Lock()

@@ -237,7 +237,7 @@ func TestSpentIsLoadedOnceForWaitingRequests(t *testing.T) {
 				admitted.Add(1)
 			}
 		}
-		wg.Go(func() { ask(leaving) }) // the one who loads leaves
+		wg.Go(func() { ask(leaving) }) // the client whose request loads the sum disconnects
 		synctest.Wait()
 		cancel()
 		for range 50 {

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// The model keeps every charge with the moment it was admitted, as the log does; the sums are computed from them.
+// The model keeps every charge with its admission time, like the log, and computes the sums from the charges.
 func TestLedgerAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,7 +84,7 @@ func (m *model) spent(id string, from, to time.Time) money.Amount {
 	return sum
 }
 
-// held sums the holds admitted in the budget's present window.
+// held sums the holds that were admitted in the budget's current window.
 func (m *model) held(b Budget, from time.Time) money.Amount {
 	var sum money.Amount
 	for _, h := range m.holds {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// reservedWait is how long a request waits for money that other requests have reserved.
+	// reservedWait is the maximum time that a request waits for money reserved by other requests.
 	reservedWait = 2 * time.Second
-	// pollEvery is how often the first waiting request asks Redis whether another replica has released money.
+	// pollEvery is how often the first waiting request checks Redis for money released by other replicas.
 	pollEvery = 100 * time.Millisecond
 )
 
-// reservedError is returned by an attempt to hold an amount that would fit if no other request had a reservation.
+// reservedError is returned for an amount that would fit if no other request had a reservation.
 type reservedError struct {
 	budgetID string
 	err      *llm.Error // for the client
@@ -30,7 +30,7 @@ func (e *reservedError) Unwrap() error { return e.err }
 
 func asReserved(err error) (*reservedError, bool) { return errors.AsType[*reservedError](err) }
 
-// forClient returns the error that callers of the package receive.
+// forClient returns the error that is passed to the client.
 func forClient(err error) error {
 	if reserved, ok := asReserved(err); ok {
 		return reserved.err
@@ -38,8 +38,9 @@ func forClient(err error) error {
 	return err
 }
 
-// waitQueue keeps the requests that wait for reserved money, first in first out for each budget. A request waits in the queue of
-// one budget at a time, and only the first request of a queue tries again, so that waiting costs the same for any queue length.
+// waitQueue holds the requests that wait for reserved money, first in, first out for each budget. A request waits in
+// the queue of one budget at a time. Only the first request of a queue retries, so the cost of waiting does not depend
+// on the queue length.
 type waitQueue struct {
 	waiting atomic.Int64 // requests in all queues
 
@@ -54,7 +55,7 @@ type waiter struct {
 	element  *list.Element
 }
 
-// occupied returns the position of a budget that requests wait for, or -1.
+// occupied returns the index of a budget that requests are waiting for, or -1.
 func (q *waitQueue) occupied(budgets []Budget) int {
 	if q.waiting.Load() == 0 {
 		return -1
@@ -83,7 +84,7 @@ func (q *waitQueue) join(budgetID string) *waiter {
 	return w
 }
 
-// leave removes a request and lets the next one try.
+// leave removes a request from its queue and lets the next one try.
 func (q *waitQueue) leave(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,9 +118,10 @@ func wake(l *list.List) {
 	}
 }
 
-// hold calls try until it holds the amount, fails for another reason than a reservation, or the limit has passed. A request waits
-// behind those that wait for one of its budgets. With poll > 0 the first request of a queue also tries that often. A request that
-// never became the first tries once at the end, because it may be small enough for the remaining budget.
+// hold calls try until it succeeds, fails for a reason other than a reservation, or the limit has passed. A request
+// queues behind earlier requests for one of its budgets. With poll > 0, the first request of a queue also retries at
+// that interval. A request that never became first tries once at the end, because it may be small enough for the
+// remaining budget.
 func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time.Duration, try func() (*Hold, error)) (*Hold, error) {
 	var w *waiter
 	if at := q.occupied(budgets); at >= 0 {
@@ -135,7 +137,7 @@ func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time
 	defer func() { q.leave(w) }()
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	var again <-chan time.Time // nil until the request is the first of its queue
+	var again <-chan time.Time // nil until the request is first in its queue
 	for {
 		last := false
 		select {

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Every request reserves far more than it costs, so that the reservations of a few requests fill the budget.
+// Every request reserves far more than it costs, so that a few reservations exhaust the budget.
 func TestRequestsWaitForReservedMoney(t *testing.T) {
 	t.Parallel()
 	workspace := Budget{ID: "ws:ws_1", Name: "Acme", Amount: money.Dollar, Period: Monthly}
@@ -162,7 +162,7 @@ func TestWaitForReservedMoneyEndsWithTheClient(t *testing.T) {
 	})
 }
 
-// A waiting request must not cost the requests that settle meanwhile: only the first of a queue tries again.
+// Waiting requests must not slow down requests that settle: only the first in a queue retries.
 func TestOnlyFirstWaiterRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,5 +2,5 @@
 
 package ledger
 
-// The race detector makes the full count take too long.
+// The full count takes too long with the race detector.
 const smallestCharges = 100_000

@@ -3,14 +3,14 @@ package ledger
 import "github.com/redis/go-redis/v9"
 
 // A budget in Redis is a hash: `span` (period and zone), `start` of its window, `base` (the sum in the database),
-// `base_id` (when and by whom it was read), `limit` (of the last hold), `wanted` (when a hold last needed an allowance of other
-// replicas), and for each replica r its charges since (`s:r`), its holds (`h:r`), its local allowance (`p:r`), whether its charges
-// may be counted twice (`r:r`), and the generation of these fields (`g:r`). Every replica writes only its own fields. Calls add to
-// them; after a call with unknown outcome the replica replaces all of them under the next generation, which invalidates calls of
-// the old one that arrive late.
+// `base_id` (when and by which replica the base was read), `limit` (of the last hold), `wanted` (when a hold last
+// needed allowances of other replicas), and for each replica r its charges since the base was read (`s:r`), its holds
+// (`h:r`), its local allowance (`p:r`), whether its charges may be counted twice (`r:r`), and the generation of these
+// fields (`g:r`). Every replica writes only its own fields. Calls add to them. After a call with unknown outcome, the
+// replica replaces all its fields under the next generation, which invalidates late calls of the old generation.
 //
-// The holds of a dead replica are released. Its local allowance may have been spent, because the replica may only be
-// disconnected: it stays reserved until the database is read.
+// The holds of a dead replica are released. Its local allowance stays reserved until the database is read: the replica
+// may only be disconnected and may have spent the allowance.
 //
 // Sums are whole nano-dollars; comparisons are exact up to nine million dollars.
 const scriptHead = `
@@ -52,12 +52,13 @@ local function sums(key, all, members, me, lease)
 end
 `
 
-// holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent it, the script marks
-// every such budget as wanted, so that the other replicas return them with one heartbeat. KEYS: the set of replicas, the
-// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id,
-// limit (below 0 for none). A rejection replies with a status and the budget's position, spent and held: `exceeded` when the money
-// spent leaves too little, `reserved` when the holds of other requests do, `kept` when shares of other replicas do, with the
-// positions of all these budgets.
+// holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent it, the script
+// marks all affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS:
+// the set of replicas, the set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget
+// id, span, start, generation, base_id, limit (below 0 for none). A rejection replies with a status and the budget's
+// position, spent and held. The status is `exceeded` when the amount spent leaves too little, `reserved` when holds of
+// other requests do, and `kept` when allowances of other replicas do. A `kept` reply also has the positions of all
+// affected budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply, exceeded, reserved, kept_reply = {'held'}, nil, nil, nil
@@ -106,10 +107,11 @@ local spent, held = sums(KEYS[3], all, KEYS[1], me, lease)
 return {'settled', text(spent), text(held)}
 `)
 
-// writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless it is small or a
-// hold needs it. A smaller allowance takes effect when the replica confirms it, because the replica may not receive the reply. KEYS: set of replicas, set of active
-// budgets, budget. ARGV: replica, lease, id, base_id, generation, charged, held, allowance, limit (below 0 for no
-// allowance), whether charged may count twice.
+// writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless
+// the remainder is small or a hold needs it. A reduced allowance takes effect only when the replica confirms it,
+// because the replica may not receive the reply. KEYS: set of replicas, set of active budgets, budget. ARGV: replica,
+// lease, id, base_id, generation, charged, held, allowance, limit (below 0 for no allowance), whether charged may count
+// twice.
 var writeScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[3])
@@ -127,10 +129,11 @@ redis.call('HSET', KEYS[3], 'p:' .. me, text(math.max(allowance, tonumber(ARGV[8
 return {'put', text(spent), text(held), text(allowance)}
 `)
 
-// openScript begins a budget's window with the sum in the database, unless another replica has done so. Holds of other replicas
-// are kept unless their window has ended. Each replica sends its charges again, because only it knows what the base does not
-// include; until then the old charges of living replicas count in addition and may be counted twice. KEYS: set of replicas,
-// budget. ARGV: replica, lease, span, start, base, base_id, and the base_id to replace, empty for none.
+// openScript begins a budget's window with the sum in the database, unless another replica has done so. Holds of other
+// replicas are kept unless their window has ended. Each replica then sends its charges again, because only the replica
+// can determine which of them the base does not include. Until then, the old charges of live replicas are added to the
+// base and may be counted twice. KEYS: set of replicas, budget. ARGV: replica, lease, span, start, base, base_id, and
+// the base_id to replace, empty for none.
 var openScript = redis.NewScript(scriptHead + `
 local all = load(KEYS[2])
 local same = all.span == ARGV[3]
@@ -159,8 +162,8 @@ local spent, held, _, _, orphan = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(
 return {'seen', text(spent), text(held), all.base_id, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
 `)
 
-// releaseDeadScript releases the local allowances of dead replicas and charges what the database has beyond the sums. KEYS: set of replicas,
-// budget. ARGV: replica, lease, base_id, the sum spent.
+// releaseDeadScript releases the local allowances of dead replicas and charges the difference between the database
+// total and the sums in Redis. KEYS: set of replicas, budget. ARGV: replica, lease, base_id, the database total.
 var releaseDeadScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[2])
@@ -178,14 +181,14 @@ end
 return {'adopted'}
 `)
 
-// releaseScript releases the local allowance of a replica that stops. KEYS: budget. ARGV: replica.
+// releaseScript releases the local allowance of a replica that shuts down. KEYS: budget. ARGV: replica.
 var releaseScript = redis.NewScript(`
 redis.call('HDEL', KEYS[1], 'p:' .. ARGV[1])
 return {'free'}
 `)
 
-// changesScript returns the sums of the budgets that have changed since a time, oldest change first. KEYS: set of replicas, set
-// of active budgets. ARGV: replica, lease, the time, the page size, the prefix of budget keys.
+// changesScript returns the sums of the budgets that have changed since a given time, oldest change first. KEYS: set of
+// replicas, set of active budgets. ARGV: replica, lease, the time, the page size, the prefix of budget keys.
 var changesScript = redis.NewScript(scriptHead + `
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', text(clock - 3600000))
 local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])

@@ -16,27 +16,27 @@ import (
 	"fairlead/internal/money"
 )
 
-// returnTime is how long a request that exceeds the local allowance waits for Redis to return.
+// returnTime is the maximum time that a request waits for Redis to recover when the local allowance is too small.
 const returnTime = 250 * time.Millisecond
 
 // maxAmount is the largest amount that the scripts compare exactly: about nine million dollars.
 const maxAmount money.Amount = 1<<53 - 1
 
-// Shared is a Ledger that replicas share through Redis: one call per hold; settlements are sent in the background. The database
-// is authoritative: sums in Redis start from the database, also after Redis has lost its data. While Redis is unavailable, each
-// replica spends a share of the remaining budget.
+// Shared is a Ledger that replicas share through Redis. A hold takes one call; settlements are sent in the background.
+// The database is authoritative: the sums in Redis are initialised from it, including after Redis has lost its data.
+// While Redis is unavailable, each replica spends a share of the remaining budget.
 type Shared struct {
 	o       Options
 	client  *cluster.Client
-	started time.Time // when this process started to charge
+	started time.Time // start of this process
 
 	queue      waitQueue
-	wait       time.Duration // how long a request waits for reserved money
-	outageWait time.Duration // how long a request waits for Redis to return
+	wait       time.Duration // maximum wait for reserved money
+	outageWait time.Duration // maximum wait for Redis to recover
 	askEvery   time.Duration // how often the database is read while Redis is unavailable
 
 	loads singleflight.Group
-	wake  chan struct{} // signals waiting settlements
+	wake  chan struct{} // signals that settlements are waiting
 
 	mu       sync.Mutex
 	budgets  map[string]*budgetState
@@ -49,7 +49,7 @@ type Shared struct {
 	cursor        changeCursor // used by the heartbeat only
 }
 
-// NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run runs.
+// NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run is running.
 func NewShared(link *cluster.Client, o Options) *Shared {
 	o = o.withDefaults()
 	s := &Shared{o: o, started: o.Now(), wait: reservedWait, outageWait: returnTime, askEvery: askEvery, client: link, wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: map[string]*time.Location{}}
@@ -57,7 +57,7 @@ func NewShared(link *cluster.Client, o Options) *Shared {
 	return s
 }
 
-// Hold implements Ledger. Other replicas do not report that they have released money, so the first waiting request polls.
+// Hold implements Ledger. Other replicas do not report released money, so the first waiting request polls Redis.
 func (s *Shared) Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	return s.queue.hold(ctx, budgets, s.wait, pollEvery, func() (*Hold, error) { return s.reserve(ctx, budgets, amount) })
 }
@@ -77,7 +77,7 @@ func (s *Shared) TryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	return hold, forClient(err)
 }
 
-// reserve makes one attempt: in Redis or, while that is unavailable, from this replica's share.
+// reserve makes one attempt to hold the amount: in Redis, or from this replica's share while Redis is unavailable.
 func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	amount = min(max(amount, 0), maxAmount)
 	if len(budgets) == 0 {
@@ -97,7 +97,8 @@ func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amo
 	return nil, err
 }
 
-// awaitReturn waits during the first moments of an outage, and reports whether it has ended: this machine may have been slow.
+// awaitReturn waits briefly at the start of an outage and reports whether Redis is available again. A slow machine can
+// look like a short outage.
 func (s *Shared) awaitReturn(ctx context.Context) bool {
 	for {
 		state := s.client.State()
@@ -121,9 +122,9 @@ func pause(ctx context.Context, span time.Duration) bool {
 	}
 }
 
-// holdShared reserves in Redis. It returns cluster.ErrUnavailable when Redis does not answer in time.
+// holdShared reserves in Redis. It returns cluster.ErrUnavailable when Redis does not respond in time.
 func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
-	const most = 20 // bounds retries after other replicas' changes
+	const most = 20 // limits retries after changes by other replicas
 	wait := max(s.outageWait/16, 1)
 	for range most {
 		if !s.client.State().Ready {
@@ -143,10 +144,10 @@ func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.
 	return nil, cluster.ErrUnavailable
 }
 
-// errKept reports that the rest of a budget is allocated to other replicas.
-var errKept = errors.New("the rest of the budget is allocated to other replicas")
+// errKept is returned when the remaining budget is allocated to other replicas.
+var errKept = errors.New("the remaining budget is allocated to other replicas")
 
-// Delivered records that an entry is in the database and included in Spent.
+// Delivered records that a log entry is in the database and included in Spent.
 func (s *Shared) Delivered(budgetID string, began time.Time, cost money.Amount) {
 	at := s.client.Now()
 	s.mu.Lock()
@@ -158,7 +159,7 @@ func (s *Shared) Delivered(budgetID string, began time.Time, cost money.Amount) 
 	t.delivered.add(at, min(cost, maxAmount))
 }
 
-// tryHold makes one call. It returns again when it has removed an obstacle and the call should be repeated.
+// tryHold makes one call. again is true when it has resolved a conflict and the call should be repeated.
 func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amount) (hold *Hold, again bool, err error) {
 	states, err := s.states(budgets)
 	if err != nil {
@@ -201,7 +202,7 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	return nil, false, fmt.Errorf("hold: unexpected reply %q", answer.status)
 }
 
-// returnAllowance returns the local allowance to the budget when little is left.
+// returnAllowance returns the local allowance to the budget when little of the budget is left.
 func (s *Shared) returnAllowance(ctx context.Context, t *budgetState) error {
 	for range 2 { // the second call confirms the reduced allowance
 		s.mu.Lock()
@@ -238,13 +239,13 @@ func (s *Shared) baseIDOf(t *budgetState) string {
 	return t.baseID
 }
 
-// stateVersion identifies the state in which an amount was held.
+// stateVersion identifies the state under which an amount was held.
 type stateVersion struct {
 	rolls      int64
-	generation int64 // in which it was taken from the local allowance; -1 if it was not
+	generation int64 // generation in which the amount was taken from the local allowance; -1 if it was not
 }
 
-// newHold returns the hold of a reserved amount.
+// newHold returns a hold for a reserved amount.
 func (s *Shared) newHold(states []*budgetState, versions []stateVersion, amount money.Amount) *Hold {
 	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, min(cost, maxAmount)) })
 }
@@ -267,7 +268,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 		if t.settle(amount, cost, at) {
 			warnings = append(warnings, warning{t.budget, t.status(t.budget.Amount)})
 		}
-		if t.generation == versions[i].generation { // not sent to Redis since: the rest can be held again
+		if t.generation == versions[i].generation { // not sent to Redis since, so the rest can be held again
 			t.localAllowance = max(t.localAllowance.Add(amount.Sub(cost)), 0)
 		}
 	}
@@ -286,7 +287,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 	}
 }
 
-// Status implements Ledger. It returns the totals that this replica received last.
+// Status implements Ledger. It returns the totals that this replica last received.
 func (s *Shared) Status(b Budget) Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,13 +301,13 @@ func (s *Shared) Status(b Budget) Status {
 		return Status{}
 	}
 	t = newBudgetState(&b, zone, now)
-	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // only other replicas use it
+	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // only other replicas use the budget
 		t.setTotals(seen.spent, seen.held)
 	}
 	return t.status(b.Amount)
 }
 
-// states returns the states of the budgets, ordered by id, in their current windows.
+// states returns the states of the budgets in their current windows, ordered by budget ID.
 func (s *Shared) states(budgets []Budget) ([]*budgetState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,13 +351,13 @@ func (s *Shared) zone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("load time zone of a budget: %w", err)
+		return nil, fmt.Errorf("load budget time zone: %w", err)
 	}
 	s.zones[name] = zone
 	return zone, nil
 }
 
-// forget removes budgets that were unused for an hour once there are MaxIdle.
+// forget removes budgets that were unused for an hour when there are at least MaxIdle.
 func (s *Shared) forget(now time.Time) {
 	if len(s.budgets) < s.o.MaxIdle || now.Sub(s.forgot).Abs() < forgetEvery {
 		return
@@ -369,13 +370,13 @@ func (s *Shared) forget(now time.Time) {
 	}
 }
 
-// loaded is the sum spent in a window according to the database, and when it was read.
+// loaded is the amount spent in a window according to the database, and when it was read.
 type loaded struct {
 	spent     money.Amount
 	start, at time.Time
 }
 
-// load reads the sum spent in the state's window from the database, once for all waiting requests.
+// load reads the amount spent in the state's window from the database, once for all waiting requests.
 func (s *Shared) load(ctx context.Context, t *budgetState) (loaded, error) {
 	s.mu.Lock()
 	id, start, failure := t.budget.ID, t.start, t.failure

@@ -20,8 +20,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// The model keeps every charge and every hold of all replicas. Redis may lose everything or go away, and replicas crash: in
-// no case is more admitted than the budget has, and while Redis keeps its data, no less either.
+// The model keeps every charge and every hold of all replicas. Redis may lose all data or become unavailable, and
+// replicas may crash. In no case is more admitted than the budget allows, and while Redis keeps its data, no less.
 func TestSharedLedgerAgainstModel(t *testing.T) {
 	t.Parallel()
 	address := redistest.Start(t)
@@ -45,7 +45,7 @@ func TestSharedLedgerAgainstModel(t *testing.T) {
 	})
 }
 
-// cut is a connection that can be cut off, before a call is made or before its answer comes.
+// cut is a connection hook that can drop a command before it is sent, or drop its reply.
 type cut struct {
 	down, deaf atomic.Bool
 	before     func(redis.Cmder) // called before each command is sent; set while no call is under way
@@ -99,7 +99,7 @@ type sharedModel struct {
 	exact     bool // Redis has lost no update
 }
 
-// node is one replica; its number outlives a crash, as its disk does.
+// node is one replica. Its number and its disk survive a crash.
 type node struct {
 	number int
 	link   *cluster.Client
@@ -155,7 +155,7 @@ func (m *sharedModel) start(number int) *node {
 	return n
 }
 
-// beat sends two heartbeats of every replica, after which each has received the updates of the others.
+// beat sends two heartbeats of every replica, after which each replica has the updates of the others.
 func (m *sharedModel) beat(t *rapid.T) {
 	for range 2 {
 		for _, n := range m.nodes {
@@ -185,7 +185,7 @@ func (m *sharedModel) start0(b Budget) time.Time {
 	return start
 }
 
-// taken returns the actual sum of spending and holds of a budget.
+// taken returns the actual sum of a budget's spending and holds.
 func (m *sharedModel) taken(b Budget) money.Amount {
 	from := m.start0(b)
 	sum := m.sum(b.ID, from, func(*nodeCharge) bool { return true })
@@ -268,7 +268,7 @@ func (m *sharedModel) release(t *rapid.T) {
 	n.ledger.flush(t.Context())
 }
 
-// deliver brings a replica's entries to the database.
+// deliver writes a replica's entries to the database.
 func (m *sharedModel) deliver(t *rapid.T) {
 	m.deliverOf(m.nodes[rapid.IntRange(0, 2).Draw(t, "replica")])
 }
@@ -313,7 +313,7 @@ func (m *sharedModel) crash(t *rapid.T) {
 	m.beat(t)
 }
 
-// loseAll empties Redis. Every replica finds out with its next heartbeat, before it is relied on again.
+// loseAll empties Redis. Every replica detects the loss with its next heartbeat, before it relies on Redis again.
 func (m *sharedModel) loseAll(t *rapid.T) {
 	if m.cut.down.Load() {
 		t.Skip("this step does not apply while Redis is away")

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// deployment is some replicas with one Redis and one database.
+// deployment is a set of replicas with one Redis and one database.
 type deployment struct {
 	server  *redistest.Server
 	cuts    []*cut
@@ -65,7 +65,7 @@ func (d *deployment) join(t *testing.T) {
 	d.ledgers = append(d.ledgers, s)
 }
 
-// duringSettlement runs f once, while the next settlement of a replica is on its way to Redis.
+// duringSettlement runs f once, before a replica's next settlement reaches Redis.
 func (d *deployment) duringSettlement(i int, f func()) {
 	d.cuts[i].before = func(cmd redis.Cmder) {
 		if args := cmd.Args(); f != nil && len(args) > 1 && args[1] == settleScript.Hash() {
@@ -85,7 +85,7 @@ func (d *deployment) spent(_ context.Context, id string, _ time.Time) (money.Amo
 	return d.charged[id], nil
 }
 
-// settle charges a hold and brings its entry to the database.
+// settle charges a hold and writes its entry to the database.
 func (d *deployment) settle(i int, h *Hold, b Budget, cost money.Amount) {
 	h.Settle(cost)
 	d.mu.Lock()
@@ -162,7 +162,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	}
 	cancel()
 	running.Wait()
-	// Replicas that have ended no longer read from Redis. A new replica reads their sums.
+	// Replicas that have ended no longer read from Redis, so check the sums with a new replica.
 	d.join(t)
 	d.beat(t)
 	if s, w := d.ledgers[3].Status(b), d.ledgers[3].Status(ws); s.Spent != 10*cent || s.Held != 0 || w.Spent != 13*cent || w.Held != 0 {
@@ -197,7 +197,7 @@ func TestConcurrentSendersSettleEachHoldOnce(t *testing.T) {
 	}
 }
 
-// A settlement made while another one is on its way is sent by the next call, with its own amount only.
+// A settlement made while another one is in flight is sent by the next call, with its own amount only.
 func TestSettlementDuringACallIsSentOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -221,7 +221,7 @@ func TestSettlementDuringACallIsSentOnce(t *testing.T) {
 	}
 }
 
-// An edit of the period drops the amounts that a settlement under way carries. Its reply must not subtract them again.
+// An edit of the period drops the amounts of a settlement in flight. The reply must not subtract them again.
 func TestEditDuringASettlementKeepsTheSums(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 1)
@@ -263,7 +263,7 @@ func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
 	d.rejects(t, 1, llm.BudgetExceeded, b, 91*cent) // its charges remain
 }
 
-// An update whose outcome is unknown is written again and counts once.
+// An update whose outcome is unknown is sent again and counts once.
 func TestUpdateWithLostReplyCountsOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -297,7 +297,8 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	d.server.Start(t)
 	d.beat(t)
 	_, err := d.ledgers[0].Hold(t.Context(), []Budget{b}, 11*cent)
-	// LedgerUnavailable while the charges of the last moment may be counted twice, RateLimited once the sum is exact.
+	// The error is LedgerUnavailable while the most recent charges may be counted twice, and RateLimited once the sum
+	// is exact.
 	if e, ok := errors.AsType[*llm.Error](err); !ok || (e.Kind != llm.LedgerUnavailable && e.Kind != llm.RateLimited) {
 		t.Errorf("%v, want a temporary refusal", err)
 	}
@@ -310,8 +311,8 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	}
 }
 
-// Without Redis each replica spends its local allowance, then shares of the remaining budget according to the database. Without
-// both, it spends no more.
+// Without Redis, each replica spends its local allowance, then shares of the remaining budget according to the
+// database. Without Redis and the database, it spends only its allowance.
 func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -392,8 +393,8 @@ func TestAllowanceOfAnotherReplicaIsReturned(t *testing.T) {
 	d.rejects(t, 1, llm.RateLimited, b, 1)
 }
 
-// A hold may be short on both of its budgets because of allowances of another replica. One heartbeat must return the money of
-// both: found by TestSharedLedgerAgainstModel with seed 17651678617853182069.
+// A hold may exceed both of its budgets because of allowances of another replica. One heartbeat must return the money
+// of both budgets. Found by TestSharedLedgerAgainstModel with seed 17651678617853182069.
 func TestOneHeartbeatReturnsAllowancesOfAllBudgets(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
@@ -413,8 +414,8 @@ func TestOneHeartbeatReturnsAllowancesOfAllBudgets(t *testing.T) {
 	}
 }
 
-// One replica is disconnected, possibly during a call. It spends its allowance, the other replica the remainder: together no
-// more than the budget.
+// One replica is disconnected, possibly during a call. It spends its allowance and the other replica spends the
+// remainder: together no more than the budget.
 func TestReplicaDisconnectedFromRedis(t *testing.T) {
 	t.Parallel()
 	for name, deaf := range map[string]bool{"between calls": false, "before an answer": true} {
@@ -462,8 +463,9 @@ func TestReplicaDisconnectedFromRedis(t *testing.T) {
 	}
 }
 
-// One replica cannot reach Redis for longer than its lease, but reaches the database. The others spend the remaining budget in
-// Redis, so the replica takes no share of the remainder, and after its lease does not spend its allowance either.
+// One replica cannot reach Redis for longer than its lease, but reaches the database. The other replica spends the
+// remaining budget in Redis, so the disconnected replica takes no share of it and stops spending its allowance after
+// its lease.
 func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -498,7 +500,7 @@ func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	if spent > money.Dollar || alone == 0 || alone > 20*cent {
 		t.Errorf("spent %s of a dollar, %s of it while cut off", spent, alone)
 	}
-	// Its lease ends. Its allowance was spent and must not be released before the charges are counted.
+	// The replica's lease ends. Its allowance was spent and must not be released before the charges are counted.
 	client := d.server.Client(t)
 	if err := client.ZRem(t.Context(), d.links[1].Members(), d.links[0].ID()).Err(); err != nil {
 		t.Fatal(err)
@@ -521,12 +523,12 @@ func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	}
 }
 
-// A charge that is not in the database yet survives a loss of Redis, whichever replica loads the sum.
+// A charge that is not in the database yet survives a Redis data loss, no matter which replica loads the sum.
 func TestUndeliveredChargesSurviveLossOfRedis(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	b := total(money.Dollar)
-	d.hold(t, 0, b, 0).Release() // it will be the first to ask
+	d.hold(t, 0, b, 0).Release() // this replica will be the first to call Redis
 	d.hold(t, 2, b, 60*cent).Settle(60 * cent)
 	d.ledgers[2].flush(t.Context())
 	d.server.Kill()
@@ -607,7 +609,8 @@ func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
 	}
 }
 
-// Clocks five minutes before and behind, and one that is set back by an hour in the middle: the replicas share one window, and spending counts once.
+// Two clocks are five minutes ahead and behind, and one is set back by an hour during the test. The replicas share one
+// window, and spending counts once.
 func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)

@@ -8,7 +8,7 @@ import (
 
 // window holds the sums of one budget over one period. It is guarded by the ledger's lock.
 type window struct {
-	id         string // of the budget
+	id         string // ID of the budget
 	budget     Budget // as last seen
 	zone       *time.Location
 	start, end time.Time
@@ -19,15 +19,15 @@ type window struct {
 
 	loaded  bool
 	loading chan struct{} // closed when the running load ends
-	failure error         // of the last load
-	retry   time.Time     // when to try again
+	failure error         // error of the last load
+	retry   time.Time     // when to retry the load
 
 	successor *window // the window that replaced this one after an edit
 }
 
-// newWindow returns the window after old, which may be nil. When old has ended, nothing has been spent yet and nothing needs
-// loading: every charge belongs to the window in which it was admitted. When an edit changed the period or the zone, the sum
-// must be loaded, and open holds count in both windows.
+// newWindow returns the window that follows old, which may be nil. If old has ended, nothing has been spent in the new
+// window and nothing needs loading, because every charge belongs to the window in which it was admitted. If an edit
+// changed the period or the zone, the sum must be loaded, and open holds count in both windows.
 func newWindow(b *Budget, zone *time.Location, now time.Time, old *window) *window {
 	start, end := Window(b.Period, zone, now)
 	w := &window{id: b.ID, budget: *b, zone: zone, start: start, end: end, used: now}
@@ -58,7 +58,7 @@ func (w *window) fits(amount money.Amount) bool {
 
 func (w *window) hold(amount money.Amount) { w.held = w.held.Add(amount) }
 
-// settle replaces a hold by its cost, and appends the window to warned when it has just passed its warning level.
+// settle replaces a hold with its cost. It appends the window to warned if the cost passes the warning level.
 func (w *window) settle(held, cost money.Amount, warned []*window) []*window {
 	w.held = max(w.held-held, 0) // saturated sums may be too small
 	w.spent = w.spent.Add(cost)
@@ -87,8 +87,8 @@ func percent(spent, amount money.Amount) float64 {
 	return 100 * float64(spent) / float64(amount)
 }
 
-// finishLoad adds the loaded sum to the charges during the load. A warning level that was passed before is not reported
-// again.
+// finishLoad adds the loaded sum to the charges made during the load. A warning level that was already passed is not
+// reported again.
 func (w *window) finishLoad(spent money.Amount, err error, retry time.Time) {
 	close(w.loading)
 	w.loading = nil

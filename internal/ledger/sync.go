@@ -16,8 +16,8 @@ func (s *Shared) wakeSender() {
 	}
 }
 
-// Run sends settlements to Redis and refills the local allowances while Redis is unavailable, until ctx ends; then it sends the
-// remaining settlements.
+// Run sends settlements to Redis and, while Redis is unavailable, refills the local allowances. When ctx ends, it sends
+// the remaining settlements and returns.
 func (s *Shared) Run(ctx context.Context) {
 	tick := time.NewTicker(s.askEvery / 4)
 	defer tick.Stop()
@@ -34,8 +34,8 @@ func (s *Shared) Run(ctx context.Context) {
 	}
 }
 
-// sendRemaining sends the remaining settlements before the process ends. It retries late calls, but does not wait for a Redis
-// that is unavailable.
+// sendRemaining sends the remaining settlements before the process exits. It retries slow calls, but does not wait
+// while Redis is unavailable.
 func (s *Shared) sendRemaining(ctx context.Context) {
 	const tries = 5
 	for range tries {
@@ -47,20 +47,20 @@ func (s *Shared) sendRemaining(ctx context.Context) {
 	s.releaseAllowances(ctx)
 }
 
-// releaseAllowances releases the local allowances in Redis. A process that stops cleanly has sent all that it spent, so other
-// replicas need not ask the database about it.
+// releaseAllowances releases the local allowances in Redis. A process that shuts down cleanly has sent all its charges,
+// so other replicas need not check the database for them.
 func (s *Shared) releaseAllowances(ctx context.Context) {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
 	for _, t := range s.list(func(t *budgetState) bool { return !hasUnsent(t) && t.held == 0 }) {
 		if _, err := s.call(ctx, releaseScript, []string{s.key(t)}, []any{s.client.ID()}); err != nil {
-			return // it is released when the lease of this replica ends
+			return // the allowance is released when the lease of this replica ends
 		}
 	}
 }
 
-// hasUnsent reports whether Redis lacks a settlement.
+// hasUnsent reports whether a settlement has not been sent to Redis.
 func hasUnsent(t *budgetState) bool { return t.unsentFreed > 0 || t.unsentCost > 0 }
 
 // flush sends all waiting settlements. Those that cannot be sent now are sent with the next heartbeat.
@@ -75,7 +75,7 @@ func (s *Shared) flush(ctx context.Context) {
 	}
 }
 
-// sync runs with each heartbeat: it sends the updates that Redis lacks and reads changed sums.
+// sync runs with each heartbeat. It sends the updates that Redis does not have and reads changed sums.
 func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	now := s.o.Now()
 	s.mu.Lock()
@@ -96,8 +96,8 @@ func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	s.readChanges(ctx, state.Epoch)
 }
 
-// needsSync reports whether the budget is in use, or its sums in Redis may be wrong: Redis may have lost charges of this replica
-// that the database lacks, or another replica may have loaded a new base.
+// needsSync reports whether the budget is in use or its sums in Redis may be wrong. They may be wrong when Redis has
+// lost charges of this replica that are not in the database, or when another replica has loaded a new base.
 func (t *budgetState) needsSync(state cluster.State, now time.Time) bool {
 	inUse := !t.idle() || t.localAllowance > 0 || t.allowanceReduced || now.Sub(t.used) < allowanceIdle
 	lost := t.epoch != state.Epoch && t.charges.sum > 0
@@ -134,7 +134,7 @@ func (s *Shared) syncOne(ctx context.Context, t *budgetState) error {
 	return nil
 }
 
-// reconcile updates the sums of this replica, and reports whether nothing remains to be done.
+// reconcile updates the sums of this replica and reports whether it is done.
 func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bool, error) {
 	baseID := textOf(reply, 3)
 	s.mu.Lock()
@@ -162,9 +162,9 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 	return true, s.sendUpdates(ctx, t)
 }
 
-// releaseDeadAllowances releases the local allowances of dead replicas. The sum in the database beyond the sums in Redis was
-// spent by them while disconnected. The allowances stay reserved while the database is unavailable, or when this replica has just
-// charged something that the database may or may not have.
+// releaseDeadAllowances releases the local allowances of dead replicas. If the database total exceeds the Redis total,
+// the difference is the amount that those replicas spent while disconnected. Allowances stay reserved while the
+// database is unavailable, or while a recent charge by this replica may not be in the database yet.
 func (s *Shared) releaseDeadAllowances(ctx context.Context, t *budgetState, baseID string) {
 	got, err := s.load(ctx, t)
 	if err != nil {
@@ -179,5 +179,5 @@ func (s *Shared) releaseDeadAllowances(ctx context.Context, t *budgetState, base
 	keys := []string{s.client.Members(), s.key(t)}
 	args := []any{s.client.ID(), s.client.Lease().Milliseconds(), baseID, int64(spent)}
 	s.mu.Unlock()
-	_, _ = s.call(ctx, releaseDeadScript, keys, args) // the next heartbeat tries again
+	_, _ = s.call(ctx, releaseDeadScript, keys, args) // the next heartbeat retries
 }

@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// Window returns the bounds of the period that contains now: start inclusive, end exclusive. A day begins with the first
-// moment of its local date, also where a clock change skips or repeats midnight; a date that a clock change repeats belongs
-// to the day that has begun already. Total has no bounds: both are zero.
+// Window returns the bounds of the period that contains now: start inclusive, end exclusive. A day begins with the
+// first moment of its local date, even if a clock change skips or repeats midnight. If a clock change repeats part of
+// the previous date, that part belongs to the day that has already begun. Total has no bounds: both are zero.
 func Window(p Period, zone *time.Location, now time.Time) (start, end time.Time) {
 	if p == Total {
 		return time.Time{}, time.Time{}
@@ -17,7 +17,7 @@ func Window(p Period, zone *time.Location, now time.Time) (start, end time.Time)
 	return firstMoment(from, zone), firstMoment(to, zone)
 }
 
-// span returns the first date of the period that contains day, and of the next period.
+// span returns the first date of the period that contains day and the first date of the next period.
 func span(p Period, day time.Time) (from, to time.Time) {
 	switch p {
 	case Weekly:

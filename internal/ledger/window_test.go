@@ -53,9 +53,9 @@ func TestTotalHasNoBounds(t *testing.T) {
 	}
 }
 
-// The days around every clock change from 2024 to 2032 in every zone, and the first days of the quiet years: windows
-// follow each other without gap or overlap, there is exactly one per local date, and each begins at local midnight or,
-// where there is none, with the first moment after it.
+// The test covers the days around every clock change from 2024 to 2032 in every zone, and the first days of years
+// without a change. Windows follow each other without gap or overlap, there is exactly one per local date, and each
+// begins at local midnight or, if midnight does not exist, at the first moment after it.
 func TestDaysInEveryZone(t *testing.T) {
 	t.Parallel()
 	last := at(t, "2033-01-01T00:00:00Z")
