@@ -9,7 +9,7 @@ import (
 // Abilities is a set of features that a request may need and a model may support.
 type Abilities uint32
 
-// The abilities that determine whether a model can serve a request.
+// Abilities that determine whether a model can serve a request.
 const (
 	Tools Abilities = 1 << iota
 	ParallelTools
@@ -22,9 +22,9 @@ const (
 	Logprobs
 	ManyChoices
 	Reasoning
-	Prefill      // continues a response whose beginning is given
-	ResponsesAPI // what only OpenAI's Responses API offers: stored responses and most tools that the provider runs
-	WebSearch    // searches the web itself
+	Prefill      // continues a response that the request starts
+	ResponsesAPI // features that only OpenAI's Responses API offers: stored responses and most hosted tools
+	WebSearch    // can search the web
 )
 
 var abilityNames = []string{
@@ -32,7 +32,7 @@ var abilityNames = []string{
 	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search",
 }
 
-// Reasons reports whether a reasoning effort, or a type of thinking, asks for reasoning. Every model can serve the lowest
+// Reasons reports whether a reasoning effort or thinking type asks for reasoning. Every model can serve the lowest
 // efforts.
 func Reasons(effort string) bool {
 	switch effort {
@@ -45,7 +45,8 @@ func Reasons(effort string) bool {
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
-// Transport are the abilities of a provider's API rather than of a model: targets list the ones they lack.
+// Transport is the set of abilities that depend on a provider's API rather than on the model. Targets list the ones
+// they lack.
 const Transport = ResponsesAPI | WebSearch
 
 // Missing returns the abilities of want that are not in the set.
@@ -64,14 +65,14 @@ func (a Abilities) Names() []string {
 
 func (a Abilities) String() string { return strings.Join(a.Names(), "+") }
 
-// ParseAbility returns the ability with this name.
+// ParseAbility returns the ability with the given name.
 func ParseAbility(name string) (Abilities, error) {
 	for i, known := range abilityNames {
 		if known == name {
 			return 1 << i, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown ability %q; known are %s", name, strings.Join(abilityNames, ", "))
+	return 0, fmt.Errorf("unknown ability %q; known abilities are %s", name, strings.Join(abilityNames, ", "))
 }
 
 // MarshalJSON encodes the abilities as a list of names.

@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// Body returns the error object of every path: {"error": message, "code": CODE, "details": {…}}. It never contains the
-// cause.
+// Body returns the error object for JSON responses: {"error": message, "code": CODE, "details": {…}}. It never contains
+// the cause.
 func (e *Error) Body(requestID string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"error":`)
@@ -15,7 +15,7 @@ func (e *Error) Body(requestID string) []byte {
 	return e.rest(&b, requestID)
 }
 
-// OpenAIBody returns the error object with an object as `error`, for clients that cannot parse a string.
+// OpenAIBody returns the error object with `error` as an object, for clients that do not accept a string.
 func (e *Error) OpenAIBody(requestID string) []byte {
 	var param any
 	if e.Param != "" {

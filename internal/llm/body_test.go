@@ -76,7 +76,7 @@ func TestOpenAIBody(t *testing.T) {
 	}
 }
 
-// Both formats are valid for every kind and message.
+// Both formats are valid JSON for every kind and message.
 func TestBodiesAreValidForEveryKind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

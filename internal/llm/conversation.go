@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Conversation is a chat request independent of the wire format. It is decoded only to translate between different formats;
-// between equal formats the bytes pass through. It is immutable after decoding.
+// Conversation is a chat request independent of the wire format. It is decoded only to translate between different
+// formats; if the formats are the same, the bytes pass through. It is immutable after decoding.
 type Conversation struct {
 	Messages []Message
 
@@ -31,17 +31,17 @@ type Conversation struct {
 	Dropped []string
 }
 
-// MaxDropped bounds Conversation.Dropped.
+// MaxDropped is the maximum length of Conversation.Dropped.
 const MaxDropped = 64
 
-// DropField adds a name to Dropped, once.
+// DropField adds a name to Dropped if it is not listed yet.
 func (c *Conversation) DropField(name string) {
 	if len(c.Dropped) < MaxDropped && !slices.Contains(c.Dropped, name) {
 		c.Dropped = append(c.Dropped, name)
 	}
 }
 
-// Includes returns a function that reports whether Names has a tool.
+// Includes returns a function that reports whether a tool is in Names.
 func (c ToolChoice) Includes() func(name string) bool {
 	names := make(map[string]bool, len(c.Names))
 	for _, name := range c.Names {
@@ -65,10 +65,10 @@ func (c *Conversation) CalledTools() []string {
 	return names
 }
 
-// Role is the author of a message. Results of tools are parts of user messages.
+// Role is the author of a message. Tool results are parts of user messages.
 type Role string
 
-// The roles of a conversation.
+// Roles of a conversation.
 const (
 	System    Role = "system" // instructions at any position
 	User      Role = "user"
@@ -85,7 +85,7 @@ type Message struct {
 // PartKind determines which fields of a Part are set.
 type PartKind string
 
-// The kinds of parts.
+// Kinds of message parts.
 const (
 	TextPart     PartKind = "text"
 	ImagePart    PartKind = "image"
@@ -118,7 +118,7 @@ type Media struct {
 	Detail string // images: auto, low, high; empty when not given
 }
 
-// Thinking is the reasoning of a model, as text or encrypted. A signature is valid only at the provider that made it.
+// Thinking is a model's reasoning, as text or encrypted. A signature is valid only at the provider that created it.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
@@ -130,8 +130,8 @@ type Thinking struct {
 type ToolCall struct {
 	ID        string
 	Name      string
-	Arguments string // JSON text as the model wrote it; for custom tools any text. May be empty
-	Custom    bool   // a tool that takes free text
+	Arguments string // JSON text as the model wrote it, or any text for custom tools; may be empty
+	Custom    bool   // the tool accepts free text
 	// Signature is the provider's signature of the call, valid only at Provider.
 	Signature string
 	Provider  string
@@ -158,10 +158,10 @@ type Tool struct {
 	Strict      *bool
 	Cache       *CacheMark
 
-	Custom bool            // takes free text
-	Format json.RawMessage // format of the text of a custom tool; nil for any
+	Custom bool            // accepts free text
+	Format json.RawMessage // text format of a custom tool; nil for any
 
-	// Hosted is the type of a tool that the provider runs itself, such as web_search; Raw is its whole description.
+	// Hosted is the type of a tool that the provider runs, such as web_search. Raw is its complete definition.
 	Hosted string
 	Raw    json.RawMessage
 	Search *Search // options of a web search; nil for other tools
@@ -196,10 +196,10 @@ type Search struct {
 	Allowed, Blocked []string // domains; empty for all and none
 	MaxUses          int64    // maximum number of searches; 0 when not given
 	ContextSize      string   // low, medium, high; empty when not given
-	Place            Place    // of the user
+	Place            Place    // location of the user
 }
 
-// Place is an approximate place. Unknown members are empty.
+// Place is an approximate location. Unknown members are empty.
 type Place struct {
 	City, Region string
 	Country      string // ISO code
@@ -215,7 +215,7 @@ type ToolChoice struct {
 // ChoiceMode is the mode of a ToolChoice.
 type ChoiceMode string
 
-// The modes of a ToolChoice.
+// Modes of a ToolChoice.
 const (
 	ChoiceUnset ChoiceMode = ""         // not given
 	ChoiceAuto  ChoiceMode = "auto"     // may call
@@ -235,7 +235,7 @@ type Output struct {
 // OutputKind is the kind of an Output.
 type OutputKind string
 
-// The kinds of output.
+// Kinds of output.
 const (
 	OutputText   OutputKind = "" // anything
 	OutputJSON   OutputKind = "json_object"
@@ -262,7 +262,7 @@ type Sampling struct {
 	TopLogprobs      int
 }
 
-// HasCalls reports whether any message holds a tool call or a result of one.
+// HasCalls reports whether any message contains a tool call or a tool result.
 func (c *Conversation) HasCalls() bool {
 	for _, m := range c.Messages {
 		for _, p := range m.Parts {
@@ -274,10 +274,10 @@ func (c *Conversation) HasCalls() bool {
 	return false
 }
 
-// Turns returns the conversation for formats with separate instructions and alternating roles: the parts of all System
-// messages in order, and the other messages with adjacent messages of one role joined.
+// Turns returns the conversation for formats with separate instructions and alternating roles. system holds the parts
+// of all System messages in order. turns holds the other messages, with adjacent messages of the same role joined.
 func (c *Conversation) Turns() (system []Part, turns []Message) {
-	joined := false // the parts of the last turn are a copy
+	joined := false // whether the parts of the last turn are a copy
 	for _, m := range c.Messages {
 		if m.Role == System {
 			system = append(system, m.Parts...)

@@ -5,14 +5,14 @@ import "encoding/json"
 // DeltaKind determines which fields of a Delta are set.
 type DeltaKind string
 
-// The kinds of deltas, in the order of a response. Text, thinking and calls may alternate.
+// Kinds of deltas, in the order in which they occur in a response. Text, thinking and calls may alternate.
 const (
 	BeginDelta     DeltaKind = "begin"     // ID, Model
 	TextDelta      DeltaKind = "text"      // Text
 	ThinkingDelta  DeltaKind = "thinking"  // Text
 	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block; its Text is not repeated
 	RefusalDelta   DeltaKind = "refusal"   // Text
-	CitationDelta  DeltaKind = "citation"  // Citation: of text that was sent before
+	CitationDelta  DeltaKind = "citation"  // Citation: a source for text that was sent before
 	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call, which may already have Arguments
 	ArgumentsDelta DeltaKind = "arguments" // Index, Text: adds to the arguments of call Index
 	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
@@ -40,13 +40,13 @@ type Delta struct {
 	Usage        *Usage
 }
 
-// Citation is a source on the web that the model cites.
+// Citation is a web source that the model cites.
 type Citation struct {
 	URL   string
 	Title string // may be empty
 	Quote string // text of the source; may be empty
-	// Start and End are the range of the choice's text that the source supports, in characters (code points). Refusals and
-	// thinking are not part of the text.
+	// Start and End delimit the range of the choice's text that the source supports, in characters (code points).
+	// Refusals and thinking are not part of the text.
 	Start, End int
 }
 

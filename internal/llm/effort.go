@@ -5,9 +5,9 @@ import "slices"
 // MinThinkingBudget is the smallest thinking budget in tokens that models accept.
 const MinThinkingBudget = 1024
 
-// effortLevels are the effort levels, lowest first. tokens is the thinking budget for models that take tokens instead of a level;
-// every host of a model uses it, so that a request has the same effect everywhere. length is the typical number of reasoning tokens,
-// relative to medium.
+// effortLevels lists the effort levels, lowest first. tokens is the thinking budget for models that accept tokens
+// instead of a level. The same budget is used for every provider, so that a request has the same effect everywhere.
+// length is the typical number of reasoning tokens relative to medium.
 var effortLevels = [...]effortLevel{
 	{"minimal", MinThinkingBudget, 0.1},
 	{"low", 4 << 10, 0.5},
@@ -23,8 +23,8 @@ type effortLevel struct {
 	length float64
 }
 
-// EffortLength returns the typical number of reasoning tokens at an effort, relative to medium. It is 0 for none and for unknown
-// levels.
+// EffortLength returns the typical number of reasoning tokens at an effort level, relative to medium. It returns 0 for
+// "none" and for unknown levels.
 func EffortLength(level string) float64 {
 	for _, row := range effortLevels {
 		if row.level == level {
@@ -34,21 +34,21 @@ func EffortLength(level string) float64 {
 	return 0
 }
 
-// CustomEffort is the effort of a request that controls reasoning in another way than by a level.
+// CustomEffort is the effort of a request that controls reasoning by other means than a level.
 const CustomEffort = "custom"
 
-// DefaultEffort is the level of a request that leaves the amount of thinking to the model.
+// DefaultEffort is the level assumed for a request that lets the model decide how much to think.
 const DefaultEffort = "medium"
 
-// ThinkingBudget returns the thinking budget in tokens. It is part of the output limit maxOutput, which is 0 when unknown. It
-// returns 0 when the limit is too small to think.
+// ThinkingBudget returns the thinking budget in tokens, which counts toward the output limit maxOutput (0 when
+// unknown). It returns 0 when the limit is too small for thinking.
 func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 	if maxOutput > 0 && maxOutput <= MinThinkingBudget {
 		return 0
 	}
 	budget, limit := e.Budget, maxOutput-1
 	if budget == 0 {
-		limit = max(maxOutput*4/5, MinThinkingBudget) // the text needs output tokens too
+		limit = max(maxOutput*4/5, MinThinkingBudget) // leave output tokens for the text
 		for _, row := range effortLevels {
 			if row.level == e.Level || budget == 0 && row.level == DefaultEffort {
 				budget = row.tokens
@@ -62,8 +62,8 @@ func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 	return budget
 }
 
-// PortableLevel returns the level, or for a budget one of the levels that every provider knows: low, medium or high. It is empty
-// when the request sets neither.
+// PortableLevel returns the effort level. For a budget, it returns a level that every provider supports: low, medium or
+// high. It returns "" when the request sets neither.
 func (e Effort) PortableLevel() string {
 	switch {
 	case e.Level != "" || e.Budget == 0:
@@ -76,8 +76,8 @@ func (e Effort) PortableLevel() string {
 	return "high"
 }
 
-// NearestEffort returns the accepted level that is closest to level: the next lower one, otherwise the lowest. It changes neither
-// reasoning to none nor an unknown level. accepted is ordered, lowest first; nil accepts every level.
+// NearestEffort returns the accepted level closest to level: the next lower one, or else the lowest. It never turns
+// reasoning off, and it returns unknown levels unchanged. accepted is ordered, lowest first; nil accepts every level.
 func NearestEffort(level string, accepted []string) string {
 	if len(accepted) == 0 || slices.Contains(accepted, level) {
 		return level

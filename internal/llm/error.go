@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Kind classifies errors. The kind alone determines code and status, whether a retry may succeed, and whether another target
-// is tried; see kinds.
+// Kind classifies errors. The kind determines the code and status, whether a retry may succeed, and whether another
+// target is tried; see kinds.
 type Kind string
 
-// Errors of the client, the key or the workspace.
+// Errors caused by the client, the key or the workspace.
 const (
 	MissingAPIKey        Kind = "missing_api_key"
 	InvalidAPIKey        Kind = "invalid_api_key"
@@ -37,7 +37,7 @@ const (
 	ClientCancelled      Kind = "client_cancelled" // mainly for the log: the client has usually disconnected
 )
 
-// Errors of the gateway.
+// Errors caused by the gateway.
 const (
 	Overloaded        Kind = "overloaded"
 	LedgerUnavailable Kind = "ledger_unavailable"
@@ -45,7 +45,7 @@ const (
 	Internal          Kind = "internal_error"
 )
 
-// Errors of a provider. They are also the classes of attempts in the log.
+// Errors caused by a provider. They are also the classes of attempts in the log.
 const (
 	NoTargetAvailable     Kind = "no_target_available"   // every suitable target is failing or backing off
 	UpstreamConnect       Kind = "connect"               // connection refused or reset, unknown host, TLS failure
@@ -58,10 +58,10 @@ const (
 	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
 	UpstreamMalformed     Kind = "malformed"             // a 2xx response that is not a model response
 	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before its finish
-	UpstreamRejected      Kind = "rejected"              // 4xx caused by the client: passed on
+	UpstreamRejected      Kind = "rejected"              // 4xx caused by the client; passed on
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
-	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules: passed on
+	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules; passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // a response that should continue another one differs from it
 	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
@@ -79,7 +79,7 @@ const (
 // Origin is the party that caused an error.
 type Origin string
 
-// The origins of an error.
+// Origins of an error.
 const (
 	FromClient   Origin = "client"
 	FromGateway  Origin = "gateway"
@@ -91,8 +91,8 @@ type kindFacts struct {
 	code      string
 	status    int
 	origin    Origin
-	retryable bool // the same request may succeed later
-	next      bool // another target may succeed now
+	retryable bool // whether the same request may succeed later
+	next      bool // whether another target may succeed now
 }
 
 var kinds = map[Kind]kindFacts{
@@ -134,10 +134,10 @@ var kinds = map[Kind]kindFacts{
 	UpstreamMalformed:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	StreamInterrupted:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamRejected:      {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
-	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target only where the caller allows another model
+	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target is tried only if the caller allows another model
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
-	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // models need not reproduce a response
+	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a model need not reproduce a response
 	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
@@ -148,7 +148,7 @@ var kinds = map[Kind]kindFacts{
 	Conflict:         {"CONFLICT", 409, FromClient, false, false},
 }
 
-// facts returns the row of the kind. An unknown kind is a bug and is reported as Internal.
+// facts returns the table row of the kind. An unknown kind is a bug and is reported as Internal.
 func (k Kind) facts() kindFacts {
 	if facts, ok := kinds[k]; ok {
 		return facts
@@ -182,7 +182,7 @@ func (k Kind) passedOn() bool {
 	return k == UpstreamRejected || k == UpstreamUnsupported || k == UpstreamContentPolicy
 }
 
-// Kinds returns every kind, sorted by name, for documents and tests.
+// Kinds returns every kind, sorted by name, for documentation and tests.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
 // Error is an error for a client. Message is a full sentence: what happened, why, what to do.
@@ -199,8 +199,8 @@ type Error struct {
 	Err            error  // cause, for the log; never sent to clients
 }
 
-// Cancelled returns an error of kind ClientCancelled once ctx has ended, and nil before. Steps that read large requests call
-// it between the parts, so that they stop soon after the client disconnects.
+// Cancelled returns an error of kind ClientCancelled if ctx has ended, otherwise nil. Code that processes large
+// requests calls it between parts, so that it stops soon after the client disconnects.
 func Cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -208,7 +208,7 @@ func Cancelled(ctx context.Context) error {
 	return &Error{Kind: ClientCancelled, Message: "The client closed the connection before the request was sent to a provider.", Err: context.Cause(ctx)}
 }
 
-// Errorf returns an error of this kind with a formatted message.
+// Errorf returns an error of the given kind with a formatted message.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
@@ -231,8 +231,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status returns the status for the client: the kind's, or the provider's own 4xx if the request caused the error. Statuses
-// that make clients retry or ask for another key are not passed on.
+// Status returns the HTTP status for the client: the status of the kind, or the provider's own 4xx if the request
+// caused the error. Statuses that make clients retry or ask for another key are not passed on.
 func (e *Error) Status() int {
 	if e.Kind.passedOn() && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 && !actedOn[e.UpstreamStatus] {
 		return e.UpstreamStatus
@@ -240,8 +240,8 @@ func (e *Error) Status() int {
 	return e.Kind.Status()
 }
 
-// actedOn are the statuses that clients act on. From a provider they concern the gateway: its credential, its quota, its
-// retries.
+// actedOn lists the statuses that clients react to. A provider's 401 or 429, for example, is about the gateway's
+// credential or quota, so these statuses are not passed on.
 var actedOn = map[int]bool{401: true, 402: true, 403: true, 407: true, 408: true, 409: true, 425: true, 429: true}
 
 // AsError returns err as an Error. Any other error becomes Internal, whose message does not reveal the cause.
@@ -252,7 +252,7 @@ func AsError(err error) *Error {
 	return &Error{Kind: Internal, Message: "The gateway failed internally. Retry the request; if the error persists, report the request id.", Err: err}
 }
 
-// formerKinds maps the classes in older entries to the current ones.
+// formerKinds maps the classes in older log entries to the current kinds.
 var formerKinds = map[string]Kind{
 	"cannot_express":  Untranslatable,
 	"cut":             StreamInterrupted,

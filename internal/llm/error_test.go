@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contract is the promised status of every code.
+// contract lists the promised statuses of every code.
 var contract = map[string][]int{
 	"MISSING_API_KEY": {401}, "INVALID_API_KEY": {401}, "EXPIRED_API_KEY": {401}, "REVOKED_API_KEY": {401},
 	"SCOPE_DENIED": {403}, "MODEL_NOT_ALLOWED": {403}, "BROWSER_NOT_ALLOWED": {403},
@@ -30,7 +30,7 @@ var contract = map[string][]int{
 	"INTERNAL_ERROR": {500},
 }
 
-// apart are codes that the model API never returns: those of the admin API, and one that is only logged.
+// apart lists codes that the model API never returns: codes of the admin API, and one that is only logged.
 var apart = map[string][]int{
 	"SIGN_IN_REQUIRED": {401}, "WRONG_CREDENTIALS": {401}, "PERMISSION_DENIED": {403}, "CROSS_ORIGIN": {403}, "CONFLICT": {409},
 	"CLIENT_CANCELLED": {499},
@@ -76,8 +76,9 @@ func TestEveryKindIsComplete(t *testing.T) {
 	}
 }
 
-// Clients retry some statuses automatically, so the status of a kind must agree with whether a retry can succeed. A provider
-// that rejects the gateway's credential or model is a 502 by contract; only x-should-retry prevents retries.
+// Clients retry some statuses automatically, so the status of a kind must agree with whether a retry can succeed. When
+// a provider rejects the gateway's credential or model, the status is 502 by contract, and only x-should-retry prevents
+// retries.
 func TestStatusesThatClientsActOn(t *testing.T) {
 	t.Parallel()
 	refused := map[Kind]bool{UpstreamAuth: true, UpstreamDenied: true, UpstreamNotFound: true}

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// LazyText is a text of a request that is decoded when it is read, because most texts are never read. The zero value is empty.
+// LazyText is a text of a request. It is decoded only when it is read, because most texts are never read. The zero
+// value is empty.
 type LazyText struct {
 	text    string
 	raw     []byte // encoded text, without the quotes
@@ -28,8 +29,8 @@ func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
 // Equal reports whether the decoded texts are equal.
 func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
 
-// Text returns about limit bytes of the text at most. A longer text is shortened to its beginning, three quarters of the
-// limit, and its end.
+// Text returns at most about limit bytes of the text. A longer text is shortened to its beginning (three quarters of
+// the limit) and its end.
 func (p LazyText) Text(limit int) string {
 	if p.raw == nil {
 		if len(p.text) <= limit {
@@ -65,7 +66,7 @@ const decodeBufferSize = 16 << 10
 
 var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
 
-// cut returns where the beginning of a shortened text ends and where its end begins.
+// cut returns the positions between which a text is shortened: the end of its beginning and the start of its end.
 func cut(size, limit int) (head, tail int) {
 	head = limit / 4 * 3
 	return head, size - (limit - head)

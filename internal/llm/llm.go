@@ -5,7 +5,7 @@ package llm
 // Op is the operation that a request calls.
 type Op string
 
-// The operations of the model API.
+// Operations of the model API.
 const (
 	Chat     Op = "chat"
 	Embed    Op = "embeddings"
@@ -14,8 +14,8 @@ const (
 	Count    Op = "count_tokens" // length of a conversation; calls no model
 )
 
-// Request is a client request that its wire format has validated. Body holds the bytes as received; the other fields hold
-// what routing, limits and the log need.
+// Request is a client request that its wire format has validated. Body holds the bytes as received. The other fields
+// hold the properties needed for routing, limits and the log.
 type Request struct {
 	Op     Op
 	Format string // wire format of Body, such as "chat"
@@ -33,7 +33,7 @@ type Request struct {
 	Effort       string          // reasoning effort that the caller set, CustomEffort for other reasoning settings; empty for none
 	Previous     string          // id of the response that the request continues, as the client sent it
 	Stored       *StoredResponse // response that Previous names; nil until the gateway has resolved it
-	Background   bool            // the provider generates the response after it has responded
+	Background   bool            // the provider generates the response in the background
 	Account      string          // field that refers to an object of one provider account; empty for none
 
 	Messages      int
@@ -64,7 +64,7 @@ type Request struct {
 	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
 	Metadata    map[string]string // the caller's labels
 	ServiceTier string
-	// Beta is the header that enables features of the caller's format. It is sent to providers of the same format only.
+	// Beta is the header that enables features of the caller's format. It is sent only to providers of the same format.
 	Beta string
 
 	Sample Sample // sample of the prompt until Measure has filled Text
@@ -79,10 +79,10 @@ type StoredResponse struct {
 	Session    string // session of the request that created it; empty if unknown
 }
 
-// PreviewBytes bounds Request.Preview.
+// PreviewBytes is the maximum length of Request.Preview.
 const PreviewBytes = 160
 
-// MaxImageSizes bounds Request.ImageSizes, which are stored with the decision.
+// MaxImageSizes is the maximum length of Request.ImageSizes, which is stored with the decision.
 const MaxImageSizes = 32
 
 // Image holds the properties of an image that determine its tokens.
@@ -99,12 +99,12 @@ func (r *Request) AddImage(i Image) {
 	}
 }
 
-// Counter estimates the tokens of a request and its response from the bytes of their text.
+// Counter estimates the tokens of a request and its response from the length of the response text in bytes.
 type Counter interface {
 	Count(ascii, nonASCII int64) Usage
 }
 
-// Field is one top-level member of a JSON body: Name is unescaped, and Body[KeyStart:End] spans key and value.
+// Field is one top-level member of a JSON body. Name is unescaped, and Body[KeyStart:End] spans key and value.
 type Field struct {
 	Name                 string
 	KeyStart, Value, End int // Body[Value:End] is the value
@@ -117,7 +117,7 @@ type Controls struct {
 	SessionID string              `json:"session_id,omitempty"`
 }
 
-// ProviderPreferences is the `provider` object that clients of other gateways already send.
+// ProviderPreferences is the `provider` object that other gateways also accept.
 type ProviderPreferences struct {
 	Order             []string  `json:"order,omitempty"`
 	Only              []string  `json:"only,omitempty"`
@@ -142,14 +142,14 @@ type Event struct {
 	Name    string // event name, in formats that have one
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
 	Own     bool   // Data is not reused and stays valid
-	Content bool   // contains text, reasoning, refusal, audio or part of a tool call; the first such event is the point of no return
+	Content bool   // contains text, reasoning, refusal, audio or part of a tool call; after the first such event, no other target is tried unnoticed
 	Bare    bool   // contains only usage; dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // totals so far, if reported
 	Model   string // the model name the provider reported
 	Pending string // the provider's id of a response that it generates in the background
 
-	ASCIIBytes    int // text in this event, for our own token count
+	ASCIIBytes    int // text bytes in this event, for the gateway's own token count
 	NonASCIIBytes int
 }
 
@@ -161,7 +161,8 @@ func (ev Event) Clone() Event {
 	return ev
 }
 
-// Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other counts are parts of these.
+// Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other counts are parts of these
+// classes.
 type Usage struct {
 	Input      int64 `json:"input"` // neither read from nor written to a cache
 	CacheRead  int64 `json:"cache_read"`
@@ -178,8 +179,8 @@ type Usage struct {
 	ServiceTier string `json:"service_tier,omitempty"`
 }
 
-// Prompt returns the tokens of the prompt.
+// Prompt returns the number of prompt tokens.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Total returns the tokens of prompt and output.
+// Total returns the number of prompt and output tokens.
 func (u Usage) Total() int64 { return u.Prompt() + u.Output }

@@ -13,12 +13,12 @@ const (
 	fewSpans      = 4
 	sampleWindows = 64
 	sampleWindow  = 64      // bytes
-	wholeSample   = 4 << 10 // bytes of a prompt that is measured whole
+	wholeSample   = 4 << 10 // maximum bytes of a prompt that is measured completely
 )
 
-// Sample records the positions of the texts of a prompt in the body, or of a representative selection. Decoders only record
-// positions, which is cheap; Request.Measure counts characters later and reads only parts of a long prompt. The zero value is
-// empty.
+// Sample records the positions in the body of all texts of a prompt, or of a representative selection. Recording
+// positions is cheap for decoders. Request.Measure counts characters later and reads only parts of a long prompt. The
+// zero value is empty.
 type Sample struct {
 	spans []span // at most sampleSpans; most requests have few texts
 	shift uint8  // a text is kept if it contains a byte whose position in the concatenated texts is a multiple of 1<<shift
@@ -80,7 +80,7 @@ func (s *Sample) thin() {
 	s.spans = kept
 }
 
-// Measure fills Text from the sample. It does nothing if the decoder has counted the text itself.
+// Measure fills Text from the sample. It does nothing if the decoder has already counted the text.
 func (r *Request) Measure() {
 	s, all := &r.Sample, r.ASCIIBytes+r.NonASCIIBytes
 	if len(s.spans) == 0 || all == 0 {
@@ -102,7 +102,8 @@ func (r *Request) Measure() {
 	}
 }
 
-// windows measures one window per 1<<shift bytes of the prompt, weighted by the bytes that it represents.
+// windows measures one window per 1<<shift bytes of the prompt, weighted by the number of bytes that the window
+// represents.
 func (s *Sample) windows(body []byte, sum *weightedCounts) {
 	shift := s.shift
 	for s.at>>shift > sampleWindows {
@@ -119,8 +120,8 @@ func (s *Sample) windows(body []byte, sum *weightedCounts) {
 	}
 }
 
-// windowOffset returns a pseudo-random offset below 1<<shift for a window, so that windows do not align with repetitions in the
-// text. It is deterministic.
+// windowOffset returns a deterministic pseudo-random offset below 1<<shift for a window, so that windows do not align
+// with repetitions in the text.
 func windowOffset(at int32, shift uint8) int32 {
 	return int32(uint64(at+1) * 0x9E3779B97F4A7C15 >> (64 - shift))
 }
@@ -131,7 +132,7 @@ type weightedCounts struct {
 	bytes  float64
 }
 
-// add measures an encoded text. cut reports that its beginning is missing.
+// add measures an encoded text. cut is true if the beginning of the text is missing.
 func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 	text := raw
 	if bytes.IndexByte(raw, '\\') >= 0 {
@@ -147,9 +148,9 @@ func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 	t.bytes += float64(len(text)) * weight
 }
 
-// unescape decodes a JSON string for counting. It takes a tenth of the time of encoding/json (BenchmarkUnescape): 21 µs instead of
-// 220 µs for a text of 10 KB. Unlike rawjson.Unescape it accepts a string that is cut inside an escape: it
-// drops the truncated escape, and half a surrogate pair stands for its character.
+// unescape decodes a JSON string for counting. It takes a tenth of the time of encoding/json (BenchmarkUnescape): 21 µs
+// instead of 220 µs for a text of 10 KB. Unlike rawjson.Unescape, it accepts a string that ends inside an escape: it
+// drops the truncated escape, and it counts half a surrogate pair as the whole character.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {

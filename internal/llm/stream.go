@@ -2,11 +2,11 @@ package llm
 
 import "iter"
 
-// Stream is a response as it arrives. It is read in the goroutine of the caller.
+// Stream is a response that is read as it arrives, in the caller's goroutine.
 type Stream interface {
-	// Next returns the next event, whose bytes are valid until the following call. ok is false at the end of the response.
-	// If the response is incomplete, err is an *Error or wraps the error of the request's context. Further calls return the
-	// same end.
+	// Next returns the next event, whose bytes are valid until the following call. ok is false at the end of the
+	// response. If the response is incomplete, err is an *Error or wraps the error of the request's context. After the
+	// end, Next keeps returning the same result.
 	Next() (ev Event, ok bool, err error)
 	// Close stops reading. The buffers of events that do not own their bytes may be reused afterwards.
 	Close()

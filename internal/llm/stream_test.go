@@ -12,7 +12,7 @@ import (
 
 var errBroke = errors.New("broke")
 
-// spoken returns a sequence of events with these names that ends with err if it is not nil.
+// spoken returns a sequence of events with the given names. It ends with err if err is not nil.
 func spoken(err error, names ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for _, name := range names {

@@ -2,40 +2,40 @@ package llm
 
 import "unicode/utf8"
 
-// Class is a class of characters or runs that are counted in a text. Package token estimates tokens as the weighted sum of
-// these counts.
+// Class is a class of characters or runs that is counted in a text. Package token estimates the number of tokens as a
+// weighted sum of these counts.
 type Class int
 
-// The classes. A run is a sequence of characters of the same kind.
+// Classes of characters and runs. A run is a sequence of characters of the same kind.
 const (
 	Words      Class = iota // runs of ASCII letters
 	Letters                 // ASCII letters
 	LongParts               // ASCII letters beyond the sixth of their run
 	Capitals                // ASCII capitals
-	Humps                   // capitals that follow a small letter
+	Humps                   // capitals that follow a lower-case letter
 	Numbers                 // runs of digits
 	Digits                  // ASCII digits
 	Triples                 // groups of up to three digits
 	Joints                  // letters next to digits
-	Newlines                // line ends, runs of them counted once
-	Blanks                  // spaces and tabs beyond the first of their run, and line ends beyond the first of theirs
+	Newlines                // line ends; a run counts once
+	Blanks                  // spaces, tabs and line ends beyond the first of their run
 	Signs                   // other ASCII characters
-	SignRuns                // runs of them
+	SignRuns                // runs of Signs
 	SignTurns               // signs that differ from the previous one in their run
 	Latin                   // letters of Latin scripts outside ASCII
 	Cyrillic                //
 	Greek                   //
-	Hebrew                  // and Armenian
+	Hebrew                  // Hebrew and Armenian
 	Arabic                  //
 	Devanagari              //
 	Indic                   // other alphabets of three bytes: Bengali, Tamil, Georgian, Khmer
-	OtherWords              // runs of the letters from Cyrillic to here
-	Thai                    // and Lao
+	OtherWords              // runs of letters of the classes from Cyrillic to Indic
+	Thai                    // Thai and Lao
 	Kana                    //
 	Han                     //
 	Hangul                  //
 	Symbols                 // punctuation and symbols of three bytes
-	Emoji                   // everything of four bytes
+	Emoji                   // all characters of four bytes
 	Classes                 // number of classes
 )
 
@@ -47,7 +47,7 @@ type Text struct {
 // Empty reports whether nothing was counted.
 func (t Text) Empty() bool { return t == Text{} }
 
-// Of a text longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
+// If a text is longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
 const (
 	fullText  = 8 << 10
 	textBlock = 256
@@ -77,7 +77,7 @@ func (t *Text) addScaled(part Text, by float64) {
 	}
 }
 
-// byteKind classifies a byte by its value.
+// byteKind classifies bytes by their value.
 type byteKind uint8
 
 const (
@@ -93,7 +93,7 @@ const (
 	greek
 	hebrew
 	arabic
-	three // three bytes: the second one decides
+	three // three bytes; the class depends on the second byte
 	indic
 	han
 	hangul
@@ -150,8 +150,8 @@ func byteKindOf(c byte) byteKind {
 	return four
 }
 
-// measure counts every byte of s. If s is cut out of a longer text, its first run is not counted, because it probably began
-// earlier.
+// measure counts every byte of s. If s was cut out of a longer text, its first run is not counted, because it probably
+// began before the cut.
 func (t *Text) measure(s string, cut bool) {
 	if cut && s != "" {
 		switch byteKinds[s[0]] {
@@ -240,7 +240,7 @@ func (t *Text) signs(s string, i int) int {
 func (t *Text) foreign(s string, i int, k, before byteKind) int {
 	class, size := Symbols, 3
 	switch k {
-	case tail: // rest of a character that was cut
+	case tail: // rest of a truncated character
 		return i + 1
 	case latin:
 		class, size = Latin, 2

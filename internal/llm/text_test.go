@@ -38,7 +38,7 @@ func TestTextCountsClasses(t *testing.T) {
 	}
 }
 
-// The counts of a sampled text must be close to those of the whole text.
+// The counts of a sampled text must be close to the counts of the whole text.
 func TestLongTextsAreSampledInBlocks(t *testing.T) {
 	t.Parallel()
 	line := "The harbour master asked 3 times why the line (12 mm) chafed; wir wissen es nicht. Это не важно.\n"
@@ -49,7 +49,7 @@ func TestLongTextsAreSampledInBlocks(t *testing.T) {
 	near(t, whole, part, 100, 0.06)
 }
 
-// near compares the classes whose count is large enough.
+// near compares the counts of classes that occur at least least times.
 func near(t *testing.T, want, got Text, least int32, within float64) {
 	t.Helper()
 	for class, n := range want.Counts {

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// MaxTokenCount is more than any provider can have counted for one request.
+// MaxTokenCount is a token count that no single request can reach.
 const MaxTokenCount = 1_000_000_000_000
 
-// ParseTokenCount reads a token count in any JSON spelling of a number: 1000, 1000.0 and 1e3 are the same count. It
-// reports false for numbers that are negative, not whole or above MaxTokenCount.
+// ParseTokenCount parses a token count in any JSON notation of a number: 1000, 1000.0 and 1e3 are the same count. It
+// returns false for numbers that are negative, fractional or above MaxTokenCount.
 func ParseTokenCount(number string) (int64, bool) {
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n >= 0 && n <= MaxTokenCount) || n != math.Trunc(n) {
@@ -18,11 +18,12 @@ func ParseTokenCount(number string) (int64, bool) {
 	return int64(n), true
 }
 
-// TokenCount is a token count in a provider's JSON, which some gateways write as a string. It is -1 when the value is not a
-// token count.
+// TokenCount is a token count in a provider's JSON. Some gateways write it as a string. It is -1 when the value is not
+// a token count.
 type TokenCount int64
 
-// UnmarshalJSON never returns an error: an invalid count must not lose the response that contains it.
+// UnmarshalJSON implements json.Unmarshaler. It never returns an error, because an invalid count must not make the
+// response unusable.
 func (c *TokenCount) UnmarshalJSON(raw []byte) error {
 	s := string(raw)
 	if s == "null" {
