@@ -13,13 +13,13 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields combine: Body or
-// Events replace the response, the others change how it is sent. Tests delay a call in Before or BeforeEvent, or with
-// Gate, by waiting for a channel.
+// Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields can be
+// combined: Body or Events replace the response, the others change how it is sent. To delay a call, tests wait for a
+// channel in Before or BeforeEvent, or set Gate.
 type Behaviour struct {
 	Handler http.Handler // serves the call when set; the call is still recorded
 
-	Status int               // 200 when zero; from 400 on an OpenAI error object unless Body is set
+	Status int               // 200 when zero; statuses from 400 send an OpenAI error object unless Body is set
 	Header map[string]string // additional response headers; may replace the content type
 	Body   []byte            // complete body, sent unchanged
 	Events []string          // data of the stream's events, in order, instead of generated ones
@@ -30,18 +30,18 @@ type Behaviour struct {
 
 	Before      func(*Call)      // runs before the status is sent
 	BeforeEvent func(*Call, int) // runs before each event of a stream, counted from 0
-	Gate        <-chan struct{}  // one receive before each event: the test paces the stream
+	Gate        <-chan struct{}  // received from before each event, so that the test controls the pace
 
 	Silent      bool // never responds; ends when the client disconnects
 	Reset       bool // resets the connection instead of responding
-	CutAfter    int  // breaks the connection after this many events (or bytes of a whole body); 0 for never
-	SilentAfter int  // sends nothing after this many events; 0 for never
+	CutAfter    int  // number of events (or body bytes) after which the connection breaks; 0 for never
+	SilentAfter int  // number of events after which nothing is sent; 0 for never
 
 	OneByte      bool // one write and flush per byte
 	CRLF         bool // lines end in CR LF
 	NoSpace      bool // "data:{" without the space
 	Comments     bool // a comment before each event
-	Unterminated bool // the last line lacks its end, and there is no [DONE]
+	Unterminated bool // the last line has no line end, and there is no [DONE]
 	NoDone       bool // a clean end without [DONE]
 }
 
@@ -54,7 +54,7 @@ func Fail(status int, headers ...string) Behaviour {
 	return b
 }
 
-// serve carries out the script. It reports whether the response was sent as far as the script says.
+// serve executes the script. It reports whether it sent the response as scripted.
 func (b Behaviour) serve(w http.ResponseWriter, r *http.Request, call *Call) bool {
 	if b.Before != nil {
 		b.Before(call)
@@ -123,7 +123,7 @@ func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bo
 	return true
 }
 
-// frame formats one event as the script says.
+// frame formats one event according to the script.
 func (b Behaviour) frame(data string, last bool) []byte {
 	out := "data: " + data + "\n\n"
 	if b.NoSpace {
@@ -141,7 +141,7 @@ func (b Behaviour) frame(data string, last bool) []byte {
 	return []byte(out)
 }
 
-// write sends bytes in one piece or one by one, and flushes. It reports whether the client still reads.
+// write sends the bytes in one piece or one by one, and flushes. It reports whether the client is still connected.
 func (b Behaviour) write(w http.ResponseWriter, data []byte) bool {
 	step := len(data)
 	if b.OneByte {
@@ -171,7 +171,7 @@ func (b Behaviour) events(call *Call) []string {
 	return events
 }
 
-// chunks returns the events of a stream as OpenAI sends it.
+// chunks returns the stream events in OpenAI's format.
 func (b Behaviour) chunks(call *Call) []string {
 	if forPrompts(call.Path) {
 		return b.promptChunks(call)
@@ -261,7 +261,7 @@ func (b Behaviour) promptChunks(call *Call) []string {
 	return events
 }
 
-// moderations finds nothing wrong with any input, and reports no usage, as OpenAI does, unless the script sets one.
+// moderations flags no input. Like OpenAI, it reports no usage unless the script sets one.
 func (b Behaviour) moderations(call *Call) []byte {
 	var q struct {
 		Input json.RawMessage `json:"input"`
@@ -309,10 +309,10 @@ func (b Behaviour) usage() json.RawMessage {
 	return json.RawMessage(b.Usage)
 }
 
-// forPrompts reports whether a path is that of bare prompts.
+// forPrompts reports whether a path is the legacy completions endpoint.
 func forPrompts(path string) bool {
 	return strings.HasSuffix(path, "/completions") && !strings.HasSuffix(path, "/chat/completions")
 }
 
-// promptID names an answer of the mock.
+// promptID returns the ID of a response of the legacy completions endpoint.
 func promptID(number int) string { return "cmpl-mock" + strconv.Itoa(number) }

@@ -41,10 +41,10 @@ type Call struct {
 	Method string
 	Path   string
 	Query  string
-	Remote string // address of the connection it came on
+	Remote string // remote address of the connection
 	Header http.Header
 	Body   []byte
-	Model  string // as named in the body
+	Model  string // model name in the body
 	Stream bool
 	usage  bool // the caller asked for a usage chunk
 
@@ -58,21 +58,21 @@ func (c *Call) Done() <-chan struct{} { return c.done }
 // Gone is closed when the client disconnects before the response is complete.
 func (c *Call) Gone() <-chan struct{} { return c.gone }
 
-// Then scripts the next calls that no rule for their model catches, one behaviour each.
+// Then scripts the next calls that have no script for their model, one behaviour per call.
 func (m *Mock) Then(behaviours ...Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.queue = append(m.queue, behaviours...)
 }
 
-// For scripts the next calls for one model, one behaviour each; the last one stays active.
+// For scripts the next calls for one model, one behaviour per call. The last behaviour stays active.
 func (m *Mock) For(model string, behaviours ...Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.byModel[model] = slices.Clone(behaviours)
 }
 
-// Always scripts the calls that have no other script.
+// Always sets the behaviour for calls without another script.
 func (m *Mock) Always(b Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,14 +86,14 @@ func (m *Mock) SetModels(names ...string) {
 	m.models = slices.Clone(names)
 }
 
-// Calls lists the requests received so far, in order of arrival. GET /v1/models is not among them.
+// Calls lists the requests received so far, in order of arrival, without GET /v1/models.
 func (m *Mock) Calls() []*Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.calls)
 }
 
-// Await returns the n-th call (from 1), waiting for its arrival as long as ctx allows.
+// Await returns the n-th call (from 1). It waits for the call until ctx ends.
 func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
 	for {
 		m.mu.Lock()
