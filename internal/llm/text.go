@@ -8,35 +8,35 @@ type Class int
 
 // Classes of characters and runs. A run is a sequence of characters of the same kind.
 const (
-	Words      Class = iota // runs of ASCII letters
-	Letters                 // ASCII letters
-	LongParts               // ASCII letters beyond the sixth of their run
-	Capitals                // ASCII capitals
-	Humps                   // capitals that follow a lower-case letter
-	Numbers                 // runs of digits
-	Digits                  // ASCII digits
-	Triples                 // groups of up to three digits
-	Joints                  // letters next to digits
-	Newlines                // line ends; a run counts once
-	Blanks                  // spaces, tabs and line ends beyond the first of their run
-	Signs                   // other ASCII characters
-	SignRuns                // runs of Signs
-	SignTurns               // signs that differ from the previous one in their run
-	Latin                   // letters of Latin scripts outside ASCII
-	Cyrillic                //
-	Greek                   //
-	Hebrew                  // Hebrew and Armenian
-	Arabic                  //
-	Devanagari              //
-	Indic                   // other alphabets of three bytes: Bengali, Tamil, Georgian, Khmer
-	OtherWords              // runs of letters of the classes from Cyrillic to Indic
-	Thai                    // Thai and Lao
-	Kana                    //
-	Han                     //
-	Hangul                  //
-	Symbols                 // punctuation and symbols of three bytes
-	Emoji                   // all characters of four bytes
-	Classes                 // number of classes
+	Words     Class = iota // runs of ASCII letters
+	Letters                // ASCII letters
+	LongParts              // ASCII letters beyond the sixth of their run
+	Capitals               // ASCII capitals
+	Humps                  // capitals that follow a lower-case letter
+	Numbers                // runs of digits
+	Digits                 // ASCII digits
+	Triples                // groups of up to three digits
+	Joints                 // letters next to digits
+	Newlines               // line ends; a run counts once
+	Blanks                 // spaces, tabs and line ends beyond the first of their run
+	Signs                  // other ASCII characters
+	SignRuns               // runs of Signs
+	SignTurns              // signs that differ from the previous one in their run
+	Latin                  // letters of Latin scripts outside ASCII
+	Cyrillic
+	Greek
+	Hebrew // Hebrew and Armenian
+	Arabic
+	Devanagari
+	Indic      // other alphabets of three bytes: Bengali, Tamil, Georgian, Khmer
+	OtherWords // runs of letters of the classes from Cyrillic to Indic
+	Thai       // Thai and Lao
+	Kana
+	Han
+	Hangul
+	Symbols // punctuation and symbols of three bytes
+	Emoji   // all characters of four bytes
+	Classes // number of classes
 )
 
 // Text holds the character counts of a text. The zero value is the empty text.
