@@ -1,5 +1,5 @@
-// Package provider defines providers: their targets, how a call is built, and how a response is decoded. This package and
-// those below it perform no I/O; the gateway sends the call.
+// Package provider defines providers: their targets, how a call is built, and how a response is decoded. This package
+// and its subpackages perform no I/O; the gateway sends the call.
 package provider
 
 import (
@@ -17,28 +17,28 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Target is a model at a provider, with a price.
+// Target is a model at a provider.
 type Target struct {
 	Provider   string
 	Vendor     string // vendor of the API, such as openai
 	Model      *catalog.Model
-	Upstream   string         // the provider's name of the model
+	Upstream   string         // the provider's name for the model
 	Price      *catalog.Price // nil when unknown
 	FirstToken time.Duration  // timeout of the first token while another target remains
 	Waits      Waits          // timeouts of this target
-	Listed     bool           // from the provider's model list, not from the catalog or the configuration
+	Listed     bool           // known only from the provider's model list, not from the catalog or the configuration
 	Simulated  bool
 	Collects   bool     // the provider may store or train on requests
 	Tags       []string // tags that policies select by
-	// Lacks holds abilities that the provider's API cannot express, for any model.
+	// Lacks holds abilities that the provider's API cannot express for any model.
 	Lacks         llm.Abilities
-	ResponsesOnly bool // served through the Responses API alone
-	NoStream      bool // returns whole responses only; the adapter makes a stream of them
+	ResponsesOnly bool // available only through the Responses API
+	NoStream      bool // does not stream; the adapter converts the response to a stream
 	InlineMedia   bool // accepts images and files only as bytes, not by URL
 	EmbedBatch    int  // maximum inputs of one embeddings call; 0 for no limit
 	Completes     bool // chat models also serve legacy completions
-	// Signs is the wire format of a provider that signs the reasoning in front of tool calls and expects it back with the
-	// results; empty for others.
+	// Signs is the wire format of a provider that signs the reasoning before tool calls and expects it back with the
+	// tool results; empty for other providers.
 	Signs string
 	// EndMark marks providers that accept a prompt-cache mark for the end of the prompt as a member of the request.
 	EndMark bool
@@ -48,18 +48,18 @@ type Target struct {
 	Effort        string           // reasoning effort that the router chose; empty to send the caller's, if any
 }
 
-// Waits holds the timeouts of one target. Zero values use the gateway's timeouts.
+// Waits holds the timeouts of one target. A zero value means the gateway's timeout.
 type Waits struct {
 	Connect time.Duration // until the connection is ready
-	Headers time.Duration // until the status of a stream
-	Idle    time.Duration // longest silence within a response
+	Headers time.Duration // until the response headers of a stream
+	Idle    time.Duration // maximum time between two events of a response
 	Total   time.Duration // deadline of requests whose first choice is this target
 }
 
 // ID returns provider/model.
 func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
 
-// NamedOnly reports whether the target serves only requests that name its model, because only its name is known.
+// NamedOnly reports whether the target serves only requests that name its model, because nothing but the name is known.
 func (t *Target) NamedOnly() bool { return t.Listed && t.Price == nil }
 
 // Serves reports whether the target supports op.
@@ -67,7 +67,7 @@ func (t *Target) Serves(op llm.Op) bool {
 	return t.Model.Op == op || op == llm.Complete && t.Completes && t.Model.Op == llm.Chat
 }
 
-// Provider is one configured upstream. A nil Exchange means that the operation is not supported.
+// Provider is one configured upstream. If an Exchange is nil, the operation is not supported.
 type Provider struct {
 	Name        string
 	Title       string // display name, such as "Mistral AI"
@@ -82,18 +82,18 @@ type Provider struct {
 	Targets     []*Target
 	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
 	Authorize   func(h http.Header, secret string)
-	// Login exchanges a credential for the short-lived token that is sent instead. It is called before every call, so it
-	// caches tokens; it is safe for concurrent use. nil if the secret itself is sent.
+	// Login exchanges a credential for a short-lived token, which is sent in its place. It is called before every call,
+	// so it caches tokens. It is safe for concurrent use. It is nil if the secret itself is sent.
 	Login func(ctx context.Context, secret string) (string, error)
-	// Parts returns the parts of a credential that are secret themselves, such as an access key and its session token. nil
-	// if a credential has no parts.
+	// Parts returns the parts of a credential that are themselves secret, such as an access key and its session token.
+	// It is nil if credentials have no parts.
 	Parts      func(secret string) []string
 	Transport  http.RoundTripper // nil for the network
 	Concurrent int               // maximum concurrent requests; 0 for no limit
 }
 
-// Secrets returns a credential and its parts, which must not appear in anything the gateway returns or stores. It returns
-// nil when the credential has no parts.
+// Secrets returns a credential and its parts. They must not appear in anything that the gateway returns or stores. It
+// returns nil when the credential has no parts.
 func (p *Provider) Secrets(secret string) []string {
 	if p.Parts == nil {
 		return nil
@@ -124,14 +124,15 @@ func (p *Provider) Target(model string) (*Target, bool) {
 	return p.Targets[i], true
 }
 
-// Credential is one secret of a provider. The ID appears in logs and on pages; the Secret never does.
+// Credential is one secret of a provider. The ID appears in logs and in the dashboard; the Secret never does.
 type Credential struct {
 	ID     string // such as "openai#1"
 	Secret string
 	Source string // origin: "env OPENAI_API_KEY", "file", "dashboard"
 }
 
-// Hint returns the displayable part of the secret: the last four characters of a long one. A cloud identity has none.
+// Hint returns the displayable part of the secret: the last four characters of a long secret. A cloud identity has
+// none.
 func (c Credential) Hint() string {
 	if c.Secret == Identity {
 		return ""
@@ -149,14 +150,14 @@ type Call struct {
 	Credential string   // id of the credential that Secret belongs to
 	Secrets    []string // masked in responses in addition to Secret
 	Request    *llm.Request
-	// Client is the format of the request, for an adapter of another format.
+	// Client is the client's format, for adapters that use another format.
 	Client Client
-	// Joins means that Client.EncodeResponse encodes the response even if the provider uses the client's format, because the
-	// response continues an interrupted one.
+	// Joins is set when the response continues an interrupted one. Client.EncodeResponse then encodes the response even
+	// if the provider uses the client's format.
 	Joins bool
-	// Prefilled means that the last message is the beginning of the response, which the model continues.
+	// Prefilled is set when the last message is the beginning of the response, which the model continues.
 	Prefilled bool
-	// MaxOutput limits the output of a request without a limit; 0 for none.
+	// MaxOutput is the output limit for a request without one; 0 for none.
 	MaxOutput int64
 	// CacheMark is the lifetime of a prompt-cache mark at the end of the prompt, 5m or 1h; empty for none.
 	CacheMark string
@@ -167,7 +168,7 @@ type Call struct {
 	Workspace, Session string
 	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
 	SealID func(llm.StoredResponse) string
-	// Operation is what a call to Provider.Stored does; nil for all other calls.
+	// Operation is the operation of a call to Provider.Stored; nil for all other calls.
 	Operation *StoredOperation
 }
 
@@ -175,10 +176,10 @@ type Call struct {
 type StoredOperation struct {
 	Response llm.StoredResponse
 	Method   string
-	Part     string     // path below the response, such as input_items; empty for the response itself
-	Query    url.Values // of the client
+	Part     string     // path under the response, such as input_items; empty for the response itself
+	Query    url.Values // query of the client's request
 	Stream   bool       // the client reads the response as events
-	// ModelName returns the name that the client sees for a model name of the provider.
+	// ModelName returns the client-visible name for the provider's model name.
 	ModelName func(reported string) string
 }
 
@@ -189,15 +190,15 @@ func (c *Call) Warn(format string, args ...any) {
 	}
 }
 
-// WarnBound warns that MaxOutput limits the output, unless the model's own limit is lower. name is the member in the
-// provider's format.
+// WarnBound warns that MaxOutput limits the output, unless the model's own limit is lower. name is the limit's name in
+// the provider's format.
 func (c *Call) WarnBound(name string) {
 	if most := c.Target.Model.MaxOutput; most == 0 || c.MaxOutput < most {
 		c.Warn("%s set to %d: %s", name, c.MaxOutput, boundReason)
 	}
 }
 
-// ResponseID returns the id that the client sees for a response that the provider stores with the call's credential.
+// ResponseID returns the ID that the client sees for a response that the provider stores with the call's credential.
 func (c *Call) ResponseID(provider, id string) string {
 	if c.SealID == nil {
 		return id
@@ -207,8 +208,8 @@ func (c *Call) ResponseID(provider, id string) string {
 
 const boundReason = "a budget or a policy allows no more"
 
-// RequireParameters returns an error of kind Untranslatable if the client requires its parameters and the built request changes or
-// omits one. A limit that a budget or a policy sets is not such a change.
+// RequireParameters returns an error of kind Untranslatable if the client set require_parameters and the built request
+// changes or omits a parameter. A limit set by a budget or a policy does not count as a change.
 func (c *Call) RequireParameters() error {
 	if !c.Request.Controls.Provider.RequireParameters {
 		return nil
@@ -221,14 +222,14 @@ func (c *Call) RequireParameters() error {
 	return nil
 }
 
-// CustomTool returns a function that reports tools that take free text. It converts the request once, on the first tool
-// call.
+// CustomTool returns a function that reports whether a tool accepts free text. It converts the request once, on the
+// first tool call.
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}
 		conv, err := c.Client.Conversation(context.Background(), c.Request)
 		if err != nil {
-			return nil // unreachable: it was converted to build the call
+			return nil // unreachable: the request was converted to build the call
 		}
 		for _, t := range conv.Tools {
 			if t.Custom {
@@ -240,7 +241,7 @@ func (c *Call) CustomTool() func(name string) bool {
 	return func(name string) bool { return custom()[name] }
 }
 
-// Client is the part of the client's format that an adapter of another format needs.
+// Client is the part of the client's format that adapters of other formats need.
 type Client interface {
 	// Conversation converts a chat request.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
@@ -249,8 +250,8 @@ type Client interface {
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
-// WithEffort returns a client whose conversations ask for a reasoning effort. The reasoning stays hidden unless the caller asks for
-// it.
+// WithEffort returns a client whose conversations request a reasoning effort. The reasoning stays hidden unless the
+// caller asks for it.
 func WithEffort(c Client, level string) Client { return effortClient{c, level} }
 
 type effortClient struct {
@@ -271,9 +272,9 @@ func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.
 
 // Exchange builds the call for one operation and decodes its response. It never sends the call.
 type Exchange interface {
-	// NewRequest builds the HTTP request with its own headers only: the client's headers are not forwarded.
+	// NewRequest builds the HTTP request with its own headers. The client's headers are not forwarded.
 	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
-	// Events decodes a 2xx response, whole or streamed, in order. A response that ends before its finish is an error
+	// Events decodes a 2xx response, streamed or not, in order. A response that ends before its finish is an error
 	// (llm.StreamInterrupted), never a normal end.
 	Events(c *Call, resp *http.Response) llm.Stream
 	// Failure classifies a response that is not 2xx. It may read a limited part of the body.

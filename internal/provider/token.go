@@ -16,30 +16,31 @@ import (
 )
 
 const (
-	renewAhead   = 5 * time.Minute  // a token is renewed this long before it expires
+	renewAhead   = 5 * time.Minute  // time before expiry at which a token is renewed
 	minLifetime  = 30 * time.Second // a token that expires sooner may expire in transit
-	renewTimeout = 2 * time.Second  // how long one request waits for a new token while the old one is valid
-	renewPause   = 15 * time.Second // between failed renewals while the old token is valid
+	renewTimeout = 2 * time.Second  // maximum time that a request waits for a new token while the old one is valid
+	renewPause   = 15 * time.Second // pause after a failed renewal while the old token is valid
 	fetchTimeout = 15 * time.Second
-	lifetime     = 10 * time.Minute // assumed when a token states none
+	lifetime     = 10 * time.Minute // assumed for tokens without an expiry
 )
 
-// Identity is the secret of a credential that stands for the machine's own cloud identity: no key is configured, and Login
-// finds the credential as the cloud's SDK does.
+// Identity is the secret of a credential that uses the machine's cloud identity. No key is configured, and Login finds
+// the credential in the same way as the cloud's SDK.
 const Identity = "identity:default"
 
 // Dashboard is the Source of credentials that were added in the dashboard.
 const Dashboard = "dashboard"
 
-// Trusted reports whether a secret comes from the configuration file or the environment. Only these may name files, URLs or
-// the machine's identity: a credential from the dashboard must not select what the server reads or which identity it uses.
+// Trusted reports whether a secret comes from the configuration file or the environment. Only such a secret may refer
+// to files, URLs or the machine's identity: a credential from the dashboard must not determine what the server reads or
+// which identity it uses.
 func (s Settings) Trusted(secret string) bool {
 	return slices.ContainsFunc(s.Credentials, func(c Credential) bool { return c.Secret == secret && c.Source != Dashboard })
 }
 
-// TokenClient returns a client for token services that does not follow redirects: a redirected exchange would send the
-// credential to another host. It reaches public addresses through Fetch and the given metadata services, "host:port", through
-// Metadata. It returns nil when Fetch is nil.
+// TokenClient returns a client for token services. It does not follow redirects, because a redirected exchange would
+// send the credential to another host. It reaches public addresses through Fetch and the given metadata services
+// ("host:port") through Metadata. It returns nil when Fetch is nil.
 func (s Settings) TokenClient(metadata ...string) *http.Client {
 	if s.Fetch == nil {
 		return nil
@@ -52,7 +53,7 @@ func (s Settings) TokenClient(metadata ...string) *http.Client {
 	return &client
 }
 
-// splitTransport separates calls to metadata services from all others.
+// splitTransport sends calls to metadata services and all other calls through different transports.
 type splitTransport struct {
 	hosts            []string
 	metadata, public http.RoundTripper
@@ -69,7 +70,7 @@ func (t splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.public.RoundTrip(r)
 }
 
-// HostPort returns the host of a URL with its port.
+// HostPort returns the host and port of a URL.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -84,7 +85,7 @@ type Token struct {
 	Expires time.Time // zero when unknown
 }
 
-// TokenCache holds the tokens of the credentials of one provider. It is safe for concurrent use.
+// TokenCache caches the tokens of one provider's credentials. It is safe for concurrent use.
 type TokenCache struct {
 	now func() time.Time
 
@@ -97,8 +98,8 @@ func NewTokenCache(now func() time.Time) *TokenCache {
 	return &TokenCache{now: now, sources: map[string]*tokenSource{}}
 }
 
-// Token returns the token of a secret and calls fetch when none is valid. A token is renewed 5 minutes before it expires, by
-// one request, while the others use the old one.
+// Token returns the token for a secret. It calls fetch when no cached token is valid. A token is renewed 5 minutes
+// before it expires, by a single request, while other requests use the old token.
 func (c *TokenCache) Token(ctx context.Context, secret string, fetch func(context.Context) (Token, error)) (string, error) {
 	c.mu.Lock()
 	s := c.sources[secret]
@@ -125,7 +126,7 @@ type tokenSource struct {
 	held  atomic.Pointer[Token]
 
 	lock     chan struct{} // held by the request that fetches; guards the fields below
-	retry    time.Time     // when to try an early renewal again
+	retry    time.Time     // when to retry an early renewal
 	failed   error         // result of the latest fetch
 	failedAt time.Time
 }
@@ -134,7 +135,8 @@ func (t *Token) validFor(now time.Time, d time.Duration) bool {
 	return t != nil && t.Expires.Sub(now) > d
 }
 
-// renew fetches a new token while the old one is valid. Only one request does so, and only for a short time.
+// renew fetches a new token while the old one is still valid. At most one request renews at a time, with a timeout of
+// renewTimeout.
 func (s *tokenSource) renew(ctx context.Context) {
 	select {
 	case s.lock <- struct{}{}:
@@ -152,8 +154,8 @@ func (s *tokenSource) renew(ctx context.Context) {
 	}
 }
 
-// wait returns a token as soon as there is one. Requests that waited for a failed fetch return its error: a retry by each of
-// them would only lengthen the queue.
+// wait returns a token as soon as one is available. Requests that waited for a failed fetch return its error, because a
+// retry by each of them would only lengthen the queue.
 func (s *tokenSource) wait(ctx context.Context) (string, error) {
 	began := s.now()
 	select {
@@ -192,14 +194,14 @@ func (s *tokenSource) store(ctx context.Context) error {
 	return nil
 }
 
-// TokenCall carries the requests of one token exchange. It binds them to ctx and keeps the transport error, both of which some
-// libraries lose.
+// TokenCall carries the requests of one token exchange. It binds the requests to ctx and keeps the transport error,
+// because some libraries lose both.
 type TokenCall struct {
 	ctx  context.Context //nolint:containedctx // the libraries build requests without one
 	next http.RoundTripper
 
-	Err    error // of the latest request
-	Status int   // of the latest response; 0 for none
+	Err    error // error of the latest request
+	Status int   // status of the latest response; 0 for none
 }
 
 // NewTokenCall returns a call and the client that sends its requests.
@@ -223,15 +225,15 @@ func (c *TokenCall) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TokenServiceError classifies a transport failure of a token service, which is named at the beginning of a sentence.
-// Classified errors and the caller's own cancellation are passed on.
+// TokenServiceError classifies a transport failure of a token service. service is the service's name, capitalized as
+// the start of a sentence. Classified errors and the caller's own cancellation are returned unchanged.
 func TokenServiceError(service string, err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case classified, errors.Is(err, context.Canceled):
 		return fmt.Errorf("fetch a token: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &llm.Error{Kind: llm.UpstreamTimeout, Message: service + " took too long to answer.", Err: err}
+		return &llm.Error{Kind: llm.UpstreamTimeout, Message: service + " did not respond in time.", Err: err}
 	}
 	return &llm.Error{Kind: llm.UpstreamConnect, Message: service + " could not be reached.", Err: err}
 }

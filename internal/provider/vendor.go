@@ -21,46 +21,46 @@ type Vendor struct {
 	BaseURL string   // {NAME} is replaced by an environment variable, {A|B} by the first that is set; empty when it must be configured
 	Place   string   // setting that locates the vendor instead of base_url; empty for none
 	URLEnv  string   // variable that replaces BaseURL, as in the vendor's own tools
-	Env     []string // variables of the key, the usual one first
+	Env     []string // variables that may hold the key, the most common one first
 
-	// Ambient returns credentials that are not one key in one variable, such as a pair or a file. It may be nil.
+	// Ambient returns credentials that do not fit in a single variable, such as a key pair or a file. It may be nil.
 	Ambient func(lookup func(string) string) (secret, source string)
 
-	// Identity is the source of the credential when a provider in the configuration file has no credentials and uses the
-	// machine's cloud identity, such as "AWS default credentials"; empty for vendors without one.
+	// Identity is the credential source that is shown when a provider in the configuration file has no credentials and
+	// uses the machine's cloud identity, such as "AWS default credentials"; empty for vendors without cloud identity.
 	Identity string
 
-	// Options returns defaults of Settings.Options from the environment; the operator's settings take precedence. It may be
-	// nil.
+	// Options returns defaults for Settings.Options from the environment. The operator's settings take precedence. It
+	// may be nil.
 	Options func(lookup func(string) string) map[string]string
 
 	Local bool // runs on this machine: detected by probing, needs no key, costs nothing per token
 
-	// New creates the provider that settings describe.
+	// New creates a provider from settings.
 	New func(s Settings) *Provider
 }
 
-// Settings holds the operator's settings of a provider.
+// Settings holds the operator's settings for a provider.
 type Settings struct {
 	Name        string // empty for the vendor's name
 	BaseURL     string // empty for the vendor's address
 	Credentials []Credential
-	Headers     map[string]string // sent with every call; they take precedence over the adapter's
+	Headers     map[string]string // sent with every call; they take precedence over the adapter's headers
 	Options     map[string]string // vendor-specific settings, such as a region or an API version
 	Targets     []*Target
 	UserAgent   string           // such as fairlead/1.2.0
 	Collects    bool             // the provider may store or train on requests, whatever the vendor declares
-	MaxLine     int              // maximum line of a stream; 0 for the format's default
-	MaxAnswer   int64            // maximum response; 0 for the format's default
+	MaxLine     int              // maximum line length of a stream in bytes; 0 for the format's default
+	MaxAnswer   int64            // maximum response size in bytes; 0 for the format's default
 	Now         func() time.Time // time.Now when nil
-	// Fetch is the client for a vendor's token service; nil for vendors that have none.
+	// Fetch is the client for a vendor's token service; nil for vendors without one.
 	Fetch *http.Client
-	// Metadata returns a transport that reaches only these metadata services, "host:port", which have link-local or private
-	// addresses. It may be nil.
+	// Metadata returns a transport that reaches only the given metadata services ("host:port"), which have link-local
+	// or private addresses. It may be nil.
 	Metadata func(hosts ...string) http.RoundTripper
 }
 
-// Clock returns Now, or time.Now if it is nil.
+// Clock returns Now, or time.Now if Now is nil.
 func (s Settings) Clock() func() time.Time {
 	if s.Now == nil {
 		return time.Now
@@ -85,7 +85,7 @@ func (s Settings) Narrowed(lacks llm.Abilities, collects bool) []*Target {
 	return targets
 }
 
-// Signing marks the targets as ones that sign reasoning in a wire format, and returns them.
+// Signing marks the targets as signing reasoning in the given wire format, and returns them.
 func Signing(format string, targets []*Target) []*Target {
 	for _, t := range targets {
 		t.Signs = format
@@ -93,7 +93,7 @@ func Signing(format string, targets []*Target) []*Target {
 	return targets
 }
 
-// Post builds a call with a JSON body and the operator's headers.
+// Post builds a POST request with a JSON body and the operator's headers.
 func (s Settings) Post(ctx context.Context, url string, body []byte, accept string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -113,19 +113,19 @@ const (
 	AcceptEvents = "text/event-stream"
 )
 
-// maxFailure is the maximum number of bytes that are read of an error body.
+// maxFailure is the maximum number of bytes that are read from an error body.
 const maxFailure = 64 << 10
 
-// FailureBody reads the body of a response that is not 2xx and masks the credentials in it: providers repeat a key that they
-// reject.
+// FailureBody reads the body of a response that is not 2xx and masks the credentials in it, because providers repeat a
+// key that they reject.
 func FailureBody(c *Call, resp *http.Response) []byte {
 	// The status classifies the failure even if the body is incomplete.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
 	return redact.Credentials(body, append([]string{c.Secret}, c.Secrets...)...)
 }
 
-// Address returns the vendor's address according to the environment. It reports false when a required variable is not set.
-// lookup is os.Getenv or a replacement.
+// Address returns the vendor's address according to the environment. It returns false when a required variable is not
+// set. lookup is os.Getenv or a replacement.
 func (v Vendor) Address(lookup func(string) string) (string, bool) {
 	if v.URLEnv != "" {
 		if url := lookup(v.URLEnv); url != "" {
@@ -150,7 +150,7 @@ func (v Vendor) Address(lookup func(string) string) (string, bool) {
 	}
 }
 
-// Key returns the vendor's secret in the environment and its source, usually the name of a variable.
+// Key returns the vendor's secret from the environment and its source, usually the name of a variable.
 func (v Vendor) Key(lookup func(string) string) (secret, source string) {
 	for _, name := range v.Env {
 		if secret := lookup(name); secret != "" {
@@ -163,7 +163,8 @@ func (v Vendor) Key(lookup func(string) string) (secret, source string) {
 	return "", ""
 }
 
-// MaxWarnings limits the warnings of a request, so that many unknown members or faults cannot fill the log.
+// MaxWarnings is the maximum number of warnings for a request, so that many unknown members or faults cannot fill the
+// log.
 const MaxWarnings = 12
 
 // Mask replaces the credentials in a response of a token service.

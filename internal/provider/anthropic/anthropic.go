@@ -1,5 +1,5 @@
-// Package anthropic is the vendor Anthropic and other vendors of its Messages format: their addresses, calls and the
-// differences between models. The format is in the messages packages.
+// Package anthropic implements Anthropic and other vendors of its Messages format: their addresses, calls and the
+// differences between models. The format itself is in the messages packages.
 package anthropic
 
 import (
@@ -17,20 +17,20 @@ const (
 	name    = "anthropic"
 	title   = "Anthropic"
 	address = "https://api.anthropic.com/v1"
-	version = "2023-06-01" // API version; newer features use headers of their own
+	version = "2023-06-01" // API version; newer features have separate headers
 )
 
 // Lacks holds the abilities that the format cannot express.
 const Lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
 
-// Vendor returns Anthropic at its own address.
+// Vendor is Anthropic at its own address.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: messages.Name,
 	BaseURL: address, URLEnv: "ANTHROPIC_BASE_URL", Env: []string{"ANTHROPIC_API_KEY"},
 	New: func(s provider.Settings) *provider.Provider { return newProvider(name, title, address, s) },
 }
 
-// Plain returns another vendor of the format.
+// Plain returns a vendor that uses the format at another address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: messages.Name,
@@ -55,7 +55,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	}
 }
 
-// AllowSearch marks the targets whose models search the web: Anthropic's since Claude 3.7.
+// AllowSearch marks the targets whose models can search the web: Anthropic's models since Claude 3.7.
 func AllowSearch(targets []*provider.Target) {
 	for _, t := range targets {
 		if strings.Contains(t.Upstream, "claude") && find(t).name != "claude-3" {
@@ -66,7 +66,7 @@ func AllowSearch(targets []*provider.Target) {
 
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
 
-// versioned returns the address with the API version. The vendor's own tools are configured without it.
+// versioned returns the address with the API version. Anthropic's own tools are configured without the version.
 func versioned(base string) string {
 	base = strings.TrimRight(base, "/")
 	if endsInVersion.MatchString(base) {

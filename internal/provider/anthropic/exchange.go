@@ -76,8 +76,8 @@ var endMarks = map[string]string{"5m": `{"type":"ephemeral"}`, "1h": `{"type":"e
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
-// translates reports whether the conversation is encoded again: for clients of another format, and for requests of this format that
-// need a schema or a forced call from a model without them.
+// translates reports whether the conversation is encoded again. This is necessary for clients of another format, and
+// for requests of this format that need a schema or a forced call if the model does not support them.
 func (m model) translates(c *provider.Call) bool {
 	if c.Request.Format != messages.Name {
 		return true
@@ -109,7 +109,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 }
 
 // signer returns the name under which thinking signatures are stored. Models that accept only their own signatures have
-// their own name.
+// a separate name.
 func (m model) signer(t *provider.Target) string {
 	if m.ownSeals {
 		return t.ID()
@@ -132,7 +132,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))
 }
 
-// special returns the tools whose calls are converted. Only requests that may have such tools are converted again.
+// special returns the tools whose calls are converted. It parses the request only if it may contain such tools.
 func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	mayHave := c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || bytes.Contains(c.Request.Body, []byte(`"custom"`))
 	if !mayHave {
@@ -140,7 +140,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	}
 	conv, err := c.Client.Conversation(context.Background(), c.Request)
 	if err != nil {
-		return "", nil // unreachable: it was converted before the call
+		return "", nil // unreachable: the request was converted before the call
 	}
 	for _, tool := range conv.Tools {
 		if tool.Custom {
@@ -160,10 +160,10 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return failure
 }
 
-// longestWait limits the wait from a header.
+// longestWait is the maximum wait that is accepted from a header.
 const longestWait = 5 * time.Minute
 
-// untilReset returns the time until the exhausted limits reset; 0 without headers.
+// untilReset returns the time until the exhausted limits reset, or 0 if the headers are missing.
 func untilReset(h http.Header, now time.Time) (wait time.Duration) {
 	for _, what := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
 		if h.Get("Anthropic-Ratelimit-"+what+"-Remaining") != "0" {

@@ -7,13 +7,13 @@ import (
 	"fairlead/internal/wire/messagesconv"
 )
 
-// model describes how a model and its dated versions differ from others.
+// model describes how a model and its dated versions differ from other models.
 type model struct {
 	name string
 	messagesconv.Traits
-	ownSeals bool // accepts only its own thinking, not that of related models
-	guessed  bool // not in the table
-	// systemTurns models accept messages of role system among the others.
+	ownSeals bool // accepts only its own thinking signatures, not those of related models
+	guessed  bool // whether the model is missing from the table
+	// systemTurns models accept messages with the role system between other messages.
 	systemTurns bool
 }
 
@@ -24,7 +24,7 @@ var (
 	all     = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
-// disabled is the thinking type that disables thinking for most models.
+// disabled is the thinking type that turns thinking off for most models.
 const disabled = "disabled"
 
 // models are the known models. The longest matching name is used.
@@ -52,27 +52,27 @@ var models = []model{
 	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools"), ownSeals: true},
 }
 
-// thinker is a model that thinks unless the given type disables it.
+// thinker returns the traits of a model that thinks unless the thinking type off disables it.
 func thinker(off string) messagesconv.Traits {
 	return messagesconv.Traits{
 		Thinking: messagesconv.AdaptiveThinking, Efforts: all, ThinksByDefault: true, Off: off, Schemas: true, FixedSampling: true,
 	}
 }
 
-// unforced is a thinker that cannot be forced to call a tool.
+// unforced returns the traits of a thinker that cannot be forced to call a tool.
 func unforced(off string) messagesconv.Traits {
 	t := thinker(off)
 	t.NoForcedTools = true
 	return t
 }
 
-// Unknown models: one of the family is treated like the latest, and one of another family like the oldest.
+// Traits of unknown models: a Claude model is treated like the latest one, any other model like the oldest one.
 var (
 	newest  = model{guessed: true, systemTurns: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: toHigh, Schemas: true, FixedSampling: true}}
 	foreign = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}}
 )
 
-// find returns the row of a target's model, by canonical or upstream name.
+// find returns the table row of a target's model, by canonical or upstream name.
 func find(t *provider.Target) model {
 	found := foreign
 	for _, name := range []string{t.Upstream, t.Model.Name} {

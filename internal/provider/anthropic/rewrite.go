@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/messagesconv"
 )
 
-// adaptation describes changes to a request of the same format, which the client may have written for another model.
+// adaptation collects the changes to a request of the same format, which the client may have written for another model.
 type adaptation struct {
 	model
 	call *provider.Call
@@ -62,7 +62,7 @@ func (a *adaptation) length() {
 	}
 }
 
-// sampling drops values other than the default for a model with fixed sampling.
+// sampling drops non-default sampling values for a model with fixed sampling.
 func (a *adaptation) sampling() {
 	if !a.FixedSampling || a.guessed && !a.call.Target.Model.FixedSampling {
 		return
@@ -75,7 +75,7 @@ func (a *adaptation) sampling() {
 	}
 }
 
-// thinking requests thinking in the way that the model supports.
+// thinking converts the thinking settings to a form that the model supports.
 func (a *adaptation) thinking() {
 	kind := a.value("thinking").Get("type").String()
 	always := a.ThinksByDefault && a.Off == ""
@@ -100,7 +100,7 @@ func (a *adaptation) thinking() {
 	}
 }
 
-// unforceThinking disables thinking for a request that forces a call: the provider rejects both together.
+// unforceThinking disables thinking for a request that forces a call, because the provider rejects the combination.
 func (a *adaptation) unforceThinking(explicit bool) {
 	off := []byte(`{"type":"` + a.Off + `"}`)
 	if explicit {
@@ -156,13 +156,13 @@ func (a *adaptation) budget() {
 	a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
 }
 
-// budgeted reports whether a thinking budget is requested: then every turn with a call needs its thinking.
+// budgeted reports whether a thinking budget is requested. With a budget, every turn with a call needs its thinking.
 func (a *adaptation) budgeted() bool {
 	kind := a.value("thinking").Get("type").String()
 	return a.Thinking == messagesconv.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
 }
 
-// effort sets the effort that the router chose, or drops one that the model does not support.
+// effort sets the effort that the router chose, or drops an effort that the model does not support.
 func (a *adaptation) effort() {
 	config := a.value("output_config")
 	chosen, effort := a.call.Target.Effort, config.Get("effort").String()

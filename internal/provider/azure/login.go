@@ -24,26 +24,27 @@ const (
 
 	maxResponse = 1 << 20
 
-	entra        = "The token service of Entra ID"
-	metadata     = "The managed identity endpoint of Azure"
+	entra        = "The Entra ID token service"
+	metadata     = "The Azure managed identity endpoint"
 	metadataHost = "169.254.169.254:80"
 	identityName = "Azure managed or workload identity"
 )
 
-// application is a service principal of Entra ID.
+// application is an Entra ID service principal.
 type application struct{ tenant, client, secret string }
 
 const packed = "entra:"
 
-// String packs the application into one secret.
+// String encodes the application as a single secret.
 func (a application) String() string { return packed + a.tenant + ":" + a.client + ":" + a.secret }
 
-// unpack returns the application of a secret, or false for a secret that is presented unchanged.
+// unpack parses a secret that holds an Entra ID application, or combines the secret with the configured tenant and
+// client. It returns false for a key or token, which is sent unchanged.
 func unpack(secret string, options map[string]string) (application, bool) {
 	if rest, found := strings.CutPrefix(secret, packed); found {
 		parts := strings.SplitN(rest, ":", 3)
 		if len(parts) < 3 {
-			return application{}, true // rejected when it is used
+			return application{}, true // token rejects the empty application
 		}
 		return application{tenant: parts[0], client: parts[1], secret: parts[2]}, true
 	}
@@ -51,7 +52,7 @@ func unpack(secret string, options map[string]string) (application, bool) {
 	return a, a.tenant != "" && a.client != "" && !isToken(secret)
 }
 
-// login exchanges the secrets of applications and the machine's identity for tokens.
+// login exchanges application secrets and the managed identity for tokens.
 type login struct {
 	settings provider.Settings
 	options  map[string]string
@@ -62,7 +63,7 @@ func newLogin(s provider.Settings) *login {
 	return &login{settings: s, options: s.Options, cache: provider.NewTokenCache(s.Clock())}
 }
 
-// token returns the value to present for a secret: a key or a token unchanged.
+// token returns the value to send for a secret. Keys and tokens are returned unchanged.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	if secret == provider.Identity {
 		token, err := l.cache.Token(ctx, secret, l.identity)
@@ -77,7 +78,7 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 	}
 	return l.cache.Token(ctx, secret, func(ctx context.Context) (provider.Token, error) {
 		if app.tenant == "" || app.client == "" || app.secret == "" {
-			return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The credential for Azure cannot be read: write entra:TENANT:CLIENT:SECRET.")
+			return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The Azure credential is malformed. Its form must be entra:TENANT:CLIENT:SECRET.")
 		}
 		r, err := l.request(ctx, app, url.Values{"client_secret": {app.secret}})
 		if err != nil {
@@ -87,11 +88,11 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 	})
 }
 
-// identity fetches a token for the machine's identity: a federated token file (AKS workload identity), the endpoint of App
-// Service, or the instance metadata service.
+// identity fetches a token for the managed identity from a federated token file (AKS workload identity), the App
+// Service endpoint, or the instance metadata service.
 func (l *login) identity(ctx context.Context) (provider.Token, error) {
 	if !l.settings.Trusted(provider.Identity) {
-		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The machine's identity can be used only by the configuration file or the environment.")
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "A managed identity can be set only in the configuration file or the environment, not in the dashboard.")
 	}
 	file := l.options[OptionTokenFile]
 	if file == "" {
@@ -99,11 +100,11 @@ func (l *login) identity(ctx context.Context) (provider.Token, error) {
 	}
 	app := application{tenant: cmp.Or(l.options[OptionTenant], l.options[optionEnvTenant]), client: cmp.Or(l.options[OptionClient], l.options[optionEnvClient])}
 	if app.tenant == "" || app.client == "" {
-		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The workload identity of Azure needs a tenant and a client id.")
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The Azure workload identity needs a tenant and a client ID.")
 	}
 	assertion, err := os.ReadFile(file)
 	if err != nil {
-		return provider.Token{}, &llm.Error{Kind: llm.UpstreamAuth, Message: "The federated token file of Azure cannot be read.", Err: err}
+		return provider.Token{}, &llm.Error{Kind: llm.UpstreamAuth, Message: "The Azure federated token file cannot be read.", Err: err}
 	}
 	r, err := l.request(ctx, app, url.Values{
 		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}, "client_assertion": {strings.TrimSpace(string(assertion))},
@@ -114,7 +115,7 @@ func (l *login) identity(ctx context.Context) (provider.Token, error) {
 	return l.fetch(entra, l.settings.TokenClient(), r, strings.TrimSpace(string(assertion)))
 }
 
-// managed requests a token from the managed identity endpoint of the machine.
+// managed requests a token from the machine's managed identity endpoint.
 func (l *login) managed(ctx context.Context) (provider.Token, error) {
 	query := url.Values{"resource": {strings.TrimSuffix(cmp.Or(l.options[OptionScope], usualScope), "/.default")}, "api-version": {"2018-02-01"}}
 	if client := cmp.Or(l.options[OptionClient], l.options[optionEnvClient]); client != "" {
@@ -141,10 +142,10 @@ func (l *login) managed(ctx context.Context) (provider.Token, error) {
 	return l.fetch(metadata, l.settings.TokenClient(provider.HostPort(u)), r, header)
 }
 
-// fetch sends a request to a token service and reads the token. The secrets are masked in errors.
+// fetch sends a request to a token service and reads the token. It masks the secrets in errors.
 func (l *login) fetch(service string, client *http.Client, r *http.Request, secret string) (provider.Token, error) {
 	if client == nil {
-		return provider.Token{}, errors.New("no HTTP client for the token service of Azure")
+		return provider.Token{}, errors.New("no HTTP client for the Azure token service")
 	}
 	resp, err := client.Do(r)
 	if err != nil {
@@ -171,7 +172,7 @@ func (l *login) fetch(service string, client *http.Client, r *http.Request, secr
 	var got struct {
 		Token string      `json:"access_token"`
 		Life  json.Number `json:"expires_in"` // the metadata service sends a string
-		At    json.Number `json:"expires_on"` // App Service sends only this, in Unix seconds
+		At    json.Number `json:"expires_on"` // the only expiry that App Service sends, in Unix seconds
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.Token == "" {
 		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "%s sent no token.", service)
@@ -185,7 +186,7 @@ func (l *login) fetch(service string, client *http.Client, r *http.Request, secr
 	return t, nil
 }
 
-// request builds the client credentials grant with a secret or an assertion as proof.
+// request builds a client credentials grant with a secret or an assertion as proof.
 func (l *login) request(ctx context.Context, app application, proof url.Values) (*http.Request, error) {
 	proof.Set("grant_type", "client_credentials")
 	proof.Set("client_id", app.client)
@@ -201,7 +202,7 @@ func (l *login) request(ctx context.Context, app application, proof url.Values) 
 	return r, nil
 }
 
-// options reads the identity of the machine from the environment, as Azure's SDKs do.
+// options reads the managed identity settings from the environment, like Azure's SDKs.
 func options(lookup func(string) string) map[string]string {
 	found := map[string]string{}
 	for option, variable := range map[string]string{

@@ -78,7 +78,7 @@ func TestApplicationsSignIn(t *testing.T) {
 	}
 }
 
-func TestKeysAndTokensAreThemselves(t *testing.T) {
+func TestKeysAndTokensAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	p := New(provider.Settings{BaseURL: "https://res.test", Options: map[string]string{OptionTenant: "t", OptionClient: "c"}})
 	for _, token := range []string{"eyJ.a.b", "Bearer opaque"} {
@@ -175,7 +175,7 @@ func TestSignInFails(t *testing.T) {
 	}
 }
 
-func TestSecretsArePresented(t *testing.T) {
+func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	t.Parallel()
 	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package azure calls Azure OpenAI: the chat format at the address of a resource, with deployments in place of models and
-// optionally tokens of Entra ID in place of keys.
+// Package azure calls Azure OpenAI. It uses the chat format at the address of a resource, with deployments in place of
+// models and optionally Entra ID tokens in place of keys.
 package azure
 
 import (
@@ -21,25 +21,25 @@ const (
 	title = "Azure OpenAI"
 )
 
-// The options of the vendor.
+// Options of the vendor.
 const (
 	// OptionResource is the name of a resource with an address under openai.azure.com.
 	OptionResource = "resource"
-	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without it the
-	// v1 API is used.
+	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without
+	// this option the v1 API is used.
 	OptionVersion = "api_version"
-	// OptionTenant and OptionClient identify the application in Entra ID whose secret is configured.
+	// OptionTenant and OptionClient identify the Entra ID application whose secret is configured.
 	OptionTenant = "tenant"
 	OptionClient = "client_id"
 	// OptionAuthority is the address of Entra ID in sovereign clouds.
 	OptionAuthority = "authority"
-	// OptionScope replaces the usual scope of tokens.
+	// OptionScope replaces the default token scope.
 	OptionScope = "scope"
-	// OptionTokenFile holds the federated token of a workload identity.
+	// OptionTokenFile is the path of the file with the federated token of a workload identity.
 	OptionTokenFile = "federated_token_file"
 
-	// Values of the environment. They apply to the machine's identity only, so that a key of the resource is not taken for the
-	// secret of an application.
+	// Values from the environment. They apply only to the managed identity, so that a resource key is not mistaken for
+	// an application secret.
 	optionEnvTenant    = "env_tenant"
 	optionEnvClient    = "env_client_id"
 	optionEnvAuthority = "env_authority"
@@ -47,7 +47,7 @@ const (
 	optionHeader       = "identity_header"
 )
 
-// Vendor is Azure OpenAI. A secret is a key of the resource, a token of Entra ID, or entra:TENANT:CLIENT:SECRET.
+// Vendor is Azure OpenAI. A secret is a resource key, an Entra ID token, or entra:TENANT:CLIENT:SECRET.
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: chat.Name,
 	BaseURL: "{AZURE_OPENAI_ENDPOINT|AZURE_API_BASE}",
@@ -56,13 +56,13 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
-// firstWithResponses is the oldest version of the older API that serves the Responses API.
+// firstWithResponses is the oldest dated API version that includes the Responses API.
 const firstWithResponses = "2025-03-01"
 
-// deployment is the placeholder of the deployment in a path.
+// deployment is the placeholder for the deployment in a path.
 const deployment = "{deployment}"
 
-// New returns a provider with these settings.
+// New returns a provider with the given settings.
 func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
@@ -104,7 +104,7 @@ func New(s provider.Settings) *provider.Provider {
 // speaksMessages reports whether Azure serves a model only in the messages format, at another address.
 func speaksMessages(t *provider.Target) bool { return t.Model.Vendor == "Anthropic" }
 
-// root returns the address of the resource without a path; base_url may have one.
+// root returns the address of the resource without a path. base_url may contain a path.
 func root(s provider.Settings) string {
 	base := strings.TrimRight(s.BaseURL, "/")
 	if base == "" && s.Options[OptionResource] != "" {
@@ -113,13 +113,13 @@ func root(s provider.Settings) string {
 	return strings.TrimSuffix(strings.TrimSuffix(base, "/openai/v1"), "/openai")
 }
 
-// askedBy returns the restrictions of API versions that are older than some fields.
+// askedBy returns the restrictions of old API versions that do not support some fields.
 func askedBy(version string) compatible.Asks {
 	old := version < "2024-09-01"
 	return compatible.Asks{MaxTokensOnly: old, NoStreamOptions: old}
 }
 
-// exchange adds Azure's addresses and authentication to the format's exchange.
+// exchange adds Azure's addresses and authentication to the exchange of the chat format.
 type exchange struct{ provider.Exchange }
 
 func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
@@ -129,7 +129,7 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 	}
 	if isToken(c.Secret) && r.Header.Get("Api-Key") == c.Secret {
 		r.Header.Del("Api-Key")
-		if r.Header.Get("Authorization") == "" { // the operator's own header wins
+		if r.Header.Get("Authorization") == "" { // the operator's header takes precedence
 			authorize(r.Header, c.Secret)
 		}
 	}
@@ -143,8 +143,8 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 
 func pathOf(decoded string) string { return (&url.URL{Path: decoded}).EscapedPath() }
 
-// Failure classifies a response that is not 2xx. A deployment of a model for another operation is a configuration error, like a
-// missing deployment.
+// Failure implements provider.Exchange. A deployment whose model supports only another operation is a configuration
+// error, like a missing deployment.
 func (e exchange) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	failure := e.Exchange.Failure(c, resp)
 	if failure.UpstreamStatus < 500 && failure.UpstreamCode == "OperationNotSupported" {
@@ -170,7 +170,8 @@ func isToken(secret string) bool {
 	return strings.HasPrefix(secret, bearer) || strings.HasPrefix(secret, "eyJ") && strings.Count(secret, ".") == 2
 }
 
-// ambient reads the application of Azure's tools, or reports the variable that selects the machine's identity.
+// ambient reads the credentials of an application from the variables of Azure's tools, or reports the variable that
+// selects the managed identity.
 func ambient(lookup func(string) string) (secret, source string) {
 	tenant, client, key := lookup("AZURE_TENANT_ID"), lookup("AZURE_CLIENT_ID"), lookup("AZURE_CLIENT_SECRET")
 	switch {

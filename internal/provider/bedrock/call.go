@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire/converse"
 )
 
-// caller holds what both operations share.
+// caller is the part that chat and embeddings share.
 type caller struct {
 	settings provider.Settings
 	base     string
@@ -23,18 +23,18 @@ type caller struct {
 	signer   *v4.Signer
 }
 
-// acceptStream is the media type of the service's streams.
+// acceptStream is the media type of Bedrock's streams.
 const acceptStream = "application/vnd.amazon.eventstream"
 
-// post builds the call of a model's action. Model names may contain colons and slashes, so everything but letters, digits and
-// -._~ is escaped, once in the address and again in the signed path.
+// post builds a call of a model action. Model names may contain colons and slashes, so everything except letters,
+// digits and -._~ is escaped: once in the address and again in the signed path.
 func (c caller) post(ctx context.Context, call *provider.Call, action string, body []byte, accept string) (*http.Request, error) {
 	model := httpbinding.EscapePath(c.profiled(call.Target.Upstream), true)
 	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, body, accept)
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get("Authorization") != "" { // the operator's own header wins
+	if r.Header.Get("Authorization") != "" { // the operator's header takes precedence
 		return r, nil
 	}
 	key, pair := accessKey(call.Secret)
@@ -50,7 +50,7 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 	return r, nil
 }
 
-// Failure classifies a response that is not 2xx.
+// Failure implements provider.Exchange.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	body := provider.FailureBody(call, resp)
 	return converse.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())

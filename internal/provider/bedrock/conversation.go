@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/wire/converse"
 )
 
-// conversation serves chat.
+// conversation implements provider.Exchange for chat with the Converse API.
 type conversation struct{ caller }
 
 var _ provider.Exchange = conversation{}
@@ -36,7 +36,8 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.post(ctx, c, "converse-stream", body, acceptStream)
 }
 
-// signers returns the providers whose signatures on thinking are valid here: our own, and for Anthropic's models Anthropic's.
+// signers returns the providers whose thinking signatures are valid for the target: the target's own provider and, for
+// Anthropic's models, Anthropic.
 func signers(t *provider.Target) []string {
 	if isClaude(t) {
 		return []string{t.Provider, name, "anthropic"}
@@ -62,7 +63,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})))
 }
 
-// onlyStop returns the stop sequence of a request that has one.
+// onlyStop returns the request's stop sequence if the request has exactly one.
 func onlyStop(c *provider.Call) string {
 	conv, err := c.Client.Conversation(context.Background(), c.Request)
 	if err != nil || len(conv.Stop) != 1 {
@@ -71,7 +72,7 @@ func onlyStop(c *provider.Call) string {
 	return conv.Stop[0]
 }
 
-// planOf returns the plan of the request, which is empty without tools and schemas.
+// planOf returns the plan of the request, which is empty if the request has no tools and no schema.
 func planOf(c *provider.Call) (converse.Plan, error) {
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) == 0 {
 		return converse.Plan{}, nil

@@ -9,7 +9,8 @@ import (
 	"fairlead/internal/provider"
 )
 
-// accessKey unpacks a secret. It returns false for an API key, which has no colons and is presented unchanged.
+// accessKey parses a secret as an access key. It returns false for an API key, which has no colons and is sent
+// unchanged.
 func accessKey(secret string) (aws.Credentials, bool) {
 	id, rest, found := strings.Cut(secret, ":")
 	if !found || secret == provider.Identity {
@@ -19,14 +20,14 @@ func accessKey(secret string) (aws.Credentials, bool) {
 	return aws.Credentials{AccessKeyID: id, SecretAccessKey: key, SessionToken: session}, true
 }
 
-// authorize sets the header of an API key. An access key signs requests and is not part of them.
+// authorize sets the Authorization header for an API key. An access key signs requests and is never sent.
 func authorize(h http.Header, secret string) {
 	if _, pair := accessKey(secret); !pair && secret != "" {
 		h.Set("Authorization", "Bearer "+secret)
 	}
 }
 
-// parts returns the parts of an access key, which the service may repeat in errors.
+// parts returns the parts of an access key. AWS may repeat them in errors.
 func parts(secret string) []string {
 	key, pair := accessKey(secret)
 	if !pair {

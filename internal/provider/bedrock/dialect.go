@@ -10,9 +10,9 @@ import (
 
 // family is a group of models with the same parameters.
 type family struct {
-	names   []string // parts of the models' names, one of which is in it
+	names   []string // substrings of model names; one of them must match
 	dialect converse.Dialect
-	// wholeCalls families call tools only in responses that are not streamed.
+	// wholeCalls families call tools only in non-streamed responses.
 	wholeCalls bool
 }
 
@@ -26,7 +26,7 @@ var (
 	allEfforts  = []string{"low", "medium", "high", "xhigh", "max"}
 )
 
-// families are matched in order; the first match applies.
+// families is matched in order; the first match applies.
 var families = []family{
 	{names: []string{"claude-fable", "claude-mythos"}, dialect: with(claude, func(d *converse.Dialect) {
 		d.Thinking, d.Efforts, d.AlwaysThinks, d.ShowThinking = converse.ThinkAdaptive, allEfforts, true, true

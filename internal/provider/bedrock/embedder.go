@@ -48,7 +48,7 @@ func writeCohere(o embedOptions) any {
 	return cohereRequest{Texts: o.texts, InputType: o.inputType, Types: []string{"float"}, Dimension: o.dimensions}
 }
 
-// readCohere decodes a list of vectors, or one list for each type.
+// readCohere decodes a list of vectors, or one list per embedding type.
 func readCohere(body []byte) ([]json.RawMessage, *int64, error) {
 	var answer struct {
 		Embeddings json.RawMessage `json:"embeddings"`
@@ -85,7 +85,7 @@ type novaText struct {
 	Value      string `json:"value"`
 }
 
-// writeNova disables truncation, which would silently embed only part of a text.
+// writeNova disables truncation, which would silently drop part of a text.
 func writeNova(o embedOptions) any {
 	return novaRequest{Task: "SINGLE_EMBEDDING", Params: novaParams{
 		Purpose: "GENERIC_INDEX", Dimension: o.dimensions, Text: novaText{Truncation: "NONE", Value: o.texts[0]},

@@ -18,14 +18,14 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// embedding is how texts are embedded: each family of models has a shape of its own.
+// embedding implements provider.Exchange for embeddings. Each model family has its own request and response format.
 type embedding struct{ caller }
 
 var _ provider.Exchange = embedding{}
 
-// embedder is the shape of one family of models.
+// embedder is the request and response format of one model family.
 type embedder struct {
-	most  int // texts that one call takes
+	most  int // maximum number of texts in one call
 	write func(o embedOptions) any
 	read  func(body []byte) ([]json.RawMessage, *int64, error)
 }
@@ -36,7 +36,7 @@ type embedOptions struct {
 	inputType  string
 }
 
-// embedderOf goes by the name of the model.
+// embedderOf selects the embedder by the model name.
 func embedderOf(upstream string) embedder {
 	switch {
 	case strings.Contains(upstream, "cohere.embed"):
@@ -56,7 +56,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	}
 	shape := embedderOf(c.Target.Upstream)
 	if len(texts) > shape.most {
-		return nil, llm.Errorf(llm.Untranslatable, "%s takes %d inputs at a time for this model, not %d. Send fewer.", title, shape.most, len(texts))
+		return nil, llm.Errorf(llm.Untranslatable, "%s accepts %d inputs at a time for this model, not %d. Send fewer inputs.", title, shape.most, len(texts))
 	}
 	if c.Request.EndUser != "" {
 		c.Warn("user was dropped: %s does not support it.", title)
@@ -65,7 +65,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 		texts: texts, dimensions: c.Request.Dimensions, inputType: cmp.Or(e.settings.Options[OptionInputType], "search_document"),
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("write the texts: %w", err)
+		return nil, fmt.Errorf("encode embeddings request: %w", err)
 	}
 	return e.post(ctx, c, "invoke", body, provider.AcceptJSON)
 }
@@ -81,29 +81,29 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 	case err != nil:
 		return llm.Event{}, broken(err)
 	case int64(len(body)) > most:
-		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is larger than allowed."}
+		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response exceeds the size limit."}
 	}
 	if err := strict.CheckResponse(body, max(c.Request.Inputs, 1)); err != nil {
 		return llm.Event{}, err
 	}
 	data, tokens, err := embedderOf(c.Target.Upstream).read(body)
 	if err != nil {
-		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer holds no vectors that can be read.", Err: err}
+		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response contains no valid vectors.", Err: err}
 	}
 	v := llm.Vectors{Data: data, Usage: embedUsage(resp.Header, tokens)}
 	return embeddings.WriteVectors(c.Request, c.Target.Model.Name, v)
 }
 
-// broken returns classified and context errors unchanged; any other error is an interrupted stream.
+// broken returns classified and context errors unchanged. Any other error becomes an interrupted stream.
 func broken(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	if classified || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
-// embedUsage is what the answer says of the tokens, or what the service says in a header.
+// embedUsage returns the usage from the token count of the response, or else from the response header.
 func embedUsage(h http.Header, tokens *int64) *llm.Usage {
 	if tokens == nil {
 		n, err := strconv.ParseInt(h.Get("X-Amzn-Bedrock-Input-Token-Count"), 10, 64)

@@ -23,7 +23,7 @@ import (
 
 const (
 	identityName      = "AWS default credentials"
-	credentialService = "The credential service of AWS"
+	credentialService = "The AWS credential service"
 )
 
 // metadataHosts are the fixed addresses of the instance metadata service, the container agent and EKS Pod Identity.
@@ -31,15 +31,15 @@ var metadataHosts = []string{
 	"169.254.169.254:80", "[fd00:ec2::254]:80", "169.254.170.2:80", "169.254.170.23:80", "[fd00:ec2::23]:80",
 }
 
-// login finds access keys as the AWS SDK does and assumes roles.
+// login finds access keys in the same way as the AWS SDK, and assumes roles.
 type login struct {
 	settings provider.Settings
 	region   string
 	cache    *provider.TokenCache
 }
 
-// token returns the access key to sign with, packed like a configured one. An API key is returned unchanged, and so is an
-// access key when no role is configured.
+// token returns the access key for signing, in the form of a configured one. An API key is returned unchanged, and so
+// is an access key if no role is configured.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	static, pair := accessKey(secret)
 	if secret != provider.Identity && (!pair || l.settings.Options[OptionRole] == "") {
@@ -50,7 +50,7 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 		if secret != provider.Identity {
 			base = credentials.StaticCredentialsProvider{Value: static}
 		} else if !l.settings.Trusted(secret) {
-			return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The machine's identity can be used only by the configuration file or the environment.")
+			return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "AWS default credentials can be enabled only in the configuration file or the environment, not in the dashboard.")
 		}
 		return l.fetch(ctx, base)
 	})
@@ -66,7 +66,7 @@ func (l *login) fetch(ctx context.Context, base aws.CredentialsProvider) (provid
 	}
 	client := l.settings.TokenClient(hosts...)
 	if client == nil {
-		return provider.Token{}, errors.New("no HTTP client for the credential service of AWS")
+		return provider.Token{}, errors.New("no HTTP client for the AWS credential service")
 	}
 	call, client := provider.NewTokenCall(ctx, client)
 	got, err := l.retrieve(ctx, client, endpoint, base)
@@ -84,14 +84,16 @@ func (l *login) fetch(ctx context.Context, base aws.CredentialsProvider) (provid
 	return t, nil
 }
 
-// retrieve runs the SDK's chain with the given client: environment, web identity, shared profiles, container, instance.
+// retrieve runs the SDK's credential chain with the given client: environment, web identity, shared profiles,
+// container, instance.
 func (l *login) retrieve(ctx context.Context, client *http.Client, endpoint string, base aws.CredentialsProvider) (aws.Credentials, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client), config.WithRegion(l.region),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the gateway retries
 		config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) { o.HTTPClient = client }),
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) {
-			// Without fallback: a request forged on the server's behalf cannot make the PUT that version 2 requires.
+			// Fallback to version 1 of the metadata service is disabled: version 2 requires a PUT, which server-side
+			// request forgery cannot make.
 			o.Client = imds.New(imds.Options{HTTPClient: client, Endpoint: endpoint, EnableFallback: aws.FalseTernary, Retryer: aws.NopRetryer{}})
 		}),
 	}
@@ -117,8 +119,8 @@ func (l *login) retrieve(ctx context.Context, client *http.Client, endpoint stri
 	return source.Retrieve(ctx)
 }
 
-// classify converts an error of the SDK. Its text may hold response bodies or the output of a credential process, so only the
-// error code is kept.
+// classify converts an SDK error. The error text may contain response bodies or the output of a credential process, so
+// only the error code is kept.
 func classify(call *provider.TokenCall, err error) error {
 	if call.Err != nil {
 		return provider.TokenServiceError(credentialService, call.Err)
@@ -130,7 +132,7 @@ func classify(call *provider.TokenCall, err error) error {
 	}
 	if strings.Contains(err.Error(), "custom RootCAs") {
 		// The SDK accepts AWS_CA_BUNDLE only with its own HTTP client, which would bypass the address checks.
-		e.Message = "AWS credentials cannot be found while AWS_CA_BUNDLE is set. Unset it and add the certificates to the system's."
+		e.Message = "AWS credentials cannot be found while AWS_CA_BUNDLE is set. Unset it and add the certificates to the system's certificate store."
 		return e
 	}
 	if call.Status >= 300 {
@@ -162,7 +164,8 @@ func options(lookup func(string) string) map[string]string {
 	return found
 }
 
-// ambient reads the access key of the environment, or reports the variable that selects another source of the SDK.
+// ambient reads the access key from the environment, or reports the variable that selects another credential source of
+// the SDK.
 func ambient(lookup func(string) string) (secret, source string) {
 	id, key := lookup("AWS_ACCESS_KEY_ID"), lookup("AWS_SECRET_ACCESS_KEY")
 	if id != "" && key != "" {

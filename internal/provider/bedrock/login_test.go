@@ -21,8 +21,8 @@ import (
 type cloud struct {
 	*httptest.Server
 	issued atomic.Int64
-	status int           // of every response; 0 for success
-	life   time.Duration // of the keys
+	status int           // status of every response; 0 for success
+	life   time.Duration // lifetime of the keys
 }
 
 func newCloud(t *testing.T) *cloud {
@@ -60,7 +60,8 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// provider returns a provider of the configuration file that reaches the mock. It clears the environment of the SDK.
+// provider returns a provider from the configuration file that uses the mock. It clears the SDK's environment
+// variables.
 func (c *cloud) provider(t *testing.T, secret, source string, extra map[string]string) *provider.Provider {
 	t.Helper()
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
@@ -138,7 +139,7 @@ func TestDefaultCredentialsAreFound(t *testing.T) {
 
 func TestKeysAreRenewedBeforeTheyExpire(t *testing.T) {
 	c := newCloud(t)
-	c.life = 4 * time.Minute // less than the time that keys are renewed ahead
+	c.life = 4 * time.Minute // shorter than the time before expiry at which keys are renewed
 	p := c.provider(t, provider.Identity, "file", nil)
 	for _, want := range []string{"AKIA1:sk:st", "AKIA2:sk:st"} {
 		if got, err := p.Login(t.Context(), provider.Identity); got != want || err != nil {

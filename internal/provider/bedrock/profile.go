@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// profiledModels are the models that are called through an inference profile: the model's name with the geography in which it
-// may run as a prefix.
+// profiledModels lists the models that must be called through an inference profile. The profile's name is the model
+// name with a prefix for the geography in which the model may run.
 var profiledModels = []string{
 	"anthropic.claude-3-5-haiku", "anthropic.claude-3-7", "anthropic.claude-haiku", "anthropic.claude-opus", "anthropic.claude-sonnet",
 	"anthropic.claude-fable", "anthropic.claude-mythos", "amazon.nova-lite", "amazon.nova-micro", "amazon.nova-pro", "amazon.nova-premier",
@@ -14,7 +14,7 @@ var profiledModels = []string{
 	"mistral.pixtral", "cohere.embed-v4",
 }
 
-// profiled returns the name to call a model by. Names with a prefix and ARNs are unchanged.
+// profiled returns the name under which a model is called. Names with a prefix and ARNs are returned unchanged.
 func (c caller) profiled(model string) string {
 	prefix := cmp.Or(c.settings.Options[OptionProfile], profileOf(c.region, model))
 	if prefix == "none" || prefix == "" {
@@ -28,8 +28,8 @@ func (c caller) profiled(model string) string {
 	return model
 }
 
-// profileOf returns the profile prefix for the geography of a region. Models leave it only if the operator configures another
-// prefix.
+// profileOf returns the profile prefix for the geography of a region. Requests leave this geography only if the
+// operator configures another prefix.
 func profileOf(region, model string) string {
 	narrow := strings.Contains(model, "-4-5") || strings.Contains(model, "-4-6") || strings.Contains(model, "nova-2")
 	switch {

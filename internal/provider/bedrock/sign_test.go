@@ -45,7 +45,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// signature computes what the service will, from the request as it arrives there.
+// signature computes the signature from the received request, as AWS does.
 func signature(t *testing.T, r *http.Request, secret, region string) string {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
@@ -65,7 +65,7 @@ func signature(t *testing.T, r *http.Request, secret, region string) string {
 		}
 		headers.WriteString(name + ":" + value + "\n")
 	}
-	// The path is escaped once more than it is sent.
+	// The signed path is escaped once more than the sent path.
 	path := strings.ReplaceAll(r.URL.EscapedPath(), "%", "%25")
 	canonical := strings.Join([]string{r.Method, path, "", headers.String(), signed, sum(body)}, "\n")
 	date := r.Header.Get("X-Amz-Date")
@@ -98,7 +98,7 @@ func TestAccessKeysSignTheCall(t *testing.T) {
 	}
 }
 
-func TestTheOperatorsOwnHeaderWins(t *testing.T) {
+func TestOperatorHeaderTakesPrecedence(t *testing.T) {
 	t.Parallel()
 	p := New(provider.Settings{BaseURL: "https://b.test", Now: noon, Headers: map[string]string{"Authorization": "Custom x"}})
 	for _, secret := range []string{"AKIAEXAMPLE:secret", "api-key"} {
@@ -109,7 +109,7 @@ func TestTheOperatorsOwnHeaderWins(t *testing.T) {
 	}
 }
 
-func TestWhatWasSignedIsNotRepeated(t *testing.T) {
+func TestSignedSecretsAreMaskedInErrors(t *testing.T) {
 	t.Parallel()
 	p := New(provider.Settings{BaseURL: "https://b.test", Now: noon})
 	body := `{"message":"The Canonical String should have been 'x-amz-security-token:TOK\/0123456789 of AKIDPLAIN' with \u0058y9+abcdef"}`
@@ -199,7 +199,7 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown := []string{"gpt-5.4", "gpt-5.5"} // served in another way there
+	unknown := []string{"gpt-5.4", "gpt-5.5"} // served through another API
 	for _, o := range models.Offers("bedrock") {
 		m := models.At(o)
 		if m.Op != llm.Chat || slices.Contains(unknown, m.Name) {
@@ -232,7 +232,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-func TestMoreTextsThanACallTakes(t *testing.T) {
+func TestTooManyEmbeddingInputsAreRejected(t *testing.T) {
 	t.Parallel()
 	for upstream, most := range map[string]int{"amazon.titan-embed-text-v1": 1, "amazon.titan-embed-text-v2:0": 1, "cohere.embed-english-v3": 96, "eu.cohere.embed-v4:0": 96} {
 		body := `{"model":"m","input":["a"` + strings.Repeat(`,"a"`, most) + `]}`
@@ -261,7 +261,7 @@ func TestMoreTextsThanACallTakes(t *testing.T) {
 	}
 }
 
-func TestVectorsThatDoNotArrive(t *testing.T) {
+func TestFailedEmbeddingResponsesAreClassified(t *testing.T) {
 	t.Parallel()
 	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"a"}`))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/wire/messages"
 )
 
-// TestStopSequenceReachesMessagesClients checks that the provider is asked for the matched stop sequence and that the client gets
-// it.
+// TestStopSequenceReachesMessagesClients checks that the matched stop sequence is requested from the provider and
+// returned to the client.
 func TestStopSequenceReachesMessagesClients(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,8 +61,9 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 	}
 }
 
-// TestUnreportedStopSequenceIsTheOnlyOne checks models that do not report which stop sequence they wrote.
-func TestUnreportedStopSequenceIsTheOnlyOne(t *testing.T) {
+// TestSingleStopSequenceIsReported covers models that do not report which stop sequence ended the response. If the
+// request has only one, that one is reported.
+func TestSingleStopSequenceIsReported(t *testing.T) {
 	t.Parallel()
 	p := New(provider.Settings{BaseURL: "http://127.0.0.1", Now: noon, Targets: targets(t, "nova-pro")})
 	const response = `{"output":{"message":{"role":"assistant","content":[{"text":"Aye"}]}},"stopReason":"stop_sequence","usage":{"inputTokens":3,"outputTokens":1}}`

@@ -1,5 +1,5 @@
-// Package bedrock calls Amazon Bedrock: addresses, credentials, signatures and the differences between its models. Chat uses the
-// Converse API, embeddings the API of each model.
+// Package bedrock calls Amazon Bedrock. It implements addresses, credentials, signatures and the differences between
+// models. Chat uses the Converse API; embeddings use the API of each model.
 package bedrock
 
 import (
@@ -19,18 +19,19 @@ const (
 	title = "Amazon Bedrock"
 )
 
-// The options of the vendor.
+// Options of the vendor.
 const (
 	// OptionRegion is the region of the address and of signatures, such as eu-central-1.
 	OptionRegion = "region"
-	// OptionProfile is the prefix of inference profiles, such as eu or global; "none" for no prefix. By default it follows the
-	// region.
+	// OptionProfile is the prefix of inference profiles, such as "eu" or "global"; "none" for no prefix. The default
+	// depends on the region.
 	OptionProfile = "profile"
-	// OptionInputType is the input type of Cohere's embeddings, by default search_document.
+	// OptionInputType is the input type of Cohere embeddings; default search_document.
 	OptionInputType = "input_type"
-	// OptionSharedProfile is a profile of ~/.aws/config and ~/.aws/credentials.
+	// OptionSharedProfile is a profile in ~/.aws/config and ~/.aws/credentials.
 	OptionSharedProfile = "aws_profile"
-	// OptionRole is the ARN of a role to assume, OptionExternalID the external id that its trust policy requires.
+	// OptionRole is the ARN of a role to assume. OptionExternalID is the external ID that the role's trust policy
+	// requires.
 	OptionRole       = "role_arn"
 	OptionExternalID = "external_id"
 
@@ -49,7 +50,7 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
-// Plain returns a vendor that uses the format at its own address.
+// Plain returns a vendor that uses the format at another address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: converse.Name,
@@ -64,7 +65,7 @@ func Plain(name, title string) provider.Vendor {
 // lacks holds the abilities that the API cannot express.
 const lacks = llm.Logprobs | llm.ManyChoices | llm.AudioOut
 
-// New returns a provider with these settings.
+// New returns a provider with the given settings.
 func New(s provider.Settings) *provider.Provider {
 	c := caller{settings: s, base: address(s), signer: v4.NewSigner()}
 	c.region = regionOf(s, c.base)
@@ -87,7 +88,8 @@ func New(s provider.Settings) *provider.Provider {
 	return p
 }
 
-// address returns the address of the runtime. The region replaces an address of AWS, not one of the operator's own.
+// address returns the address of the Bedrock runtime. A configured region changes an AWS address, but not an operator's
+// custom address.
 func address(s provider.Settings) string {
 	base, region := strings.TrimRight(s.BaseURL, "/"), s.Options[OptionRegion]
 	if region == "" || base != "" && !strings.HasPrefix(base, "https://bedrock-runtime.") {
@@ -102,7 +104,7 @@ func address(s provider.Settings) string {
 
 var regionInHost = regexp.MustCompile(`bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`)
 
-// regionOf returns the region for signatures: the configured one, or that of the address.
+// regionOf returns the region for signatures: the configured region, or the region in the address.
 func regionOf(s provider.Settings, base string) string {
 	if region := s.Options[OptionRegion]; region != "" {
 		return region

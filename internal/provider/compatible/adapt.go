@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// chatEdit returns the changes that the vendor and its model need, and warns about dropped members.
+// chatEdit returns the changes to the request that the vendor and the model require, and warns about dropped members.
 func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -29,8 +29,8 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	return a.edit
 }
 
-// shape drops fields that the vendor or the model does not accept. Tools and response formats get here only from a client
-// that set best_effort.
+// shape drops fields that the vendor or the model does not accept. Requests with unsupported tools or response formats
+// get here only if the client set best_effort.
 func (a *adaptation) shape() {
 	lost := a.call.Request.Needs & a.call.Target.Lacks
 	if model := a.call.Target.Model; !model.Assumed {
@@ -60,13 +60,13 @@ func (a *adaptation) shape() {
 func (r *Row) embedEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	if r.Asks.NoBase64 {
-		a.edit.Drop = append(a.edit.Drop, "encoding_format") // numbers are the default of every vendor
+		a.edit.Drop = append(a.edit.Drop, "encoding_format") // every vendor returns numbers by default
 	}
 	a.members()
 	return a.edit
 }
 
-// promptEdit is chatEdit for legacy completions. Their limit is always max_tokens.
+// promptEdit is chatEdit for legacy completions, whose limit is always max_tokens.
 func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -115,8 +115,8 @@ func (a *adaptation) effort() string {
 	return string(a.value(reasoningEffort))
 }
 
-// outputLimit renames the limit to the supported name. A client may have sent both names, one of them null, or none although
-// a budget needs one.
+// outputLimit renames the output limit to the name that the vendor supports. A client may have sent both names, one of
+// them null, or no limit although a budget requires one.
 func (a *adaptation) outputLimit() {
 	if a.call.MaxOutput > 0 {
 		a.setOutputLimit()
@@ -145,13 +145,13 @@ func (a *adaptation) outputLimit() {
 	}
 }
 
-// setOutputLimit limits the output of a request without a limit.
+// setOutputLimit sets the limit of a request that has none.
 func (a *adaptation) setOutputLimit() {
 	name, other := maxTokens, maxCompletionTokens
 	if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
 		name, other = other, name
 	}
-	a.edit.Drop = append(a.edit.Drop, other) // at most a null
+	a.edit.Drop = append(a.edit.Drop, other) // its value can only be null
 	a.setLimit(name)
 }
 
@@ -160,7 +160,7 @@ func (a *adaptation) setLimit(name string) {
 	a.call.WarnBound(name)
 }
 
-// parameters drops members that the vendor rejects for the model, and replaces a reasoning effort that it does not accept. It
+// parameters drops members that the vendor rejects for the model and replaces an unsupported reasoning effort. It
 // returns the effort that is sent.
 func (a *adaptation) parameters() (effort string) {
 	rule := parameterRule(a.call.Target)
@@ -188,7 +188,7 @@ func parameterRule(t *provider.Target) catalog.ParameterRule {
 	return catalog.ParameterRuleFor(t.Vendor, t.Model.Name)
 }
 
-// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled such a model accepts them.
+// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled, such a model accepts them.
 func (a *adaptation) sampling(effort string) {
 	model := a.call.Target.Model
 	if !model.FixedSampling || effort == "none" {
@@ -200,9 +200,9 @@ func (a *adaptation) sampling(effort string) {
 	}
 }
 
-// members drops members that the vendor rejects and renames others.
+// members drops and renames members according to the vendor's rules.
 func (a *adaptation) members() {
-	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so the dropped ones need no lookup below
+	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so members dropped below need no lookup
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(dropped, f.Name) || ours(f.Name) {
 			continue
@@ -221,7 +221,7 @@ func (a *adaptation) members() {
 	}
 }
 
-// values replaces values that the vendor names differently.
+// values replaces values for which the vendor uses another name.
 func (a *adaptation) values() {
 	for _, f := range a.call.Request.Fields {
 		if a.row.Asks.Values[f.Name] == nil && a.row.Asks.Weaker[f.Name] == nil || slices.Contains(a.edit.Drop, f.Name) {
@@ -250,10 +250,11 @@ func (a *adaptation) value(name string) []byte {
 
 func isNull(value []byte) bool { return string(value) == "null" }
 
-// ours reports whether a member is the gateway's own and is never forwarded.
+// ours reports whether a member is an option of the gateway that is never forwarded.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// plain formats a member's name for a message: unchanged if it is a word or several, otherwise quoted and shortened.
+// plain formats a member name for a message. Names of letters, digits and common separators are unchanged; others are
+// quoted and shortened.
 func plain(name string) string {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != ' '

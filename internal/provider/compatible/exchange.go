@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/embeddings"
 )
 
-// conversation serves conversations through the chat or the Responses API.
+// conversation implements provider.Exchange for chat with the chat or the Responses API.
 type conversation struct {
 	chat      *caller // nil when the vendor offers only the Responses API
 	responses *caller // nil when the vendor offers only chat
@@ -78,7 +78,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, deltas))
 }
 
-// Failure classifies a response that is not 2xx.
+// Failure implements provider.Exchange.
 func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	if e.usesResponses(c) {
 		return e.responses.Failure(c, resp)
@@ -86,7 +86,8 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return e.chat.Failure(c, resp)
 }
 
-// counter estimates usage that the provider does not report. A continuation is counted where it is joined.
+// counter returns the counter for usage that the provider does not report. It returns nil for a continuation, whose
+// usage is counted when it is joined.
 func counter(c *provider.Call) llm.Counter {
 	if c.Joins {
 		return nil
@@ -101,7 +102,7 @@ var _ provider.Exchange = embedding{}
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
 	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
-		return nil, llm.Errorf(llm.Untranslatable, "%s embeds text, not token ids. Send the text.", e.row.Title)
+		return nil, llm.Errorf(llm.Untranslatable, "%s accepts text for embeddings, not token IDs. Send the text.", e.row.Title)
 	}
 	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.embedEdit(c)), provider.AcceptJSON)
 }

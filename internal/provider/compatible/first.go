@@ -5,7 +5,7 @@ import (
 	"fairlead/internal/wire/chatconv"
 )
 
-// The usual paths of the format.
+// Default paths of the format.
 const (
 	chatPath      = "/chat/completions"
 	responsesPath = "/responses"
@@ -15,15 +15,15 @@ const (
 	modelsPath    = "/models"
 )
 
-// keep are members about the client's account at OpenAI, which other vendors reject.
+// keep lists members that refer to the client's OpenAI account. Other vendors reject them.
 var keep = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
-// extensions are members that other vendors added to the format and OpenAI rejects.
+// extensions lists members that other vendors added to the format and OpenAI rejects.
 var extensions = []string{
 	"top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "reasoning", "thinking", "search_parameters", "plugins",
 }
 
-// first are the vendors that serve their own models.
+// first lists the vendors that serve their own models.
 var first = []Row{
 	{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
@@ -37,7 +37,7 @@ var first = []Row{
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, ModeratePath: moderatePath,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut, Prefill: MarkedPrefill,
 		Asks: Asks{
-			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // usage is always in the last chunk
+			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // the last chunk always contains usage
 			NineCharCallIDs: true,
 			Accepts: []string{
 				"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stream", "stop", "seed", "random_seed",
@@ -114,7 +114,7 @@ var first = []Row{
 		Answer: Answer{ReasoningOnTop: true},
 	},
 	{
-		// The address of its API is not published; the operator configures it.
+		// Meta does not publish the address of its API; the operator configures it.
 		Name: "meta", Title: "Meta", Env: []string{"LLAMA_API_KEY"}, URLEnv: "LLAMA_BASE_URL",
 		ChatPath: chatPath, ModelsPath: modelsPath,
 	},

@@ -8,7 +8,7 @@ import (
 // azureVersion is the version of the inference API that serves every model of a Foundry resource.
 const azureVersion = "?api-version=2024-05-01-preview"
 
-// hosts are vendors that serve the models of others.
+// hosts lists vendors that serve models of other vendors.
 var hosts = []Row{
 	{
 		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", Env: []string{"GROQ_API_KEY"},
@@ -91,7 +91,8 @@ var hosts = []Row{
 		ChatPath: chatPath, EmbedPath: embedPath, Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
-		// Its usual variable, GITHUB_TOKEN, is set for other purposes on many machines, so it does not enable the provider.
+		// GitHub's usual variable, GITHUB_TOKEN, is set for other purposes on many machines, so it does not enable the
+		// provider.
 		Name: "github_models", Title: "GitHub Models", BaseURL: "https://models.github.ai/inference", Env: []string{"GITHUB_MODELS_TOKEN"},
 		ChatPath: chatPath, EmbedPath: embedPath,
 	},
@@ -110,10 +111,10 @@ var hosts = []Row{
 	},
 }
 
-// local are servers on this machine or in this network, at their default ports.
+// local lists servers on this machine or in this network, at their default ports.
 var local = []Row{
 	{
-		// max_completion_tokens would be ignored, and the output would have no limit.
+		// Ollama ignores max_completion_tokens, so the output would not be limited.
 		Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Env: []string{"OLLAMA_API_KEY"}, Local: true,
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true, Drop: []string{"logit_bias", "n", "tool_choice"}},

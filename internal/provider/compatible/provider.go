@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// New creates the provider that a row and its settings describe. Targets have only abilities that the vendor supports.
+// New creates a provider from a row and settings. Targets have only the abilities that the vendor supports.
 func New(row Row, s provider.Settings) *provider.Provider {
 	base := strings.TrimRight(cmp.Or(s.BaseURL, row.BaseURL), "/")
 	row.Title = cmp.Or(row.Title, s.Name, row.Name)
@@ -62,7 +62,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	return p
 }
 
-// lacks returns the abilities that the vendor supports for no model.
+// lacks returns the abilities that the vendor does not support for any model.
 func (r Row) lacks() llm.Abilities {
 	lacks := r.Lacks
 	if r.Prefill == NoPrefill {
@@ -77,7 +77,7 @@ func (r Row) lacks() llm.Abilities {
 // authHeader returns the header that carries the secret.
 func (r Row) authHeader() string { return cmp.Or(r.Auth, "Authorization") }
 
-// authorize sets the secret; a local server without one gets none.
+// authorize sets the secret. Without a secret, as for a local server, no header is set.
 func (r Row) authorize(h http.Header, secret string) {
 	switch {
 	case secret == "":

@@ -19,7 +19,8 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// golden are the models of each vendor's golden files, the first of a kind for requests without a model.
+// golden lists the models of each vendor's golden files. The first model of an operation is used for requests without a
+// model.
 var golden = map[string][]string{
 	"openai":     {"gpt-4.1", "gpt-5", "text-embedding-3-small", "omni-moderation-latest"},
 	"mistral":    {"mistral-large-2512", "magistral-medium-2509", "mistral-embed", "mistral-moderation-latest"},
@@ -67,7 +68,7 @@ func targets(t *testing.T, models *catalog.Catalog, vendor string, wanted []stri
 	return all
 }
 
-// An imaginary vendor with deviations needs only one row.
+// Even a vendor with unusual requirements needs only one row.
 func TestNewVendorIsOneRow(t *testing.T) {
 	t.Parallel()
 	row := Row{
@@ -97,7 +98,7 @@ func request(t *testing.T, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// send builds the call for a body and returns it with its members and the warnings.
+// send builds the call for a body. It returns the request, its members and the warnings.
 func send(t *testing.T, v Row, s provider.Settings, m *catalog.Model, body string) (*http.Request, map[string]json.RawMessage, []string) {
 	t.Helper()
 	call := &provider.Call{Target: &provider.Target{Model: m, Upstream: "up"}, Secret: "s3cret", Request: request(t, m.Op, body)}

@@ -18,12 +18,12 @@ import (
 	"fairlead/internal/wire/responsesstream"
 )
 
-// lacksOnResponses are the abilities that the Responses API has for no model.
+// lacksOnResponses is the set of abilities that the Responses API does not support for any model.
 const lacksOnResponses = llm.ManyChoices | llm.AudioIn | llm.AudioOut | llm.Logprobs
 
-// usesResponses reports whether a call goes to the Responses API: for clients of the same format, for models that have no other
-// API, for web search, and for function tools where chat completions would reject them. Everything else stays on chat completions, which has
-// more parameters.
+// usesResponses reports whether a call uses the Responses API. It is used for clients of the same format, for models
+// that have no other API, for web search, and for function tools that chat completions would reject. All other calls
+// use chat completions, which have more parameters.
 func (e conversation) usesResponses(c *provider.Call) bool {
 	switch {
 	case e.responses == nil:
@@ -31,7 +31,7 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 	case e.chat == nil, c.Target.ResponsesOnly, c.Request.Format == responses.Name:
 		return true
 	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
-		return true // only models made for search do so in chat completions
+		return true // in chat completions, only dedicated search models can search
 	}
 	if !c.Target.Model.ToolsNeedResponses || !c.Request.Needs.Has(llm.Tools) {
 		return false
@@ -104,7 +104,7 @@ func responsesEdit(call *provider.Call) chat.Edit {
 	return edit
 }
 
-// responsesParameters removes parameters that the model does not accept, and replaces a reasoning effort that it does not accept.
+// responsesParameters removes parameters that the model does not accept and replaces an unsupported reasoning effort.
 func (a *adaptation) responsesParameters() {
 	model, rule := a.call.Target.Model, parameterRule(a.call.Target)
 	var excluded []string // values of include
@@ -155,7 +155,7 @@ func (a *adaptation) set(name, member string, value []byte) {
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: w.Out})
 }
 
-// include removes values from the list of requested extra output.
+// include removes values from the include list, which requests additional output.
 func (a *adaptation) include(excluded []string) {
 	list := rawjson.Parse(a.value("include")).List()
 	kept := slices.DeleteFunc(slices.Clone(list), func(v rawjson.Value) bool { return slices.Contains(excluded, v.String()) })

@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// openaiCall decodes a request of a client and builds the call to OpenAI. It returns the path and the body that are sent.
+// openaiCall decodes a client request and builds the call to OpenAI. It returns the path and the body that are sent.
 func openaiCall(t *testing.T, format wire.Format, body string, target provider.Target) (path, sent string, call *provider.Call) {
 	t.Helper()
 	req, err := format.DecodeRequest(t.Context(), llm.Chat, []byte(body))

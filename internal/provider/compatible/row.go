@@ -1,5 +1,5 @@
-// Package compatible contains every vendor of the chat format, OpenAI included, as one row of data each. A row holds the
-// vendor's deviations, and the catalog those of a model; no vendor has code of its own.
+// Package compatible describes every vendor of the chat format, including OpenAI, as one row of data. A row holds the
+// deviations of a vendor; the catalog holds the deviations of a model. No vendor has its own code.
 package compatible
 
 import (
@@ -28,39 +28,39 @@ type Row struct {
 	ModeratePath  string
 	ModelsPath    string
 	Auth          string // header that carries the bare key; empty for Authorization: Bearer
-	// PromptsApart means that legacy completions have models of their own: chat models reject them.
+	// PromptsApart means that legacy completions have separate models: chat models reject them.
 	PromptsApart bool
 
 	Local    bool // runs on this machine: detected by probing, needs no key, costs nothing per token
 	Collects bool // may store or train on requests
 
-	EmbedBatch int // maximum inputs of one embeddings call; 0 for no practical limit
+	EmbedBatch int // maximum number of inputs in one embeddings call; 0 for no practical limit
 
-	Lacks   llm.Abilities // abilities that it supports for no model
+	Lacks   llm.Abilities // abilities that the vendor does not support for any model
 	Asks    Asks
 	Prefill Prefill          // how a prefill is marked
 	Takes   chatconv.Accepts // supported extensions, for clients of other formats
 	Answer  Answer
 }
 
-// Prefill is how a vendor marks that the last message is the beginning of the response.
+// Prefill is the way in which a vendor marks the last message as the beginning of the response.
 type Prefill string
 
 // Values of Prefill.
 const (
 	NoPrefill     Prefill = ""       // unsupported: the message counts as complete, or is rejected
-	PlainPrefill  Prefill = "plain"  // an assistant message is last
-	MarkedPrefill Prefill = "marked" // by `prefix: true` in the message
+	PlainPrefill  Prefill = "plain"  // the last message is an assistant message
+	MarkedPrefill Prefill = "marked" // the message has `prefix: true`
 )
 
-// Asks describes changes to a request that the vendor needs. Names are those of top-level members.
+// Asks describes the changes to a request that the vendor needs. Names are names of top-level members.
 type Asks struct {
 	MaxTokensOnly   bool                         // supports max_tokens, not max_completion_tokens
 	NoStreamOptions bool                         // rejects stream_options
-	NoBase64        bool                         // returns vectors as numbers only, and may not know encoding_format
+	NoBase64        bool                         // returns vectors only as numbers, and may reject encoding_format
 	NoTokenIDs      bool                         // embeds text, not token ids
 	NineCharCallIDs bool                         // accepts only tool-call ids of nine letters and digits
-	Accepts         []string                     // rejects all other members, by the client's names; nil accepts all
+	Accepts         []string                     // client names of the accepted members; others are rejected; nil accepts all
 	Drop            []string                     // rejected members
 	Rename          map[string]string            // renamed members
 	Values          map[string]map[string]string // renamed values, as JSON
@@ -80,7 +80,7 @@ func Rows() []Row {
 	return rows
 }
 
-// Find returns the row of this name.
+// Find returns the row with the given name.
 func Find(name string) (Row, bool) {
 	for _, rows := range [][]Row{first, hosts, local} {
 		if i := slices.IndexFunc(rows, func(v Row) bool { return v.Name == name }); i >= 0 {
@@ -98,14 +98,14 @@ func (r Row) Vendor() provider.Vendor {
 	}
 }
 
-// PlainResponses returns a vendor at an address of its own that uses the Responses format without known deviations.
+// PlainResponses returns a vendor that uses the Responses format at another address, without known deviations.
 func PlainResponses(name, title string) provider.Vendor {
 	v := Row{Name: name, Title: title, ResponsesPath: responsesPath, ModelsPath: modelsPath}.Vendor()
 	v.Format = responses.Name
 	return v
 }
 
-// Plain returns a vendor of the format at its own address, without deviations.
+// Plain returns a vendor that uses the chat format at another address, without deviations.
 func Plain(name, title string) provider.Vendor {
 	return Row{
 		Name: name, Title: title,

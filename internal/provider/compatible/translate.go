@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/chatconv"
 )
 
-// translated returns the call of a client of another format as a chat call.
+// translated converts the call of a client of another format to a chat call.
 func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
 	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	return &own, nil
 }
 
-// signedBy returns the owner of signatures without a name.
+// signedBy sets the provider of signatures that have none.
 func signedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {

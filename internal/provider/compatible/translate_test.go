@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// another is a client format other than chat. Its responses are the deltas.
+// another is a client format other than chat. It records the deltas of the response.
 type another struct {
 	conv *llm.Conversation
 	err  error
@@ -75,7 +75,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := chat.NineCharID("toolu_1")
-	// The provider's own signature is returned to it without a name; another provider's is not.
+	// The provider's own signature is returned to it without a name; another provider's signature is dropped.
 	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +
 		`{"role":"tool","tool_call_id":"` + id + `","content":"1"}],"stream":true,"max_completion_tokens":9,"stream_options":{"include_usage":true}}`
 	if diff := cmp.Diff(want, string(body)); diff != "" {

@@ -37,13 +37,13 @@ type costCase struct {
 	answer   []byte
 	totals   map[string]totals
 	usage    *llm.Usage // nil when the response reports no valid usage
-	ours     bool       // the output is estimated, and not fixed by the file
+	ours     bool       // the output is estimated by the gateway, not given in the file
 	card     string
 	rows     []catalog.Row
 	total    money.Amount
 }
 
-// totals is a total reported by the provider, as a sum of its counts.
+// totals is a total reported by the provider, written as a sum of its counts.
 type totals struct {
 	terms []term
 	total int64
@@ -94,10 +94,10 @@ func readCase(t *testing.T, file string) *costCase {
 	return c
 }
 
-// reader parses the parts of a file and fails the test for invalid ones.
+// reader parses the parts of a file. It fails the test for invalid parts.
 type reader struct{ *testing.T }
 
-// lines calls read with the first word of each line and what follows.
+// lines calls read with the first word and the rest of each line.
 func (r reader) lines(text string, read func(word, rest string)) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -174,8 +174,8 @@ func (r reader) totals(c *costCase, text string) {
 	})
 }
 
-// usage parses pairs such as "input 10 output 5 tier flex"; "none" means that all usage is estimated, and "output ours" that
-// the output is.
+// usage parses pairs such as "input 10 output 5 tier flex". "none" means that all usage is estimated, "output ours"
+// that only the output is.
 func (r reader) usage(c *costCase, text string) {
 	r.Helper()
 	words := strings.Fields(text)
@@ -211,7 +211,7 @@ func (r reader) usage(c *costCase, text string) {
 	}
 }
 
-// ours stands in a file for an estimated count.
+// ours marks an estimated count in a file.
 const ours = "ours"
 
 // bill parses lines such as "input 1200 × 3.00/M = 3600000", and checks the arithmetic. Amounts that are not whole

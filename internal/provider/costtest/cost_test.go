@@ -1,6 +1,6 @@
-// Package costtest reads recorded answers of every dialect through the providers that serve them in production, prices
-// them, and compares each row of the bill with arithmetic written out by hand. The cases are the files of testdata: they
-// can be read, checked and added without knowing Go. README.md there says what the parts of a file mean.
+// Package costtest reads recorded responses of every dialect with the production providers, prices them, and compares
+// each row of the bill with manually written arithmetic. The cases are the files in testdata, which can be read,
+// checked and added without knowing Go. testdata/README.md describes the parts of a file.
 package costtest
 
 import (
@@ -52,7 +52,7 @@ func TestEveryResponseCostsWhatItsProviderCharges(t *testing.T) {
 	}
 }
 
-// clients are the formats of clients: the bill is the same for each.
+// clients returns the client formats. The bill is the same for each of them.
 func (c *costCase) clients() []wire.Format {
 	if c.op == llm.Embed {
 		return []wire.Format{chat.Format{}}
@@ -79,8 +79,8 @@ func (c *costCase) run(t *testing.T, client wire.Format) {
 	}
 }
 
-// countOurs fills in the estimated output if the file does not fix it. The test only requires that there is an estimate and
-// that it is charged.
+// countOurs fills in the estimated output if the file does not state it. The test only requires that there is an
+// estimate and that it is charged.
 func (c *costCase) countOurs(t *testing.T, tokens int64) {
 	t.Helper()
 	if most := int64(len(c.answer)); tokens <= 0 || tokens > most {
@@ -98,7 +98,8 @@ func (c *costCase) countOurs(t *testing.T, tokens int64) {
 	}
 }
 
-// read returns the usage that the provider's exchange finds in the response: the last one, as in the gateway.
+// read returns the usage that the provider's exchange reports for the response. As in the gateway, the last usage
+// applies.
 func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	t.Helper()
 	model := &catalog.Model{Name: c.model, Op: c.op, Abilities: catalog.Common, Context: 1_000_000, MaxOutput: 200_000}
@@ -130,7 +131,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	return used, nil
 }
 
-// request is the shortest request for such a response.
+// request returns the shortest request for the response.
 func (c *costCase) request(client wire.Format) []byte {
 	body := `{"model":"m","input":["one"` + strings.Repeat(`,"more"`, c.inputs-1) + `]}`
 	if c.op == llm.Embed {
@@ -156,8 +157,8 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// checkTotals checks that the provider's totals are copied from the response and add up. A total in a response must be
-// checked.
+// checkTotals checks that the provider's totals are copied from the response and add up. Every total in a response must
+// be checked.
 func (c *costCase) checkTotals(t *testing.T) {
 	t.Helper()
 	for which, sum := range c.totals {

@@ -158,7 +158,7 @@ func (r reader) day(text string) time.Time {
 	return day
 }
 
-// eventStream encodes Amazon's binary stream from a readable form: one line per event, with its name and payload.
+// eventStream encodes Amazon's binary stream from a readable form with one line per event: name and payload.
 func eventStream(t *testing.T, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/wire/gemini"
 )
 
-// caller is what both operations share.
+// caller is the part that chat and embeddings share.
 type caller struct {
 	name     string
 	base     string

@@ -1,5 +1,5 @@
-// Package gemini is the vendor Google Gemini (AI Studio): its address, authentication and models. The wire format is in
-// internal/wire/gemini. Vertex AI, which uses the same format, is another vendor.
+// Package gemini implements the vendor Google Gemini (AI Studio): its address, authentication and models. The wire
+// format is in internal/wire/gemini. Vertex AI, which uses the same format, is a separate vendor.
 package gemini
 
 import (
@@ -16,13 +16,13 @@ import (
 // embedBatch is the maximum number of texts in one call.
 const embedBatch = 100
 
-// address is Google's own.
+// address is Google's address.
 const address = "https://generativelanguage.googleapis.com/v1beta"
 
 // keyHeader is the header of the API key.
 const keyHeader = "X-Goog-Api-Key"
 
-// Vendor returns Google at its own address.
+// Vendor is Google Gemini at Google's address.
 var Vendor = provider.Vendor{
 	Name: "gemini", Title: "Google Gemini", Format: gemini.Name,
 	BaseURL: address,
@@ -30,7 +30,7 @@ var Vendor = provider.Vendor{
 	New:     func(s provider.Settings) *provider.Provider { return New("gemini", "Google Gemini", s) },
 }
 
-// Plain returns another vendor of the format.
+// Plain returns a vendor that uses the format at another address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
 		Name: name, Title: title, Format: gemini.Name,
@@ -38,7 +38,7 @@ func Plain(name, title string) provider.Vendor {
 	}
 }
 
-// New creates the provider that settings describe.
+// New creates a provider from settings.
 func New(name, title string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
 	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
@@ -56,8 +56,8 @@ func authorize(h http.Header, secret string) {
 	}
 }
 
-// targets removes abilities that the API cannot express: log probabilities, audio output, and for small open models tools
-// and JSON.
+// targets removes the abilities that the API cannot express: log probabilities, audio output and, for small open
+// models, tools and JSON.
 func targets(s provider.Settings) []*provider.Target {
 	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
 	for _, t := range list {

@@ -19,7 +19,8 @@ func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 const everything = llm.Tools | llm.ParallelTools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema |
 	llm.Logprobs | llm.ManyChoices | llm.Reasoning
 
-// offered are models of every generation; the first of a kind serves requests without a model.
+// offered returns targets with models of every generation. The first model of an operation is used for requests without
+// a model.
 func offered() []*provider.Target {
 	var list []*provider.Target
 	for _, name := range []string{"gemini-2.5-flash", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "gemma-3-27b-it"} {

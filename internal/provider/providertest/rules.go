@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// plainCall returns an attempt with the simplest request that the provider supports.
+// plainCall returns a call with the simplest request that the provider supports.
 func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
 	t.Helper()
 	for _, name := range []string{"plain", "embed_float"} {
@@ -22,8 +22,8 @@ func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
 	return nil, nil
 }
 
-// judgesStatuses checks that a failure is classified as the provider's or the request's, never as the gateway's, and keeps
-// its status.
+// judgesStatuses checks that a failure is classified as caused by the provider or the request, never by the gateway,
+// and keeps its status.
 func (s *suite) judgesStatuses(t *testing.T) {
 	t.Parallel()
 	exchange, call := s.plainCall(t)
@@ -76,7 +76,7 @@ func judge(exchange provider.Exchange, call *provider.Call, status int, body str
 	return exchange.Failure(call, resp)
 }
 
-// read reports whether a 2xx with this body has content, and whether it ends in an error.
+// read reports whether a 2xx response with the given body has content, and whether it ends with an error.
 func read(exchange provider.Exchange, call *provider.Call, body string) (content, failed bool) {
 	resp := answer(http.StatusOK, body)
 	defer resp.Body.Close()

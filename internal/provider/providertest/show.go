@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// event is an llm.Event in a readable form.
+// event is the readable form of an llm.Event.
 type event struct {
 	Data     json.RawMessage `json:"data"`
 	Content  bool            `json:"content,omitempty"`
@@ -21,7 +21,7 @@ type event struct {
 	NonASCII int             `json:"non_ascii,omitempty"`
 }
 
-// failure is an error in a readable form.
+// failure is the readable form of an error.
 type failure struct {
 	Kind       llm.Kind       `json:"kind"`
 	Code       string         `json:"code"`
@@ -34,7 +34,7 @@ type failure struct {
 	Theirs     string         `json:"upstream_code,omitempty"`
 }
 
-// describe copies the event, whose bytes are valid only until the next one.
+// describe copies the event, because its bytes are valid only until the next one.
 func describe(ev llm.Event) event {
 	data := json.RawMessage(bytes.Clone(ev.Data))
 	if !json.Valid(data) {
@@ -88,7 +88,7 @@ func explain(err error) any {
 	return shown
 }
 
-// line encodes a value on one line without HTML escapes, for review.
+// line encodes a value on one line without HTML escapes, so that diffs are easy to review.
 func line(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

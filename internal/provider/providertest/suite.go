@@ -76,8 +76,8 @@ type suite struct {
 // Option changes how a provider is tested.
 type Option func(*suite)
 
-// Encode is for providers with binary responses: the golden files hold a readable form, and encode converts it to the bytes
-// of the response.
+// Encode returns an option for providers with binary responses: the golden files hold a readable form, and encode
+// converts it to the bytes of the response.
 func Encode(encode func(h http.Header, body []byte) []byte) Option {
 	return func(s *suite) { s.encode = encode }
 }
@@ -105,7 +105,7 @@ func readRequests(t *testing.T, dir string) map[string][]byte {
 	return requests
 }
 
-// call prepares the attempt for a request. It reports false when the provider has no target for it.
+// call prepares the call for a request. It returns false when the provider has no target for it.
 func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Call, bool) {
 	t.Helper()
 	body, known := s.requests[name]
@@ -198,7 +198,7 @@ func (s *suite) receives(t *testing.T, name, file string) {
 		t.Fatal(err)
 	}
 	whole := s.read(t, request, raw, func(r io.Reader) io.Reader { return r })
-	// The segments in which a response arrives must not matter.
+	// The result must not depend on how the response is split into reads.
 	if diff := gocmp.Diff(string(whole), string(s.read(t, request, raw, iotest.OneByteReader))); diff != "" {
 		t.Errorf("read byte by byte, the response differs:\n%s", diff)
 	}

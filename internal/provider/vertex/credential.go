@@ -22,17 +22,17 @@ import (
 
 const (
 	scope    = "https://www.googleapis.com/auth/cloud-platform"
-	tokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, no secret
+	tokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, not a secret
 
 	serviceAccount = "service_account"
 	authorizedUser = "authorized_user"
 
-	// externalAccount is workload identity federation: another party's token is exchanged.
+	// externalAccount means workload identity federation: the token of another identity provider is exchanged.
 	externalAccount = "external_account"
 )
 
-// credential is a file of Google's application default credentials: the key of a service account, the sign-in of a person, or
-// the description of a federated identity.
+// credential is a file of Google's application default credentials: a service account key, a user's credentials, or a
+// federated identity.
 type credential struct {
 	Type         string `json:"type"`
 	ProjectID    string `json:"project_id"`
@@ -58,7 +58,7 @@ type credential struct {
 	} `json:"service_account_impersonation"`
 }
 
-// subjectHosts returns the hosts that the subject token of a federated identity is read from.
+// subjectHosts returns the hosts from which the subject token of a federated identity is read.
 func (c credential) subjectHosts() []string {
 	var hosts []string
 	if c.Type != externalAccount {
@@ -72,7 +72,7 @@ func (c credential) subjectHosts() []string {
 	return hosts
 }
 
-// read decodes a credential file. The result of any other text has no Type.
+// read decodes a credential file. For any other text, it returns a credential without a Type.
 func read(secret string) credential {
 	var c credential
 	if !strings.HasPrefix(strings.TrimSpace(secret), "{") || json.Unmarshal([]byte(secret), &c) != nil {
@@ -92,13 +92,14 @@ var tokenHosts = []string{
 	"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com",
 }
 
-// tokenURL returns the address that the credential is exchanged at: the configured one, or the file's own if that is one of
-// Google's. A credential file is entered in the dashboard, so its token_uri must not choose where the credential is sent.
+// tokenURL returns the address at which the credential is exchanged: the configured one, or the file's own if it
+// belongs to Google. A credential file can be entered in the dashboard, so its token_uri must not determine where the
+// credential is sent.
 func (c credential) tokenURL(configured string) (string, error) {
 	address := c.TokenURL
 	if c.Type == externalAccount {
 		if c.ImpersonationURL != "" && !googleURL(c.ImpersonationURL) {
-			return "", llm.Errorf(llm.UpstreamAuth, "The service_account_impersonation_url of the Google Cloud credential is not an address of Google.")
+			return "", llm.Errorf(llm.UpstreamAuth, "The service_account_impersonation_url of the Google Cloud credential does not belong to Google.")
 		}
 		address = cmp.Or(c.STSURL, "https://sts.googleapis.com/v1/token")
 	}
@@ -153,7 +154,7 @@ func (c credential) fetch(ctx context.Context, client *http.Client, address stri
 	return nil, fmt.Errorf("credentials of type %q are not supported; use a service account, or an external account with a file, a URL or AWS as its source", c.Type)
 }
 
-// The variables of Google's tools and of common clients.
+// Variables of Google's tools and of common clients.
 var (
 	projectEnv  = []string{"GOOGLE_VERTEX_PROJECT", "VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"}
 	locationEnv = []string{"GOOGLE_VERTEX_LOCATION", "VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"}
@@ -161,7 +162,7 @@ var (
 
 const fileEnv = "GOOGLE_APPLICATION_CREDENTIALS"
 
-// maxFile bounds a credential file; usual ones have two or three kilobytes.
+// maxFile is the maximum size of a credential file. Typical files have two or three kilobytes.
 const maxFile = 64 << 10
 
 // options reads project and location from the environment.
@@ -177,8 +178,8 @@ func options(lookup func(string) string) map[string]string {
 	return found
 }
 
-// ambient reads the credential file that the environment names or, if the environment names a project, the file written by
-// gcloud auth application-default login. On Cloud Run it returns the machine's identity.
+// ambient reads the credential file that the environment names. If the environment names only a project, it reads the
+// file written by gcloud auth application-default login. On Cloud Run it returns the machine's identity.
 func ambient(lookup func(string) string) (secret, source string) {
 	project := options(lookup)[Project]
 	file, source := lookup(fileEnv), fileEnv

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/wire/gemini"
 )
 
-// caller holds what both operations share.
+// caller is the part that chat and embeddings share.
 type caller struct {
 	name     string
 	base     string
@@ -34,13 +34,13 @@ func (c caller) post(ctx context.Context, call *provider.Call, publisher, method
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get("Authorization") == "" { // the operator's own header wins
+	if r.Header.Get("Authorization") == "" { // the operator's header takes precedence
 		authorize(r.Header, call.Secret)
 	}
 	return r, nil
 }
 
-// Failure classifies a response that is not 2xx. The name of the operator's project is removed from it.
+// Failure implements provider.Exchange. It removes the name of the operator's project from the message.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	body := provider.FailureBody(call, resp)
 	if c.project != "" {
@@ -49,13 +49,14 @@ func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
 }
 
-// The publishers of models.
+// Publishers of models.
 const (
 	google             = "google"
 	anthropicPublisher = "anthropic"
 )
 
-// conversation serves chat: Google's models in the gemini format, Anthropic's in the messages format.
+// conversation implements provider.Exchange for chat: Google's models use the gemini format, Anthropic's models the
+// messages format.
 type conversation struct {
 	caller
 	claude provider.Exchange
@@ -65,8 +66,8 @@ func newConversation(c caller) conversation {
 	return conversation{caller: c, claude: anthropic.NewChat(c.settings, c.postClaude)}
 }
 
-// postClaude builds a call to a model of Anthropic. The model is named by the address instead of the body, and the API version
-// by the body instead of a header.
+// postClaude builds a call to an Anthropic model. The address contains the model instead of the body, and the body
+// contains the API version instead of a header.
 func (c caller) postClaude(ctx context.Context, call *provider.Call, body []byte, accept string) (*http.Request, error) {
 	var out rawjson.Writer
 	out.Open()
@@ -123,7 +124,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	})))
 }
 
-// embedding serves embeddings.
+// embedding implements provider.Exchange for embeddings.
 type embedding struct{ caller }
 
 var _ provider.Exchange = embedding{}

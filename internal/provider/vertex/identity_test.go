@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// identitySettings are those of a provider whose credential is secret, from the configuration file.
+// identitySettings returns the settings of a provider with the given credential from the configuration file.
 func identitySettings(secret string, options map[string]string) provider.Settings {
 	transport := &http.Transport{DisableKeepAlives: true}
 	return provider.Settings{
@@ -85,7 +85,7 @@ func TestSlowMetadataServerTimesOut(t *testing.T) {
 	})
 }
 
-// bodiless gives requests without a body an empty one.
+// bodiless adds an empty body to requests without one.
 type bodiless struct{ http.RoundTripper }
 
 func (b bodiless) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -105,7 +105,7 @@ func TestDashboardCredentialsCannotUseTheMachine(t *testing.T) {
 	}
 }
 
-// federation is a token service that exchanges subject tokens and serves one of them at /subject.
+// federation is a mock token service that exchanges subject tokens and serves one subject token at /subject.
 func federation(t *testing.T, status int) (*httptest.Server, *atomic.Value) {
 	t.Helper()
 	var seen atomic.Value

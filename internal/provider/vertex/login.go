@@ -22,7 +22,7 @@ import (
 
 const (
 	tokenService    = "Google's token service"
-	metadataService = "The metadata server of Google Cloud"
+	metadataService = "The Google Cloud metadata server"
 	metadataHost    = "169.254.169.254:80"
 	maxResponse     = 1 << 20
 )
@@ -37,8 +37,8 @@ func newLogin(s provider.Settings) *login {
 	return &login{settings: s, cache: provider.NewTokenCache(s.Clock())}
 }
 
-// token returns the value to present for a credential. A secret that is neither a credential file nor the machine's identity
-// is already a token.
+// token returns the value to send for a credential. A secret that is neither a credential file nor the machine's
+// identity is already a token.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	if secret == provider.Identity {
 		return l.cache.Token(ctx, secret, l.fetchMetadata)
@@ -49,7 +49,7 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 	return l.cache.Token(ctx, secret, func(ctx context.Context) (provider.Token, error) { return l.exchange(ctx, secret) })
 }
 
-// exchange sends a credential file's credential to Google's token service.
+// exchange exchanges a credential file for a token at Google's token service.
 func (l *login) exchange(ctx context.Context, secret string) (provider.Token, error) {
 	c := read(secret)
 	if c.Type == externalAccount && !l.settings.Trusted(secret) {
@@ -78,7 +78,7 @@ func (l *login) exchange(ctx context.Context, secret string) (provider.Token, er
 	return provider.Token{Value: got.AccessToken, Expires: got.Expiry}, nil
 }
 
-// classify converts a rejection by the token service, or a credential that cannot be used.
+// classify converts the error of a rejected or unusable credential.
 func (l *login) classify(err error, secrets []string) error {
 	rejected, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok || rejected.Response == nil {
@@ -89,8 +89,8 @@ func (l *login) classify(err error, secrets []string) error {
 
 var errorCode = regexp.MustCompile(`"error"\s*:\s*"([a-z_]{1,40})"`)
 
-// federationError classifies a failed exchange of a federated identity. The library's error text holds the response body, which
-// may repeat the subject token, so only the error code is kept.
+// federationError classifies a failed exchange of a federated identity. The library's error contains the response body,
+// which may repeat the subject token, so only the error code is kept.
 func federationError(status int, err error) *llm.Error {
 	e := &llm.Error{Kind: llm.UpstreamAuth, UpstreamStatus: status, Message: "The federated credential for Google Cloud cannot be used: its subject token cannot be read."}
 	switch {
@@ -109,7 +109,8 @@ func federationError(status int, err error) *llm.Error {
 	return e
 }
 
-// rejected classifies a response that is not 2xx. Every rejection below 500 concerns the credential.
+// rejected classifies a response that is not 2xx. Rejections below 500, except rate limits and timeouts, are caused by
+// the credential.
 func (l *login) rejected(service string, resp *http.Response, body []byte, secrets []string) *llm.Error {
 	e := fault.Failure(resp.StatusCode, resp.Header, provider.Mask(body, secrets...), l.settings.Clock()())
 	if resp.StatusCode < 500 && e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {
@@ -123,11 +124,11 @@ func (l *login) rejected(service string, resp *http.Response, body []byte, secre
 	return e
 }
 
-// fetchMetadata reads the token of the machine's service account from the metadata server, which also serves GKE workload
-// identity.
+// fetchMetadata reads the token of the machine's service account from the metadata server, which also supports GKE
+// workload identity.
 func (l *login) fetchMetadata(ctx context.Context) (provider.Token, error) {
 	if !l.settings.Trusted(provider.Identity) {
-		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The machine's identity can be used only by the configuration file or the environment.")
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The Google Cloud metadata server can be used as a credential only in the configuration file or the environment, not in the dashboard.")
 	}
 	host := cmp.Or(l.settings.Options[MetadataHost], metadataHost)
 	if !strings.Contains(host, ":") {

@@ -57,7 +57,7 @@ func (s *tokens) login() func(context.Context, string) (string, error) {
 	return Vendor.New(provider.Settings{Fetch: &http.Client{Transport: s}}).Login
 }
 
-// The timing of provider.TokenCache.
+// Timing constants of provider.TokenCache.
 const (
 	patience = 2 * time.Second
 	pause    = 15 * time.Second
@@ -178,7 +178,8 @@ func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
 		want("token-2", 2, 100*time.Millisecond) // one request renews
 		want("token-2", 2, 0)
 
-		// While the service hangs, one request waits for 2 s and uses the old token; the next ones do not wait.
+		// While the service hangs, one request waits for 2 s and then uses the old token; the next requests do not
+		// wait.
 		service.after = time.Hour
 		time.Sleep(56 * time.Minute)
 		want("token-2", 3, patience)

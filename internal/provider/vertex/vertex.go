@@ -1,5 +1,6 @@
-// Package vertex calls Google Cloud's Vertex AI: project and location are part of the address, and a short-lived token replaces
-// the key. It offers Google's models in the gemini format and Anthropic's in the messages format, not those of other publishers.
+// Package vertex calls Google Cloud's Vertex AI. The address contains the project and location, and a short-lived token
+// replaces the key. The package offers Google's models in the gemini format and Anthropic's models in the messages
+// format, but no models of other publishers.
 package vertex
 
 import (
@@ -26,7 +27,7 @@ const (
 	identityName = "Google Cloud metadata server"
 )
 
-// The names of Settings.Options.
+// Names of Settings.Options.
 const (
 	Project  = "project"
 	Location = "location"
@@ -42,7 +43,7 @@ var Vendor = provider.Vendor{
 	New: New,
 }
 
-// New returns a provider with these settings.
+// New returns a provider with the given settings.
 func New(s provider.Settings) *provider.Provider {
 	call := caller{name: cmp.Or(s.Name, name), settings: s, project: project(s)}
 	call.base, call.err = base(s, call.project)
@@ -53,13 +54,13 @@ func New(s provider.Settings) *provider.Provider {
 	}
 }
 
-// How many texts one call embeds.
+// Maximum number of texts in one embeddings call.
 const (
-	embedBatch    = 1   // the newest models
-	embedBatchOld = 250 // those named text-
+	embedBatch    = 1   // newer models
+	embedBatchOld = 250 // models whose names start with text-
 )
 
-// project returns the configured project, or that of a credential.
+// project returns the configured project, or the project of a credential.
 func project(s provider.Settings) string {
 	chosen := s.Options[Project]
 	for _, c := range s.Credentials {
@@ -73,7 +74,7 @@ func base(s provider.Settings, project string) (string, error) {
 	location := cmp.Or(s.Options[Location], global)
 	switch {
 	case project == "":
-		return "", fmt.Errorf("no project is set for %s: name it in options.project or GOOGLE_CLOUD_PROJECT", title)
+		return "", fmt.Errorf("no project is set for %s: set options.project or GOOGLE_CLOUD_PROJECT", title)
 	case strings.ContainsFunc(location, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }):
 		return "", fmt.Errorf("%q is not a location of %s", location, title)
 	}
@@ -100,7 +101,7 @@ func authorize(h http.Header, token string) {
 	}
 }
 
-// targets keeps the models of Google and Anthropic, narrowed to what their APIs support.
+// targets keeps the models of Google and Anthropic and removes abilities that their APIs do not support.
 func targets(s provider.Settings) []*provider.Target {
 	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
 	claude := provider.Signing(messages.Name, s.Narrowed(anthropic.Lacks|llm.Transport, false))
@@ -122,8 +123,8 @@ func targets(s provider.Settings) []*provider.Target {
 	})
 }
 
-// traits returns the traits of a model with the differences of Vertex: file URLs work for every model, calls have no ids, and
-// the service tier is a header.
+// traits returns the traits of a model on Vertex AI, where file URLs work for every model, calls have no IDs, and the
+// service tier is a header.
 func traits(upstream string) gemini.Traits {
 	t := gemini.TraitsOf(upstream)
 	t.FileURLs, t.CallIDs, t.Tiers = true, false, false

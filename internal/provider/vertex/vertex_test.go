@@ -72,7 +72,7 @@ func TestAddress(t *testing.T) {
 	person := provider.Credential{Secret: `{"type":"authorized_user","quota_project_id":"of-the-person"}`}
 	for name, tc := range map[string]struct {
 		s    provider.Settings
-		want string // where it is called; empty when the settings are wrong
+		want string // expected address; empty when the settings are invalid
 	}{
 		"everywhere":           {provider.Settings{Options: map[string]string{Project: "p"}}, "https://aiplatform.googleapis.com/v1/projects/p/locations/global/"},
 		"one place":            {provider.Settings{BaseURL: address, Options: map[string]string{Project: "p", Location: "us-east5"}}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/"},
