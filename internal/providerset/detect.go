@@ -16,16 +16,17 @@ import (
 	"fairlead/internal/provider/compatible"
 )
 
-// LocalServer is a model server found on loopback.
+// LocalServer is a model server found on a loopback address.
 type LocalServer struct {
 	vendor provider.Vendor
 	models []string
 }
 
-// probeTime limits the search for local servers, because startup waits for it.
+// probeTime is the timeout of the search for local servers, because startup waits for it.
 const probeTime = 250 * time.Millisecond
 
-// FindLocal reads the model lists of local model servers on their usual loopback ports. Servers without models are excluded.
+// FindLocal reads the model lists of local model servers on their default loopback ports. It omits servers without
+// models.
 func FindLocal(ctx context.Context) []LocalServer {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -72,7 +73,8 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels decodes {"data": [{"id": …}]} of limited size. partial reports that the provider has further pages.
+// decodeModels decodes {"data": [{"id": …}]} from a limited number of bytes. partial is true when the provider has
+// further pages.
 func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
 		Data []struct {

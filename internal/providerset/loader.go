@@ -19,12 +19,12 @@ import (
 	"fairlead/internal/vault"
 )
 
-// disabledSetting is the stored list of the providers that were disabled in the dashboard.
+// disabledSetting is the name of the setting that lists the providers disabled in the dashboard.
 const disabledSetting = "disabled_providers"
 
 // Settings are the stored settings of an instance.
 type Settings interface {
-	// Setting returns an empty string for a setting that was never stored.
+	// Setting returns an empty string if the setting was never stored.
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 }
@@ -39,12 +39,12 @@ type Loader struct {
 	Listed    ModelLists
 	Simulator *simulator.Simulator
 	Fitter    *ability.Fitter
-	Typical   []float64                    // skills of a prompt about which nothing is known
-	Client    func() *egress.Client        // sends the login calls of vendors; called once calls are made
-	Report    func(task string, err error) // receives errors of single credentials
+	Typical   []float64                    // skills assumed for an unknown prompt
+	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
+	Report    func(task string, err error) // receives the error of an unusable credential
 }
 
-// Load builds the provider set of a configuration, without its policies.
+// Load builds the provider set of a configuration without its policies.
 func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
 	secrets, err := l.credentials(ctx)
 	if err != nil {
@@ -64,8 +64,8 @@ func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
 	}.Assemble()
 }
 
-// credentials decrypts the credentials that were entered in the dashboard. An unusable credential is reported and excluded,
-// so that the others keep working.
+// credentials decrypts the credentials that were entered in the dashboard. An unusable credential is reported and
+// skipped, so that the others keep working.
 func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 	sealed, err := l.Vault.Credentials(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 			continue
 		}
 		if len(secret) < redact.MinCredential { // stored by a version that accepted it
-			l.Report("use credential "+c.ID, fmt.Errorf("it has fewer than %d characters; replace it with a longer one", redact.MinCredential))
+			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}
 		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: "dashboard"})
@@ -114,7 +114,7 @@ func (l *Loader) SetEnabled(ctx context.Context, name string, enabled bool) erro
 	return l.Settings.SetSetting(ctx, disabledSetting, string(text))
 }
 
-// LateClient sends calls with a client that is created after the providers.
+// LateClient is an http.RoundTripper whose client is created after the providers.
 type LateClient func() *egress.Client
 
 // RoundTrip implements http.RoundTripper.
@@ -126,7 +126,7 @@ type abilities struct {
 	typical []float64
 }
 
-// Typical returns the skills of a prompt about which nothing is known.
+// Typical returns the skills assumed for an unknown prompt.
 func (p abilities) Typical() []float64 { return p.typical }
 
 // Ability returns the ability of a model.

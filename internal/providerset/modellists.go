@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	listEvery       = 10 * time.Minute // interval between two reads of a list that requests depend on
+	listEvery       = 10 * time.Minute // interval between reads of a list that requests depend on
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
 	listStart       = 30 * time.Second // maximum random delay of the first read of the other lists
 	listsAtOnce     = 4                // providers whose lists are read concurrently
@@ -27,7 +27,7 @@ const (
 	maxLogged       = 10               // new models in a log line
 )
 
-// ModelLists stores the models that providers list themselves. A list that cannot be read again is kept.
+// ModelLists holds the model lists that providers return. If a list cannot be read again, the last one is kept.
 type ModelLists struct {
 	mu    sync.Mutex
 	lists map[string]*modelList // by provider
@@ -36,16 +36,18 @@ type ModelLists struct {
 
 // modelList is the list of one provider.
 type modelList struct {
-	models   []string // of all credentials
-	serves   bool     // requests for its models are served
+	models   []string // models of all credentials
+	serves   bool     // whether requests for the listed models are served
 	next     time.Time
-	failures int // failed reads in a row
-	failing  int // credentials whose list could not be read
+	failures int // number of consecutive failed reads
+	failing  int // number of credentials whose list could not be read
 }
 
-// ListStore stores the lists, so that the first sighting of a model survives a restart and is shared by replicas.
+// ListStore stores the lists, so that the time when a model was first seen survives a restart and is shared by
+// replicas.
 type ListStore interface {
-	// SaveModelList records a list. Models that a complete list lacks count as missed once more.
+	// SaveModelList records a list. If the list is complete, the missed count of each model that is not in it is
+	// incremented.
 	SaveModelList(ctx context.Context, providerName string, models []string, complete bool, at time.Time) error
 	ListedModels(ctx context.Context) ([]provider.ListedModel, error)
 }
@@ -55,20 +57,20 @@ type ListReader struct {
 	Client *egress.Client
 	Store  ListStore
 	Log    *slog.Logger
-	Draw   func() float64 // random numbers from 0 to 1 that spread the reads of replicas over time
+	Draw   func() float64 // random number from 0 to 1, to spread the reads of replicas over time
 }
 
-// ListOptions select the lists to read.
+// ListOptions selects the lists to read.
 type ListOptions struct {
 	Every         time.Duration // interval for providers with known models; 0 reads only the lists that requests depend on
-	AllowUnpriced bool          // a request may name a model with an unknown price
+	AllowUnpriced bool          // whether a request may name a model with an unknown price
 }
 
 // ListState describes the last read of a provider's list.
 type ListState struct {
 	Provider string
 	Models   int
-	Failing  int // credentials whose list could not be read
+	Failing  int // number of credentials whose list could not be read
 }
 
 // served returns the lists whose models are served, by provider.
@@ -114,8 +116,8 @@ func (l *ModelLists) LoadSeen(ctx context.Context, s ListStore) error {
 	return nil
 }
 
-// Refresh reads the lists that are due and reports whether the served models changed. A failed read is logged and repeated
-// later.
+// Refresh reads the lists that are due and reports whether the served models changed. A failed read is logged and
+// retried later.
 func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*provider.Provider, o ListOptions) (changed bool, err error) {
 	now := time.Now()
 	due, changed := l.due(providers, o, now, r.Draw)
@@ -147,7 +149,7 @@ func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*pro
 	return changed, errors.Join(err, l.LoadSeen(ctx, r.Store))
 }
 
-// logAdded logs the models that were in none of the provider's earlier lists.
+// logAdded logs the models that were not in any earlier list of the provider.
 func logAdded(ctx context.Context, log *slog.Logger, providerName string, before []provider.ListedModel, models []string) {
 	earlier := map[string]bool{}
 	for _, m := range before {
@@ -161,8 +163,8 @@ func logAdded(ctx context.Context, log *slog.Logger, providerName string, before
 	}
 }
 
-// due returns the providers whose list is to be read now. It forgets the lists of the others that are no longer configured,
-// and reports whether that changes the served models.
+// due returns the providers whose list must be read now. It removes the lists of providers that are no longer
+// configured and reports whether that changes the served models.
 func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, draw func() float64) (due []*provider.Provider, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +204,7 @@ func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time
 	return due, changed
 }
 
-// listInterval returns the interval at which a provider's list is read; 0 if it is not read.
+// listInterval returns the interval at which a provider's list is read; 0 for never.
 func listInterval(p *provider.Provider, o ListOptions) time.Duration {
 	switch {
 	case p.Simulated || p.ModelsPath == "":
@@ -214,8 +216,8 @@ func listInterval(p *provider.Provider, o ListOptions) time.Duration {
 	}
 }
 
-// servesList reports whether requests can name models of the provider's own list: those of a provider without models in the
-// catalog and the configuration, and those of every provider when models without a price are allowed.
+// servesList reports whether requests can name models of the provider's own list. They can if the provider has no
+// models in the catalog and the configuration, or if models without a price are allowed.
 func servesList(p *provider.Provider, allowUnpriced bool) bool {
 	return allowUnpriced || !slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed })
 }
@@ -223,12 +225,13 @@ func servesList(p *provider.Provider, allowUnpriced bool) bool {
 // listResult is the union of the lists that a provider's credentials return.
 type listResult struct {
 	models   []string
-	complete bool // every credential returned its whole list
-	read     int  // credentials whose list was read
+	complete bool // whether every credential returned its complete list
+	read     int  // number of credentials whose list was read
 	problems []string
 }
 
-// read reads the list of a provider with each of its credentials, because a provider may show each account other models.
+// read reads a provider's list with each of its credentials, because a provider may offer different models to each
+// account.
 func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
 	credentials := p.Credentials[:min(len(p.Credentials), listCredentials)]
 	result := listResult{complete: len(credentials) == len(p.Credentials)}
@@ -253,7 +256,7 @@ func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
 	return result
 }
 
-// boundedNames returns the usable names, sorted and without duplicates.
+// boundedNames returns the valid names, sorted and without duplicates, up to the maximum.
 func boundedNames(models []string) []string {
 	models = slices.DeleteFunc(slices.Clone(models), func(model string) bool {
 		return model == "" || len(model) > maxModelID || strings.ContainsFunc(model, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -263,8 +266,8 @@ func boundedNames(models []string) []string {
 	return models[:min(len(models), maxListed)]
 }
 
-// record stores a result and reports whether the served models changed. The first failure after a success is logged as a
-// warning, and further ones only for debugging.
+// record stores a result and reports whether the served models changed. The first failure after a success is logged as
+// a warning, further failures at debug level.
 func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result listResult, o ListOptions, r ListReader) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -277,7 +280,7 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 		r.Log.Log(ctx, level, "model list not read", "provider", p.Name, "error", strings.Join(result.problems, "; "))
 	}
 	if list.failing > 0 {
-		result.models = boundedNames(slices.Concat(list.models, result.models)) // keeps the models of credentials that failed
+		result.models = boundedNames(slices.Concat(list.models, result.models)) // keep the models of credentials that failed
 	}
 	switch {
 	case result.read > 0:
@@ -285,7 +288,7 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 		changed = list.serves && !slices.Equal(list.models, result.models)
 		list.models = result.models
 	case list.serves && len(list.models) == 0:
-		every = listRetry // a server that may still be starting
+		every = listRetry // the server may still be starting
 	default:
 		list.failures++
 		every = min(every, listRetry<<min(list.failures-1, 16))

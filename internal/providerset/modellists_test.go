@@ -26,11 +26,11 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// lister is a provider whose model list the test changes. Each credential has its own list.
+// lister is a provider whose model lists are set by the test. Each credential has its own list.
 type lister struct {
 	mu     sync.Mutex
-	lists  map[string][]string // by secret; nil fails
-	more   bool                // there are further pages
+	lists  map[string][]string // by secret; a nil list fails
+	more   bool                // whether there are further pages
 	reads  []time.Time
 	target *provider.Target
 }
@@ -61,7 +61,7 @@ func (l *lister) set(secret string, models ...string) {
 	l.lists[secret] = models
 }
 
-// provider returns the provider with one known model and a credential for each list.
+// provider returns a provider with one known model and one credential per secret.
 func (l *lister) provider(secrets ...string) *provider.Provider {
 	settings := provider.Settings{Name: "house", BaseURL: "http://house.test/v1"}
 	for i, secret := range secrets {
@@ -81,7 +81,7 @@ func newLister(secrets ...string) *lister {
 	return l
 }
 
-// listStore is a ListStore in memory.
+// listStore is an in-memory ListStore.
 type listStore struct {
 	rows map[string]*provider.ListedModel
 	err  error
@@ -197,7 +197,8 @@ func TestUnreadableListIsKeptAndReadLessOften(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			refresh()
 		}
-		// First after 10 minutes, then after 0.5, 1, 2, 4 and 8, then every 10.
+		// The second read is after 10 minutes. It fails and is retried after 0.5, 1, 2, 4 and 8 minutes, then every 10
+		// minutes.
 		if n := len(source.reads); n < 20 || n > 24 {
 			t.Errorf("read %d times", n)
 		}
@@ -277,7 +278,7 @@ func TestModelListsAreBounded(t *testing.T) {
 	}
 }
 
-// A list is served for a provider without known models, and for every provider where models without a price are allowed.
+// A list is served if the provider has no known models, or if models without a price are allowed.
 func TestListInterval(t *testing.T) {
 	t.Parallel()
 	known := []*provider.Target{{}}

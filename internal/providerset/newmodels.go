@@ -14,10 +14,10 @@ import (
 	"fairlead/internal/provider"
 )
 
-// matches returns a function that reports whether a target serves the model that a provider lists under a name.
+// matches returns a function that reports whether a target serves the model that a provider lists under the given name.
 func (f *Set) matches(listed string) func(*provider.Target) bool {
 	canonical := listed
-	if m, ok := f.Catalog.Model(listed); ok { // also a dated name, which has the price of its model
+	if m, ok := f.Catalog.Model(listed); ok { // including dated names, which have the price of their model
 		canonical = m.Name
 	}
 	return func(t *provider.Target) bool {
@@ -25,9 +25,9 @@ func (f *Set) matches(listed string) func(*provider.Target) bool {
 	}
 }
 
-// NewModels returns the listed models that neither the catalog nor the configuration has at their provider, newest first. Models
-// that the provider no longer lists and those of providers that are disabled or not configured are omitted, and so are catalog
-// models that the configuration does not offer.
+// NewModels returns the listed models that are neither in the catalog nor in the configuration of their provider,
+// newest first. It omits models that the provider no longer lists, models of providers that are disabled or not
+// configured, and catalog models that the configuration does not offer.
 func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 	byName := map[string]*provider.Provider{}
 	for _, p := range f.Providers {
@@ -55,7 +55,7 @@ func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 	return list
 }
 
-// inCatalog reports whether the catalog has the price of a model at a provider or its vendor.
+// inCatalog reports whether the catalog has a price for a model at a provider or its vendor.
 func (f *Set) inCatalog(providerName, listed string) bool {
 	m, known := f.Catalog.Model(listed)
 	if !known {
@@ -69,17 +69,17 @@ func (f *Set) inCatalog(providerName, listed string) bool {
 	return offered && offer.Price != nil
 }
 
-// pricePlaceholder stands for a price that the operator has to enter. It is not a number, so that a section without prices is
-// rejected.
+// pricePlaceholder marks a price that the operator has to enter. It is not a number, so that a section without prices
+// is rejected.
 const pricePlaceholder = "PRICE"
 
-// priceSection returns the section of the configuration file that sets the price of a model.
+// priceSection returns the configuration file section that sets the price of a model.
 func (f *Set) priceSection(p *provider.Provider, model string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "providers:\n  - name: %s\n", p.Name)
 	section, inFile := f.sections[p.Name]
 	if (!inFile || withCatalog(section)) && slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed }) {
-		b.WriteString("    catalog: true\n") // a section with models would otherwise offer only these
+		b.WriteString("    catalog: true\n") // otherwise, a section with models offers only these models
 	}
 	name := model
 	if !plainName.MatchString(model) {
@@ -102,8 +102,9 @@ func priceCommand(providerName, model string) string {
 	return fmt.Sprintf("fairlead models price %s --input %s --output %s", target, pricePlaceholder, pricePlaceholder)
 }
 
-// Unlisted returns, by target, the time of the last list that had its model, for models that the provider no longer lists. A
-// model that never was in a list is not included: some providers omit models that they serve.
+// Unlisted returns the time of the last list that contained the model, by target, for models that the provider no
+// longer lists. Models that were never in a list are omitted, because some providers do not list all models that they
+// serve.
 func (f *Set) Unlisted(seen []provider.ListedModel) map[string]time.Time {
 	last := map[string]time.Time{}
 	for _, p := range f.Providers {

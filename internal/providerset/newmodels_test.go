@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// newSet returns OpenAI from the environment and a provider that has only its own list.
+// newSet returns a set with OpenAI from the environment and a provider that has only its own list.
 func newSet(t *testing.T, listed map[string][]string, book *catalog.PriceHistory) *Set {
 	t.Helper()
 	c := config.Default()
@@ -42,7 +42,7 @@ func sighting(providerName, model string, days int) provider.ListedModel {
 	return provider.ListedModel{Provider: providerName, Model: model, FirstSeen: monday.AddDate(0, 0, days), LastSeen: monday.AddDate(0, 0, 9)}
 }
 
-func TestNewModelsAreThoseOnlyTheProviderLists(t *testing.T) {
+func TestNewModelsAreListedOnlyByTheProvider(t *testing.T) {
 	t.Parallel()
 	gone := sighting("openai", "gpt-98", 0)
 	gone.Missed = 2
@@ -75,8 +75,8 @@ func TestNewModelsAreThoseOnlyTheProviderLists(t *testing.T) {
 	}
 }
 
-// The section that is shown for a new model sets its price and keeps the models of the catalog. It is rejected until the price is
-// entered.
+// The section that is shown for a new model sets its price and keeps the catalog models. It is rejected until a price
+// is entered.
 func TestConfigurationOfANewModelIsUsable(t *testing.T) {
 	t.Parallel()
 	f := newSet(t, nil, &catalog.PriceHistory{})
@@ -134,7 +134,7 @@ func TestUnlistedTargetsWereListedBefore(t *testing.T) {
 	got := f.Unlisted([]provider.ListedModel{
 		gone("gpt-4.1", 2), gone("gpt-4.1-mini", 1), gone("gpt-4.1-nano", 3), sighting("openai", "gpt-4.1-nano-2025-04-14", 0), gone("gpt-98", 5),
 	})
-	want := map[string]time.Time{"openai/gpt-4.1": monday.AddDate(0, 0, 9)} // a model that never was listed is not included
+	want := map[string]time.Time{"openai/gpt-4.1": monday.AddDate(0, 0, 9)} // a model that was never listed is not included
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

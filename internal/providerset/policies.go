@@ -17,11 +17,12 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// instanceSet is the name of the configuration's policies in decisions.
+// instanceSet is the name under which decisions refer to the configuration's policies.
 const instanceSet = "instance"
 
-// World returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its provider is
-// configured, and those of this instance. A rule about a provider stays valid while the provider has no credential.
+// World returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its
+// provider is configured, and the names of this instance. A rule about a provider stays valid while the provider has no
+// credential.
 func (f *Set) World() policy.Inventory {
 	w := policy.Inventory{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
 	for _, m := range f.Catalog.Models() {
@@ -55,7 +56,8 @@ func (f *Set) canonical(name string) (string, bool) {
 	return m.Name, true
 }
 
-// ReadPolicies parses the policies of a configuration; nil when there are none. The error is a *config.Problems.
+// ReadPolicies parses the policies of a configuration. It returns nil when there are none. The error is a
+// *config.Problems.
 func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
@@ -64,7 +66,8 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	if _, problems := policy.Parse(instanceSet, []byte(text), w); len(problems) > 0 {
 		return nil, refusal(loaded, problems)
 	}
-	// A valid set no longer needs the lines of the file: it is stored and shown as a document of its own.
+	// Remove the leading newlines that kept the file's line numbers: a valid set is stored and displayed as a separate
+	// document.
 	set, problems := policy.Parse(instanceSet, []byte(strings.TrimLeft(text, "\n")), w)
 	if len(problems) > 0 {
 		return nil, refusal(loaded, problems)
@@ -72,7 +75,7 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	return set, nil
 }
 
-// refusal converts problems of policies to problems of the configuration.
+// refusal converts policy problems to configuration problems.
 func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	list := make([]config.Problem, len(problems))
 	for i, p := range problems {
@@ -89,7 +92,7 @@ func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	return loaded.Refuse(list)
 }
 
-// advice returns the suggested name of a hint, or the hint as a fix.
+// advice returns the name that a problem's hint suggests, or the hint as a fix.
 func advice(p policy.Problem) (suggestion, fix string) {
 	what := map[policy.Code]string{
 		policy.UnknownField: "correct the field", policy.UnknownName: "correct the name", policy.NoEffect: "give the policy an effect",
@@ -106,8 +109,8 @@ func advice(p policy.Problem) (suggestion, fix string) {
 	return "", fix
 }
 
-// Check validates the certificate and the names in a configuration without a store. The error is a *config.Problems for an
-// invalid certificate or policy; the warning describes settings that may be wrong.
+// Check validates the certificate and the names in a configuration without a store. The error is a *config.Problems for
+// an invalid certificate or policy. The warning describes suspicious settings.
 func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
 	if _, err := loaded.Certificate(); err != nil {
 		return "", err
@@ -158,7 +161,7 @@ func (f *Set) UnknownBaseline(name string) string {
 	return text
 }
 
-// Preview builds the provider set of a configuration without its store. Providers that log in need fetch.
+// Preview builds the provider set of a configuration without a store. Providers that log in need fetch.
 func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
 	book, err := pricebook.Of(c).Read()
 	if err != nil {
@@ -171,7 +174,7 @@ func Preview(ctx context.Context, c config.Config, env func(string) string, fetc
 	return b.Assemble()
 }
 
-// Known reports whether a model is configured or in the catalog, and suggests similar names if not.
+// Known reports whether a model is configured or in the catalog. If not, it suggests similar names.
 func Known(snap *route.Snapshot, name string) (bool, []string) {
 	if len(snap.Named(name)) > 0 {
 		return true, nil

@@ -11,11 +11,11 @@ import (
 	"fairlead/internal/provider"
 )
 
-// testTime limits the test of one provider.
+// testTime is the timeout for testing one provider.
 const testTime = 10 * time.Second
 
-// Probe requests the model list of a provider, the cheapest call that verifies address and credential. The result describes a
-// failure.
+// Probe requests a provider's model list, the cheapest call that verifies the address and the credential. The result
+// describes a failure.
 func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
 	if len(p.Credentials) == 0 {
 		return probeWith(ctx, client, p, provider.Credential{})
@@ -23,13 +23,14 @@ func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) pro
 	return probeWith(ctx, client, p, p.Credentials[0])
 }
 
-// probeWith is Probe with one of the provider's credentials; zero for a provider without any.
+// probeWith is Probe with one of the provider's credentials. The credential is empty for a provider without
+// credentials.
 func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider, c provider.Credential) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.BaseURL+p.ModelsPath, nil)
 	if err != nil {
-		return providers.ProbeResult{Error: "its address cannot be read: " + err.Error()}
+		return providers.ProbeResult{Error: "invalid address: " + err.Error()}
 	}
 	if p.ModelsPath == "" {
 		usable := ""
@@ -39,7 +40,7 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 			}
 			usable = "The credential (" + c.Source + ") is usable. "
 		}
-		return providers.ProbeResult{Untested: true, Error: usable + p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
+		return providers.ProbeResult{Untested: true, Error: usable + p.Title + " lists no models, so it cannot be tested free of charge. Send a request in the playground."}
 	}
 	secret := c.Secret
 	if len(p.Credentials) > 0 && p.Authorize != nil {
@@ -62,7 +63,7 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 		return result
 	}
 	if result.Models, result.Partial, err = decodeModels(resp.Body); err != nil {
-		result.OK, result.Error = false, "its answer is not a list of models"
+		result.OK, result.Error = false, "the response is not a model list"
 	}
 	return result
 }
@@ -74,7 +75,7 @@ func send(client *egress.Client, p *provider.Provider, req *http.Request) (*http
 	return client.Do(req)
 }
 
-// clockOf returns the Date header of a response; zero when it is missing.
+// clockOf returns the time in the Date header of a response; zero when it is missing.
 func clockOf(resp *http.Response) time.Time {
 	at, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {

@@ -30,12 +30,12 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// Set is the providers of the instance with the catalog that they were built from.
+// Set holds the providers of the instance and the catalog that they were built from.
 type Set struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
 	Off       []*provider.Provider       // configured, but disabled
-	Sources   map[string]string          // provider -> source: file, env, detected, simulator
+	Sources   map[string]string          // source by provider: file, env, detected, simulator
 	Priced    map[string]bool            // targets whose price was set in the dashboard
 	sections  map[string]config.Provider // sections of the file, by provider
 	hosts     []string                   // hosts named by configuration or detection, which may be private
@@ -47,8 +47,8 @@ type Set struct {
 // Credentials are the stored credentials by provider.
 type Credentials map[string][]provider.Credential
 
-// Assemble builds the providers of file, environment, loopback and simulator, in this order. A name that is already taken is
-// skipped.
+// Assemble builds the providers from the configuration file, the environment, loopback servers and the simulator, in
+// this order. A provider whose name is already taken is skipped.
 func (b Builder) Assemble() (*Set, error) {
 	active, err := catalogfile.Active(b.Config)
 	if err != nil {
@@ -90,7 +90,7 @@ type Builder struct {
 	Listed    map[string][]string // models that providers list themselves, by provider
 	Simulator *simulator.Simulator
 	Fetch     *http.Client          // for vendors with a token service
-	Book      *catalog.PriceHistory // imported prices and prices set by hand
+	Book      *catalog.PriceHistory // imported and manually set prices
 	Predictor route.Predictor
 }
 
@@ -126,8 +126,8 @@ func (f *Set) allow(baseURL string) {
 	f.hosts = append(f.hosts, u.Hostname()+":"+port)
 }
 
-// vendor returns the vendor that a provider of the file names, or a plain vendor of its format if the format differs or the
-// vendor is unknown.
+// vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or uses another format,
+// it returns a plain vendor of the format.
 func vendor(p config.Provider) provider.Vendor {
 	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
@@ -141,14 +141,14 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	secrets := secretsOf(p.Name, p.APIKeys, "file")
 	address, _ := v.Address(b.Env) // config requires base_url where there is no default
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
-		secrets = b.fromVariables(f, p.Name, v) // the vendor's usual key is sent only to the vendor's own address
+		secrets = b.fromVariables(f, p.Name, v) // the vendor's default key is sent only to the vendor's own address
 	}
 	offers := f.Catalog.Offers(p.Name)
 	if withCatalog(p) {
 		offers = append(offers, f.Catalog.Offers(v.Name)...)
 	} else {
 		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
-			set := b.Book.Find(p.Name, o.Model) // a price set by hand adds the model, such as one that is newer than the file
+			set := b.Book.Find(p.Name, o.Model) // a manually set price adds the model, such as one that is newer than the file
 			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model }) && (set == nil || !set.Manual())
 		})
 	}
@@ -165,7 +165,8 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	return built
 }
 
-// withCatalog reports whether the provider offers the catalog models of its vendor; by default only if the file lists no models.
+// withCatalog reports whether the provider offers its vendor's catalog models. By default it does only if the file
+// lists no models.
 func withCatalog(p config.Provider) bool {
 	if p.Catalog == nil {
 		return len(p.Models) == 0
@@ -191,7 +192,7 @@ func (b Builder) options(v provider.Vendor, ofFile map[string]string) map[string
 	return all
 }
 
-// detectEnvironment adds the vendors whose usual variables are set or whose credentials are stored.
+// detectEnvironment adds the vendors whose default variables are set or whose credentials are stored.
 func (b Builder) detectEnvironment(f *Set) {
 	for _, v := range vendors() {
 		secrets := append(b.fromVariables(f, v.Name, v), b.Vault[v.Name]...)
@@ -206,8 +207,8 @@ func (b Builder) detectEnvironment(f *Set) {
 	}
 }
 
-// fromVariables reads a vendor's credential from the first of its usual variables that is set. A credential that is too short is
-// rejected.
+// fromVariables reads a vendor's credential from the first of its default variables that is set. It rejects a
+// credential that is too short.
 func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provider.Credential {
 	secret, variable := v.Key(b.Env)
 	if secret = strings.TrimSpace(secret); secret == "" {
@@ -230,7 +231,7 @@ func secretsOf(name string, secrets []string, source string) []provider.Credenti
 	return list
 }
 
-// addLocal adds the model servers found on loopback. Their models are free.
+// addLocal adds the model servers found on loopback addresses. Their models are free.
 func (b Builder) addLocal(f *Set) {
 	for _, found := range b.Local {
 		if f.Has(found.vendor.Name) {
@@ -264,7 +265,7 @@ func (b Builder) simulated() *provider.Provider {
 	return p
 }
 
-// targets builds the targets of a provider's offers.
+// targets builds the targets for a provider's offers.
 func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.Provider) []*provider.Target {
 	var list []*provider.Target
 	seen := map[string]bool{}
@@ -287,8 +288,8 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 	return list
 }
 
-// withListed adds models that the provider lists and that neither the catalog nor the configuration contains. Their price is
-// unknown.
+// withListed adds models that the provider lists but that are neither in the catalog nor in the configuration. Their
+// price is unknown.
 func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
 	var offers []catalog.Offer
 	for _, model := range b.Listed[name] {
@@ -303,7 +304,8 @@ func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p c
 	return targets
 }
 
-// localModel describes a model of a local server: the catalog model with a similar name, or a default with common capabilities.
+// localModel describes a model of a local server: the catalog model with a similar name, or a default with common
+// abilities.
 func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision, Assumed: true}
 	if known, ok := cat.Model(name); ok {
@@ -315,8 +317,8 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	return &m
 }
 
-// timeouts returns the timeouts that apply to a model at a provider, most specific first: the model's at the provider, the
-// model's, the provider's.
+// timeouts returns the timeouts that apply to a model at a provider, most specific first: those of the model at the
+// provider, of the model, and of the provider.
 func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
 	var list []config.Timeouts
 	for _, models := range [][]config.Model{p.Models, b.Config.Models} {
@@ -329,12 +331,12 @@ func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts
 	return append(list, p.Timeouts)
 }
 
-// firstToken returns the first-token timeout of a model: the configured one, or the default for its kind.
+// firstToken returns the first-token timeout of a model: the configured one, or the default for the kind of model.
 func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	reasons := m.Abilities.Has(llm.Reasoning)
 	list := b.timeouts(m, p)
 	for i, t := range append(list, b.Config.Timeouts) {
-		general := i >= len(list)-1 // a general setting does not shorten the time of reasoning models
+		general := i >= len(list)-1 // a general setting does not shorten the timeout of reasoning models
 		switch {
 		case reasons && t.FirstTokenReasoning > 0:
 			return t.FirstTokenReasoning
@@ -345,7 +347,7 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	return b.Config.Timeouts.FirstToken
 }
 
-// waits returns the other timeouts of a model at a provider. The gateway applies the general ones.
+// waits returns the other timeouts of a model at a provider. The gateway applies the general timeouts.
 func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	w := provider.Waits{Headers: b.Config.Timeouts.Headers}
 	list := b.timeouts(m, p)
@@ -428,18 +430,19 @@ func rate(dollars *float64) *money.Rate {
 // Snapshot returns the router's view of the set.
 func (f *Set) Snapshot() *route.Snapshot { return f.Routes }
 
-// EgressOptions returns the permitted addresses: public ones, those that the operator allows, and those in the configuration.
+// EgressOptions returns the permitted addresses: public addresses, those that the operator allows, and those in the
+// configuration.
 func (f *Set) EgressOptions(c config.Config) egress.Options {
 	o := egress.Options{Connect: c.Timeouts.Connect, AllowHosts: f.hosts}
 	for _, text := range c.AllowPrivateUpstreams {
-		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid ones
+		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid prefixes
 			o.AllowPrivate = append(o.AllowPrivate, prefix)
 		}
 	}
 	return o
 }
 
-// State returns the state of a provider without its targets, enabled or not.
+// State returns the state of a provider, enabled or not, without its targets.
 func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
 	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], Simulated: p.Simulated}
 	for _, c := range p.Credentials {

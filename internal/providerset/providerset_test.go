@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
+func TestDisabledProvidersKeepTheirState(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Providers = []config.Provider{
@@ -81,7 +81,7 @@ func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
 	}
 }
 
-func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
+func TestManualPricesApplyUnlessTheFileSetsOne(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Detect, c.Simulator = false, "on"
@@ -114,7 +114,7 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	}
 }
 
-func TestTheClosestWaitingTimeCounts(t *testing.T) {
+func TestMostSpecificTimeoutApplies(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Timeouts.Headers = 20 * time.Second

@@ -20,7 +20,7 @@ const (
 
 var derivedTags = []string{tagCollects, tagLocal, tagOpenWeights, tagSimulated, tagZDR}
 
-// label sets the tags of a provider's targets: the operator's, and those derived from known facts.
+// label sets the tags of a provider's targets: the operator's tags and tags derived from known facts.
 func label(p *provider.Provider) {
 	local := !p.Simulated && isPrivate(p.BaseURL)
 	for _, t := range p.Targets {
@@ -47,8 +47,8 @@ func label(p *provider.Provider) {
 // privateNames are suffixes of host names that have no public DNS records.
 var privateNames = []string{".localhost", ".local", ".internal", ".home.arpa"}
 
-// isPrivate reports whether an address is certainly on this machine or its network: a loopback or private address, or a name
-// that only private networks resolve. Other names would need a DNS lookup.
+// isPrivate reports whether an address is certainly on this machine or its network: a loopback or private address, or a
+// name that is resolved only in private networks. Other names would require a DNS lookup.
 func isPrivate(baseURL string) bool {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Hostname() == "" {

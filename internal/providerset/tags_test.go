@@ -85,7 +85,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// assembled is the provider set of a configuration, without environment and store.
+// assembled returns the provider set of a configuration, without environment and store.
 func assembled(t *testing.T, c config.Config) *Set {
 	t.Helper()
 	f, err := Builder{

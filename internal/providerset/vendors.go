@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// dialects are the vendors with a package of their own. Vendors that speak the chat format are rows of data in
+// dialects lists the vendors with their own package. Vendors that use the chat format are rows of data in
 // internal/provider/compatible.
 var dialects = []provider.Vendor{
 	anthropic.Vendor,
@@ -30,7 +30,7 @@ var dialects = []provider.Vendor{
 	vertex.Vendor,
 }
 
-// plain returns a vendor without quirks for a format, for addresses of unknown vendors.
+// plain maps a format to a function that returns a vendor without deviations, for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
 	chat.Name:       compatible.Plain,
 	responses.Name:  compatible.PlainResponses,
@@ -57,7 +57,8 @@ func VendorNames() []string {
 	return names
 }
 
-// MissingAddress returns the setting that a provider of the file needs to have an address; "" when it has one.
+// MissingAddress returns the setting that a provider in the configuration file needs to have an address; "" when it has
+// one.
 func MissingAddress(p config.Provider, lookup func(string) string) string {
 	v := vendor(p)
 	address, _ := v.Address(lookup)
@@ -76,7 +77,7 @@ func MissingAddress(p config.Provider, lookup func(string) string) string {
 	return strings.Join(ways, ", ")
 }
 
-// findVendor returns the vendor of this name.
+// findVendor returns the vendor with the given name.
 func findVendor(name string) (provider.Vendor, bool) {
 	list := vendors()
 	i := slices.IndexFunc(list, func(v provider.Vendor) bool { return v.Name == name })
