@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Limits of a document that a client sends. They are above what fits the context window of any model, and keep the memory
-// that decoding allocates in proportion to the largest body. Token ids of embeddings and completions are not counted
-// because they are never decoded.
+// Limits of a document that a client sends. They are above the content of any model's context window, and they keep the
+// memory that decoding allocates proportional to the largest body. Token IDs of embeddings and completions are not
+// counted, because they are never decoded.
 const (
 	MaxKeys       = 250_000 // total of all objects
 	MaxObjectKeys = 10_000  // per object
@@ -29,7 +29,8 @@ type Size struct {
 	Containers     int // objects and lists; counted by Measure only
 }
 
-// AddKey counts a key of an object that already has others. It returns nil while the limits hold.
+// AddKey counts a key of an object that already has the given number of other keys. It returns an error when a limit is
+// exceeded.
 func (s *Size) AddKey(others int) *LimitError {
 	s.Keys++
 	switch {
@@ -41,7 +42,7 @@ func (s *Size) AddKey(others int) *LimitError {
 	return nil
 }
 
-// AddElement counts an element of a list. It returns nil while the limit holds.
+// AddElement counts a list element. It returns an error when the limit is exceeded.
 func (s *Size) AddElement() *LimitError {
 	if s.Elements++; s.Elements > MaxElements {
 		return &LimitError{"elements in all lists", MaxElements}
@@ -56,9 +57,9 @@ func checkDepth(depth int) *LimitError {
 	return nil
 }
 
-// Measure counts the parts of a document in one pass without decoding or allocating, and stops at the first limit. member
-// is the top-level member that exceeds it. countElements is false for documents whose lists may have any length. The
-// document does not have to be valid.
+// Measure counts the parts of a document in one pass without decoding or allocating. It stops at the first exceeded
+// limit; member is the top-level member that exceeds it. countElements is false for documents whose lists may have any
+// length. The document does not have to be valid.
 func Measure(body []byte, countElements bool) (size Size, member []byte, over *LimitError) {
 	var levels [MaxDepth + 1]struct {
 		list bool

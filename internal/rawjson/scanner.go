@@ -1,5 +1,5 @@
-// Package rawjson reads, edits and writes JSON as bytes, without decoding it into Go values. Scanner walks a document once
-// and in place, Value looks up members of a small document, and Writer appends JSON.
+// Package rawjson reads, edits and writes JSON as bytes, without decoding it into Go values. Scanner reads a document
+// once and in place, Value looks up members of a small document, and Writer appends JSON.
 package rawjson
 
 import (
@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// linearKeys is the number of keys above which duplicates are found with a map.
+	// linearKeys is the number of keys above which duplicates are detected with a map.
 	linearKeys = 24
-	// PollBytes is how much is read between two checks of the context: a few milliseconds of work at most.
+	// PollBytes is the number of bytes scanned between two checks of the context. Scanning them takes a few
+	// milliseconds at most.
 	PollBytes = 64 << 10
 )
 
-// Scanner walks JSON once, in place. A strict scanner also rejects duplicate keys, invalid UTF-8 and documents above the
-// limits; it is for requests. A lenient scanner is for responses, whose bytes are passed on unchanged. After the first
-// error the scanner does not move.
+// Scanner reads JSON once, in place. A strict scanner, for requests, also rejects duplicate keys, invalid UTF-8 and
+// documents above the limits. A lenient scanner is for responses, whose bytes are passed on unchanged. After the first
+// error the scanner does not advance.
 type Scanner struct {
 	Data   []byte
 	Pos    int
 	Strict bool
 	Err    error
 
-	Context context.Context // ends the scan early; nil for none
+	Context context.Context // cancels the scan; nil for none
 	polled  int             // position of the last check of Context
 
-	KeyStart int      // position of the current member's key, quote included
-	Size     Size     // of the document so far; counted by strict scanners only
-	depth    int      // of nested lists and objects
-	keys     [][]byte // of all objects that are open
+	KeyStart int      // position of the current member's key, including the quote
+	Size     Size     // size of the document so far; counted only by strict scanners
+	depth    int      // current nesting depth of lists and objects
+	keys     [][]byte // keys of all open objects
 	pooled   *keyBuffer
 
-	Count           bool // adds the strings that are read to the counts below
+	Count           bool // whether strings that are read are added to the counts below
 	ASCII, NonASCII int  // bytes of decoded text
 	Sample          interface {
 		// Add records the position of a counted string.
@@ -42,12 +43,12 @@ type Scanner struct {
 	}
 }
 
-// keyBuffer holds the keys of open objects while they are few.
+// keyBuffer holds the keys of open objects if there are only a few.
 type keyBuffer [linearKeys][]byte
 
 var keyBuffers = sync.Pool{New: func() any { return new(keyBuffer) }}
 
-// NewStrict returns a strict scanner. Release ends its use.
+// NewStrict returns a strict scanner. The caller must call Release.
 func NewStrict(ctx context.Context, data []byte) Scanner {
 	buffer := keyBuffers.Get().(*keyBuffer)
 	return Scanner{Data: data, Strict: true, Context: ctx, pooled: buffer, keys: buffer[:0]}
@@ -70,7 +71,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
 
-// RepeatedKeyError reports a key that an object has twice.
+// RepeatedKeyError reports a duplicate key of an object.
 type RepeatedKeyError struct{ Key string }
 
 func (e *RepeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.Key) }
@@ -113,8 +114,8 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Kind returns the type of the next value by its first byte: one of { [ " t f n, '0' for every number, or a byte that cannot
-// begin a value.
+// Kind returns the type of the next value according to its first byte: one of { [ " t f n, '0' for every number, or a
+// byte that cannot begin a value.
 func (s *Scanner) Kind() byte {
 	c := s.Peek()
 	if c == '-' || c >= '0' && c <= '9' {
@@ -123,7 +124,7 @@ func (s *Scanner) Kind() byte {
 	return c
 }
 
-// Skip reads any value.
+// Skip skips the next value.
 func (s *Scanner) Skip() {
 	switch s.Kind() {
 	case '{':
@@ -145,13 +146,13 @@ func (s *Scanner) Skip() {
 	case 'n':
 		s.Literal("null")
 	case 0:
-		s.Fail("the JSON ends too early")
+		s.Fail("the JSON ends unexpectedly")
 	default:
 		s.Fail("a value is expected")
 	}
 }
 
-// SkipCounted skips a value and adds its strings to the text.
+// SkipCounted skips a value and adds its strings to the text counts.
 func (s *Scanner) SkipCounted() {
 	s.Count = true
 	s.Skip()
@@ -169,7 +170,7 @@ func (s *Scanner) Raw() []byte {
 	return s.Data[start:s.Pos]
 }
 
-// SkipNull reads a null if one comes next.
+// SkipNull skips a null and reports whether there was one.
 func (s *Scanner) SkipNull() bool {
 	if s.Kind() != 'n' {
 		return false
@@ -178,15 +179,15 @@ func (s *Scanner) SkipNull() bool {
 	return true
 }
 
-// End checks that nothing but white space follows.
+// End checks that only white space follows.
 func (s *Scanner) End() {
 	if s.Peek(); s.Pos < len(s.Data) {
 		s.Fail("there is data after the JSON document")
 	}
 }
 
-// Members yields the keys of the object at the current position; Peek and Kind skip the white space before it. The loop's
-// body may read the value, which is skipped otherwise, and must not leave the loop.
+// Members yields the keys of the object at the current position; call Peek or Kind first to skip white space. The loop
+// body may read the value; otherwise the value is skipped. The loop body must not break out of the loop.
 func (s *Scanner) Members(yield func(key []byte) bool) {
 	if !s.open() {
 		return
@@ -230,7 +231,7 @@ func (s *Scanner) members(base int, yield func(key []byte) bool) {
 	}
 }
 
-// Elements yields the indexes of the list at the current position, under the same rules as Members.
+// Elements yields the indexes of the list at the current position. The rules of Members apply.
 func (s *Scanner) Elements(yield func(n int) bool) {
 	if !s.open() {
 		return
@@ -291,7 +292,7 @@ func (s *Scanner) more(closing byte) bool {
 		s.close()
 		return false
 	case c == 0:
-		s.Fail("the JSON ends too early")
+		s.Fail("the JSON ends unexpectedly")
 		return false
 	default:
 		s.Fail("a comma is expected")
@@ -299,7 +300,7 @@ func (s *Scanner) more(closing byte) bool {
 	}
 }
 
-// remember adds a key of the object whose keys begin at base. It fails if the object already has the key.
+// remember records a key of the object whose keys start at base. It fails if the object already has the key.
 func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
 	count := len(s.keys) - base
 	if over := s.Size.AddKey(count); over != nil {
@@ -329,7 +330,7 @@ func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[s
 	return many
 }
 
-// Literal reads true, false or null.
+// Literal reads the given literal: true, false or null.
 func (s *Scanner) Literal(word string) {
 	if end := s.Pos + len(word); end <= len(s.Data) && string(s.Data[s.Pos:end]) == word {
 		s.Pos = end
@@ -338,7 +339,7 @@ func (s *Scanner) Literal(word string) {
 	s.Fail("a value is expected")
 }
 
-// Number reads a number by the JSON grammar and returns its text.
+// Number reads a number according to the JSON grammar and returns its text.
 func (s *Scanner) Number() []byte {
 	start := s.Pos
 	if s.Pos < len(s.Data) && s.Data[s.Pos] == '-' {

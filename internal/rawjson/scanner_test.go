@@ -54,17 +54,17 @@ func TestScannerRejectsInvalidInput(t *testing.T) {
 		return "{" + b.String() + `"` + last + `":1}`
 	}
 	for text, want := range map[string]string{
-		``:                           "the JSON ends too early at byte 0",
-		`{"a":1`:                     "the JSON ends too early at byte 6",
+		``:                           "the JSON ends unexpectedly at byte 0",
+		`{"a":1`:                     "the JSON ends unexpectedly at byte 6",
 		`{"a" 1}`:                    "a colon is expected at byte 5",
 		`{a:1}`:                      "a key in double quotes is expected at byte 1",
 		`{"a":1,}`:                   "a key in double quotes is expected at byte 7",
 		`[1,]`:                       "a value is expected at byte 3",
 		`[1 2]`:                      "a comma is expected at byte 3",
 		`"a`:                         "a string is not closed at byte 2",
-		`"\x"`:                       "an escape sequence is wrong at byte 1",
-		`"\u12g4"`:                   "an escape sequence is wrong at byte 1",
-		"\"\n\"":                     "a string holds a raw control character at byte 1",
+		`"\x"`:                       "an escape sequence is invalid at byte 1",
+		`"\u12g4"`:                   "an escape sequence is invalid at byte 1",
+		"\"\n\"":                     "a string contains an unescaped control character at byte 1",
 		"\"a\xff\"":                  "the body is not valid UTF-8 at byte 2",
 		`-`:                          "a digit is expected at byte 1",
 		`1.e2`:                       "a digit is expected at byte 2",

@@ -49,13 +49,13 @@ func (s *Scanner) ReadString() String {
 			n := t.escape(s.Data[i:])
 			if n == 0 {
 				s.Pos = i
-				s.Fail("an escape sequence is wrong")
+				s.Fail("an escape sequence is invalid")
 				return String{}
 			}
 			i += n
 		case c < 0x20:
 			s.Pos = i
-			s.Fail("a string holds a raw control character")
+			s.Fail("a string contains an unescaped control character")
 			return String{}
 		default:
 			end := i + 1
@@ -73,8 +73,8 @@ func (s *Scanner) ReadString() String {
 	}
 }
 
-// plainBytes counts the bytes before the first one that is a quote, a backslash, a control character or not ASCII,
-// eight at a time: most of every body is plain text.
+// plainBytes returns the number of bytes before the first quote, backslash, control character or non-ASCII byte. It
+// checks eight bytes at a time, because most bodies are mostly plain text.
 func plainBytes(b []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -112,7 +112,7 @@ func (t *String) escape(b []byte) int {
 		case r < utf8.RuneSelf:
 			t.ASCII++
 		case r < 0x800 || utf16.IsSurrogate(r):
-			t.NonASCII += 2 // two halves of a pair make the four bytes of its rune
+			t.NonASCII += 2 // each half of a surrogate pair counts for two of the rune's four bytes
 		default:
 			t.NonASCII += 3
 		}
@@ -225,9 +225,9 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// ParseInteger parses an integer in any JSON spelling: 10, 10.0 or 1e1.
+// ParseInteger parses an integer in any JSON notation: 10, 10.0 or 1e1.
 func ParseInteger(raw []byte) (int64, bool) {
-	const maxExact = 1 << 53 // above it, a float is not exact
+	const maxExact = 1 << 53 // floats above this are not exact
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, true
 	}

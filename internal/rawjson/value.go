@@ -9,7 +9,7 @@ import (
 // Kind is the type of a Value.
 type Kind byte
 
-// The kinds of values. A missing value is Null.
+// Kinds of values. A missing value is Null.
 const (
 	Null Kind = iota
 	False
@@ -39,24 +39,25 @@ func KindOf(first byte) Kind {
 	return Null
 }
 
-// Value is a JSON value inside a document. Lookups scan the text again, so Value is for documents that were validated
-// and whose members are read a few times. On malformed input lookups find nothing. The zero value is missing.
+// Value is a JSON value inside a document. Lookups scan the text again, so Value is for validated documents whose
+// members are read only a few times. In malformed input, lookups find nothing. The zero value represents a missing
+// value.
 type Value struct {
 	Kind  Kind
 	Raw   string // encoded value
 	Index int    // position of Raw in the document passed to Parse
 }
 
-// Parse returns the value that data begins with. It copies data.
+// Parse returns the value at the beginning of data. It copies data.
 func Parse(data []byte) Value { return ParseString(string(data)) }
 
-// ParseString returns the value that s begins with.
+// ParseString returns the value at the beginning of s.
 func ParseString(s string) Value {
 	v, _ := valueAt(s, skipSpace(s, 0), 0)
 	return v
 }
 
-// Get looks up a member of the value that data begins with.
+// Get looks up a member of the value at the beginning of data.
 func Get(data []byte, path string) Value { return Parse(data).Get(path) }
 
 // Valid reports whether data is one JSON document.
@@ -67,7 +68,7 @@ func Valid(data []byte) bool {
 	return s.Err == nil
 }
 
-// Exists reports whether the value is in the document. A null exists.
+// Exists reports whether the value is present in the document. A null is present.
 func (v Value) Exists() bool { return v.Raw != "" }
 
 // IsObject reports whether the value is an object.
@@ -116,8 +117,8 @@ func (v Value) Int() int64 {
 	return n
 }
 
-// Get looks up a member by its name, or an element by its index. Dots separate the steps of a path: "choices.0.message".
-// The step # collects the rest of the path from every element into a list: "tools.#.name".
+// Get looks up a member by its name or an element by its index. Dots separate the steps of a path: "choices.0.message".
+// The step # applies the rest of the path to every element and collects the results in a list: "tools.#.name".
 func (v Value) Get(path string) Value {
 	for path != "" && v.Exists() {
 		step, rest, _ := strings.Cut(path, ".")
@@ -148,7 +149,7 @@ func (v Value) Get(path string) Value {
 	return v
 }
 
-// List returns the elements of a list. It is nil for any other value.
+// List returns the elements of a list, or nil for any other value.
 func (v Value) List() []Value {
 	if v.Kind != List {
 		return nil
@@ -161,8 +162,8 @@ func (v Value) List() []Value {
 	return list
 }
 
-// ForEach calls each for every member of an object or element of a list, in order, until it returns false. key is missing
-// for elements.
+// ForEach calls each for every member of an object or element of a list, in order, until each returns false. For
+// elements, key is missing.
 func (v Value) ForEach(each func(key, value Value) bool) {
 	if v.Kind != Object && v.Kind != List {
 		return

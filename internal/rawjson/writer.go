@@ -2,7 +2,7 @@ package rawjson
 
 import "strconv"
 
-// Writer appends JSON to Out. It writes members and elements in call order and adds the commas.
+// Writer appends JSON to Out. It writes members and elements in call order and adds commas.
 type Writer struct{ Out []byte }
 
 // Open begins an object.
@@ -20,7 +20,8 @@ func (w *Writer) OpenList(name string) {
 // CloseList ends a list.
 func (w *Writer) CloseList() { w.Out = append(w.Out, ']') }
 
-// comma separates values. No value ends in one of these bytes.
+// comma writes a comma unless the output ends in '[', '{', ':' or ','. No value ends in one of these bytes, so the last
+// byte is enough to decide.
 func (w *Writer) comma() {
 	if n := len(w.Out); n > 0 && w.Out[n-1] != '[' && w.Out[n-1] != '{' && w.Out[n-1] != ':' && w.Out[n-1] != ',' {
 		w.Out = append(w.Out, ',')
@@ -77,7 +78,8 @@ func (w *Writer) Element(value []byte) {
 	w.Out = append(w.Out, value...)
 }
 
-// AppendMember returns a JSON object with a member added at the end. Anything but an object is returned unchanged.
+// AppendMember returns a JSON object with a member added at the end. A value that is not an object is returned
+// unchanged.
 func AppendMember(object []byte, name string, value []byte) []byte {
 	end := len(object)
 	for end > 0 && isSpace(object[end-1]) {
@@ -94,7 +96,7 @@ func AppendMember(object []byte, name string, value []byte) []byte {
 	return w.Out
 }
 
-// Join puts commas between values.
+// Join joins values with commas.
 func Join(values [][]byte) []byte {
 	var w Writer
 	for _, value := range values {
