@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// signedCall returns a call with a block of signed thinking.
+// signedCall returns a call with a block of signed reasoning.
 func signedCall(id string) Call {
 	return Call{
 		ID: id, Name: "look", Model: "thinker",
@@ -27,7 +27,7 @@ func signedCall(id string) Call {
 
 func thinker() *provider.Target { return &provider.Target{Model: &catalog.Model{Name: "thinker"}} }
 
-// conversation returns a conversation with one turn per id, each with a call and its result, without reasoning.
+// conversation returns a conversation with one turn per ID. Each turn has a call and its result, but no reasoning.
 func conversation(ids ...string) *llm.Conversation {
 	conv := &llm.Conversation{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "go"}}}}}
 	for _, id := range ids {
@@ -38,7 +38,7 @@ func conversation(ids ...string) *llm.Conversation {
 	return conv
 }
 
-// restored returns the signatures that a workspace's conversation gets back.
+// restored returns the signatures that are restored in a workspace's conversation.
 func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Conversation) (signatures []string) {
 	t.Helper()
 	session := s.Begin(workspace, Shared)
@@ -218,7 +218,7 @@ func TestARepeatedIDRestoresTheLastCall(t *testing.T) {
 	}
 }
 
-// format is a client's format whose responses are the deltas themselves.
+// format is a client format whose responses are the deltas themselves.
 type format struct{ conv *llm.Conversation }
 
 func (f format) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
@@ -235,7 +235,7 @@ func (format) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delt
 	}
 }
 
-// respond passes deltas through the client of a session.
+// respond passes deltas through a session's client.
 func respond(c provider.Client, last error, deltas ...llm.Delta) {
 	for range c.EncodeResponse(nil, "", func(yield func(llm.Delta, error) bool) {
 		for _, d := range deltas {

@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/cluster"
 )
 
-// Redis is a Remote in Redis. Values are encrypted with a key that the replicas derive from their master key: Redis may write
-// its data to disk, and reasoning can repeat the prompt.
+// Redis is a Remote that stores reasoning in Redis. Values are encrypted with a key that the replicas derive from their
+// master key, because Redis may write its data to disk and reasoning can repeat the prompt.
 type Redis struct {
 	link *cluster.Client
 	aead cipher.AEAD
@@ -27,15 +27,15 @@ type Redis struct {
 func NewRedis(link *cluster.Client, masterKey []byte) (*Redis, error) {
 	secret, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/reasoning", 32)
 	if err != nil {
-		return nil, fmt.Errorf("derive the key for reasoning: %w", err)
+		return nil, fmt.Errorf("derive reasoning key: %w", err)
 	}
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return nil, fmt.Errorf("make the cipher for reasoning: %w", err)
+		return nil, fmt.Errorf("create reasoning cipher: %w", err)
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fmt.Errorf("make the cipher for reasoning: %w", err)
+		return nil, fmt.Errorf("create reasoning cipher: %w", err)
 	}
 	return &Redis{link: link, aead: aead}, nil
 }
@@ -57,7 +57,8 @@ for i, key in ipairs(KEYS) do
 end
 return found`)
 
-	// saveScript stores one value for each of the first keys, for ARGV[1] milliseconds, and removes the other keys.
+	// saveScript stores one value for each of the first keys with a lifetime of ARGV[1] milliseconds, and removes the
+	// other keys.
 	saveScript = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   if ARGV[i + 1] then
@@ -95,7 +96,7 @@ func (r *Redis) Load(ctx context.Context, keys []Key) ([]*Call, error) {
 	return calls, nil
 }
 
-// open decrypts a value. The key is part of what the encryption authenticates, so that values cannot be exchanged.
+// open decrypts a value. The encryption authenticates the key, so that values cannot be swapped.
 func (r *Redis) open(key Key, value string) *Call {
 	plain, err := r.aead.Open(nil, nil, []byte(value), key[:])
 	if err != nil {

@@ -81,7 +81,7 @@ func TestEvictedReasoningIsRemovedFromRedis(t *testing.T) {
 	}
 }
 
-// fakeRemote counts calls.
+// fakeRemote is an in-memory Remote that counts calls.
 type fakeRemote struct {
 	calls  map[Key]Call
 	loads  int

@@ -9,7 +9,7 @@ import (
 // wantedCall is a tool call of a request whose reasoning is missing.
 type wantedCall struct{ id, name string }
 
-// Recalled is the kept reasoning of the tool calls of one request. A nil Recalled is empty.
+// Recalled is the stored reasoning of the tool calls of one request. A nil Recalled is empty.
 type Recalled struct {
 	calls map[string]*Call // by id
 	bytes int
@@ -22,7 +22,7 @@ func (r *Recalled) add(w wantedCall, call *Call) {
 	}
 }
 
-// Bytes returns the length of the reasoning. It bounds the tokens that the reasoning adds to the prompt.
+// Bytes returns the length of the reasoning, an upper bound for the tokens that the reasoning adds to the prompt.
 func (r *Recalled) Bytes() int {
 	if r == nil {
 		return 0
@@ -30,11 +30,11 @@ func (r *Recalled) Bytes() int {
 	return r.bytes
 }
 
-// turn is a turn of the model: adjacent messages of the assistant.
+// turn is a turn of the model: a range of adjacent assistant messages.
 type turn struct{ from, to int }
 
-// unsignedTurns returns the turns with tool calls and without a signature, last turn first. A client that returns one signature
-// returns all.
+// unsignedTurns returns the turns that have tool calls but no signature, last turn first. A client that returns one
+// signature of a turn returns all of them.
 func unsignedTurns(messages []llm.Message) (turns []turn) {
 	for to := len(messages); to > 0; {
 		from := to - 1
@@ -68,8 +68,8 @@ func isSigned(p llm.Part) bool {
 	return false
 }
 
-// missingCalls returns the calls whose reasoning the client did not send, last call first. If a client uses an id twice, the last
-// call has it: the store holds the last one.
+// missingCalls returns the calls whose reasoning the client did not send, last call first. If a client uses an ID
+// twice, only the last call is returned, because the store holds the last one.
 func missingCalls(conv *llm.Conversation) (wanted []wantedCall) {
 	seen := map[string]bool{}
 	for _, t := range unsignedTurns(conv.Messages) {
@@ -85,8 +85,8 @@ func missingCalls(conv *llm.Conversation) (wanted []wantedCall) {
 	return wanted
 }
 
-// restore returns the conversation with the reasoning of the model's own calls. Reasoning of other models is not restored: a
-// signature may be valid only for the model that made it. The conversation itself is not changed.
+// restore returns a copy of the conversation with the reasoning of the model's own calls. Reasoning of other models is
+// not restored, because a signature may be valid only for the model that created it.
 func (r *Recalled) restore(conv *llm.Conversation, model string) *llm.Conversation {
 	if r == nil || len(r.calls) == 0 {
 		return conv
@@ -100,8 +100,9 @@ func (r *Recalled) restore(conv *llm.Conversation, model string) *llm.Conversati
 	return &restored
 }
 
-// restoreTurn restores the reasoning of one turn, if that of its first call is known: in front of the turn for the first call,
-// otherwise in front of the call. Reasoning without a signature is removed, because it repeats the text.
+// restoreTurn restores the reasoning of one turn if the reasoning of its first call is known. The reasoning of the
+// first call is inserted at the start of the turn, that of other calls before the call. Reasoning without a signature
+// is removed, because it repeats the restored text.
 func (r *Recalled) restoreTurn(messages []llm.Message, model string, used map[string]bool) {
 	calls := map[string]*Call{}
 	first := ""

@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Session keeps and restores the reasoning of one request.
+// Session stores and restores the reasoning of one request.
 type Session struct {
 	store     *Store
 	workspace string
 	retention Retention
 	recalled  *Recalled
-	converted atomic.Pointer[converted] // for the first attempt
+	converted atomic.Pointer[converted] // conversation for the first attempt
 }
 
 // converted is a request with its conversation.
@@ -25,13 +25,13 @@ type converted struct {
 	conv *llm.Conversation
 }
 
-// Begin returns the session of a request. The reasoning of its response is kept as retention allows.
+// Begin returns a session for a request. The reasoning of the response is stored according to retention.
 func (s *Store) Begin(workspaceID string, retention Retention) *Session {
 	return &Session{store: s, workspace: workspaceID, retention: retention}
 }
 
-// Recall looks up the reasoning that the client did not send and returns its length. It calls the Remote only for calls that
-// this process does not know. The first attempt uses conv instead of converting the request again.
+// Recall looks up the reasoning that the client did not send and returns its length. It queries the Remote only for
+// calls that are not in this process. The first attempt uses conv instead of converting the request again.
 func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conversation) int {
 	s.converted.Store(&converted{req, conv})
 	if wanted := missingCalls(conv); len(wanted) > 0 {
@@ -40,8 +40,9 @@ func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conver
 	return s.recalled.Bytes()
 }
 
-// Client returns the client's format for calls to a target: requests contain the recalled reasoning of its model, and the reasoning
-// of complete responses is kept. That of a provider with zero data retention stays in this process.
+// Client returns the client's format for calls to a target. Requests include the recalled reasoning of the target's
+// model, and the reasoning of complete responses is stored. Reasoning of a provider with zero data retention stays in
+// this process.
 func (s *Session) Client(format provider.Client, t *provider.Target) provider.Client {
 	retention := s.retention
 	if t.ZeroRetention {
@@ -69,8 +70,8 @@ func (c *client) Conversation(ctx context.Context, req *llm.Request) (*llm.Conve
 	return c.session.recalled.restore(conv, c.model), nil
 }
 
-// EncodeResponse implements provider.Client. Reasoning is kept before the client receives the finish of the response, so that the
-// next request finds it at every replica.
+// EncodeResponse implements provider.Client. It stores reasoning before the client receives the finish of the response,
+// so that the next request finds it on every replica.
 func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	if c.retention == Discard {
 		return c.Client.EncodeResponse(req, model, deltas)
@@ -91,7 +92,7 @@ func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2
 	})
 }
 
-// collector collects the reasoning in front of the tool calls of a response.
+// collector collects the reasoning before the tool calls of a response.
 type collector struct {
 	model   string
 	choices map[int]*reasoningBefore
@@ -132,7 +133,7 @@ func (c *collector) add(d *llm.Delta) {
 	}
 }
 
-// sign ends a block of reasoning. A block without a signature is not kept: no vendor accepts it.
+// sign ends a block of reasoning. A block without a signature is discarded, because no vendor accepts it.
 func (b *reasoningBefore) sign(t llm.Thinking) {
 	if t.Redacted == "" {
 		t.Text = b.text.String()
@@ -148,13 +149,13 @@ func (b *reasoningBefore) sign(t llm.Thinking) {
 
 func (c *collector) call(before *reasoningBefore, call *llm.ToolCall) {
 	made := Call{ID: call.ID, Name: call.Name, Model: c.model, Thinking: before.thinking, Signature: call.Signature, Provider: call.Provider}
-	tooLong := before.size > maxCallBytes || made.size() > maxCallBytes // a part of the reasoning is as invalid as none
+	tooLong := before.size > maxCallBytes || made.size() > maxCallBytes // partial reasoning is as invalid as none
 	if call.ID != "" && made.size() > 0 && !tooLong {
 		c.calls = append(c.calls, made)
 	}
 }
 
-// take returns the collected calls and forgets them.
+// take returns the collected calls and removes them from the collector.
 func (c *collector) take() []Call {
 	calls := c.calls
 	c.calls = nil

@@ -1,6 +1,6 @@
-// Package reasoning keeps the signed reasoning in front of tool calls, for clients that do not send it back. Vendors sign the
-// reasoning that leads to a tool call and expect it again with the result of the tool. The package stores it by workspace and
-// tool-call id, in memory and, encrypted, in the Redis that the replicas share. It never writes to the request log.
+// Package reasoning stores the signed reasoning before tool calls, for clients that do not send it back. Vendors sign
+// the reasoning that leads to a tool call and expect it again with the tool result. The package stores it by workspace
+// and tool-call ID, in memory and, encrypted, in the Redis that the replicas share. It never writes to the request log.
 package reasoning
 
 import (
@@ -13,28 +13,28 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Bounds of a Store.
+// Limits of a Store.
 const (
-	// Lifetime is how long reasoning is kept after its last use. It is the longest lifetime of a vendor's prompt cache: within
-	// it, a conversation that continues finds the same prefix again.
+	// Lifetime is how long reasoning is kept after its last use. It is the longest lifetime of any vendor's prompt
+	// cache, so that a conversation that continues within this time keeps the same prefix.
 	Lifetime = time.Hour
 
 	defaultEntries = 16_384
 	defaultBytes   = 64 << 20
-	workspaceShare = 4         // a workspace uses at most this fraction of the entries and bytes
-	maxCallBytes   = 128 << 10 // reasoning in front of one call
-	maxRestored    = 4 << 20   // reasoning that one request gets back
-	maxLoads       = 32        // calls that one request reads from the Remote
+	workspaceShare = 4         // a workspace uses at most one quarter of the entries and bytes
+	maxCallBytes   = 128 << 10 // maximum reasoning before one call
+	maxRestored    = 4 << 20   // maximum reasoning restored in one request
+	maxLoads       = 32        // maximum calls that one request reads from the Remote
 	entryOverhead  = 256       // memory of an entry in addition to its text
 )
 
-// Call is the reasoning in front of a tool call.
+// Call is the reasoning before a tool call.
 type Call struct {
 	ID        string         `json:"-"`
 	Name      string         `json:"n"`
 	Model     string         `json:"m"` // canonical name of the model that made the call
 	Thinking  []llm.Thinking `json:"t,omitempty"`
-	Signature string         `json:"s,omitempty"` // of the call itself
+	Signature string         `json:"s,omitempty"` // signature of the call itself
 	Provider  string         `json:"p,omitempty"` // owner of Signature
 }
 
@@ -47,19 +47,19 @@ func (c *Call) size() int {
 	return n
 }
 
-// Retention is where the reasoning of a response may be kept.
+// Retention determines where the reasoning of a response may be stored.
 type Retention int
 
-// The retentions.
+// Values of Retention.
 const (
-	Discard Retention = iota // nowhere
+	Discard Retention = iota // not stored
 	Local                    // in the memory of this process
-	Shared                   // in addition in the Remote
+	Shared                   // also in the Remote
 )
 
 // Remote is a store that the replicas share. Keys are opaque.
 type Remote interface {
-	// Load returns the values of the keys in their order, nil for a missing key, and extends their lifetime.
+	// Load returns the values of the keys in the same order, nil for a missing key, and extends their lifetime.
 	Load(ctx context.Context, keys []Key) ([]*Call, error)
 	// Save stores calls for Lifetime and removes the keys in drop.
 	Save(ctx context.Context, keys []Key, calls []Call, drop []Key) error
@@ -76,7 +76,7 @@ func KeyOf(workspaceID, callID string) Key {
 	return Key(sum[:16])
 }
 
-// Store keeps the reasoning of calls. The least recently used calls are evicted. It is safe for concurrent use.
+// Store holds the reasoning of calls. It evicts the least recently used calls. It is safe for concurrent use.
 type Store struct {
 	remote     Remote // nil for none
 	maxEntries int
@@ -98,10 +98,10 @@ type shelf struct {
 type entry struct {
 	key       Key
 	workspace string
-	call      *Call // nil when the Remote does not have the call either
+	call      *Call // nil when the call is not in the Remote either
 	size      int
 	expires   time.Time
-	published time.Time // when the Remote last got or extended the call; zero when it does not have it from this process
+	published time.Time // when this process last saved or extended the call in the Remote; zero for never
 	all, own  *list.Element
 }
 
@@ -113,7 +113,8 @@ func New(remote Remote) *Store {
 	}
 }
 
-// keep stores the calls of a response. It returns after the Remote has them, or after the time that a call to it may take.
+// keep stores the calls of a response. It returns after the Remote has stored them or the call to the Remote has timed
+// out.
 func (s *Store) keep(ctx context.Context, workspaceID string, calls []Call, r Retention) {
 	if r == Discard || len(calls) == 0 {
 		return
@@ -140,7 +141,7 @@ func (s *Store) keep(ctx context.Context, workspaceID string, calls []Call, r Re
 	}
 }
 
-// put adds an entry or replaces one. The lock must be held.
+// put adds or replaces an entry. The lock must be held.
 func (s *Store) put(workspaceID string, key Key, call *Call, now time.Time) *entry {
 	if old := s.entries[key]; old != nil {
 		s.remove(old)
@@ -173,8 +174,8 @@ func (s *Store) remove(e *entry) {
 	}
 }
 
-// evict removes expired entries and the least recently used ones above the bounds. It returns the keys to remove from the Remote,
-// so that a process never occupies more there than in its memory.
+// evict removes expired entries and, above the limits, the least recently used ones. It returns the keys to remove from
+// the Remote, so that a process never uses more space there than in its own memory.
 func (s *Store) evict(workspaceID string) (drop []Key) {
 	now := time.Now()
 	for own := s.workspaces[workspaceID]; own.order.Len() > s.maxEntries/workspaceShare || own.bytes > s.maxBytes/workspaceShare; {
@@ -214,8 +215,8 @@ func (s *Store) get(key Key, now time.Time) *entry {
 	return e
 }
 
-// recall returns the kept calls among the wanted ones, newest first, up to maxRestored bytes. It reads at most maxLoads calls
-// from the Remote.
+// recall returns the stored reasoning of the wanted calls, newest first, up to maxRestored bytes. It reads at most
+// maxLoads calls from the Remote.
 func (s *Store) recall(ctx context.Context, workspaceID string, wanted []wantedCall) *Recalled {
 	found := &Recalled{calls: map[string]*Call{}}
 	now := time.Now()
@@ -254,7 +255,7 @@ type loadedCall struct {
 	call *Call
 }
 
-// load reads calls from the Remote into memory. A call that the Remote does not have is remembered as such: reasoning is stored
+// load reads calls from the Remote into memory. Missing calls are remembered as missing, because reasoning is stored
 // before the client receives the end of the response.
 func (s *Store) load(ctx context.Context, workspaceID string, missing []wantedCall) (found []loadedCall) {
 	if len(missing) == 0 {
