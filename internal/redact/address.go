@@ -25,7 +25,7 @@ func findAddresses(s string, found func(start, end int)) {
 		if host, _, port := strings.Cut(text, ":"); port && strings.Count(text, ":") == 1 {
 			text = host // an IPv4 address with a port
 		}
-		// A digit is required: expressions such as a::b are common in source code.
+		// Require a digit, because expressions such as a::b are common in source code.
 		if _, err := netip.ParseAddr(text); err == nil && strings.ContainsAny(text, digits) {
 			found(start, start+len(text))
 		}

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/redact"
 )
 
-// Each case is a text with the mark [x] in place of the matches of the rule.
+// Each case is a text in which [x] marks the expected matches of the rule.
 func TestBuiltinRules(t *testing.T) {
 	t.Parallel()
 	jwt := "eyJhbGciOiJIUzI1NiJ9." + strings.Repeat("a", 20) + "." + strings.Repeat("b", 20)

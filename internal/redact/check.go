@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Limits of custom rules. Matching takes time proportional to the size of the compiled pattern, so its size is
-// limited in addition to the pattern's length: x{1000} is short.
+// Limits of custom rules. Matching time is proportional to the size of the compiled pattern, so that size is limited in
+// addition to the pattern's length: x{1000} is short but compiles to a large program.
 const (
 	MaxCustom  = 20
 	MaxName    = 40
@@ -26,7 +26,7 @@ type Problem struct {
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]*$`)
 
-// Check lists all problems of the rules.
+// Check returns all problems of the rules.
 func (r Rules) Check() []Problem {
 	var problems []Problem
 	add := func(param, format string, args ...any) {

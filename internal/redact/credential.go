@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	// MinCredential is the length of the shortest credential that is masked. A shorter one would match ordinary text, so
-	// the gateway rejects credentials below this length.
+	// MinCredential is the minimum length of a credential that is masked. A shorter one would match ordinary text, so
+	// the gateway rejects shorter credentials.
 	MinCredential = 8
 
-	// holdFrom is the length of an unfinished match from which a document is held back. Shorter matches are common in
-	// ordinary text and hold little more than the prefix that a vendor gives to all of its keys.
+	// holdFrom is the length of an unfinished match above which a document is held back. Shorter matches are common in
+	// ordinary text and contain little more than the prefix that all keys of a vendor share.
 	holdFrom = 4
 
-	// maxHeld bounds the bytes held back for unfinished matches.
+	// maxHeld limits the bytes held back for unfinished matches.
 	maxHeld = 64 << 10
 
-	// maxTracks bounds the members whose unfinished matches are remembered per credential.
+	// maxTracks limits the number of members whose unfinished matches are tracked per credential.
 	maxTracks = 64
 
 	mask = '*'
 )
 
-// Credentials returns data with stars in place of the credentials. It finds them as they are and inside JSON strings with
-// any escapes, also where such a string holds JSON itself. Masking keeps the length of data, and valid JSON stays valid.
-// The result is data itself when nothing was masked, and a copy otherwise.
+// Credentials returns data with the credentials replaced by stars. It finds credentials in plain form and inside JSON
+// strings with any escapes, including JSON that is nested in such a string. Masking keeps the length of data, and valid
+// JSON stays valid. If nothing was masked, the result is data itself, otherwise a copy.
 func Credentials(data []byte, secrets ...string) []byte {
 	return NewMasker(secrets...).text(data)
 }
@@ -36,13 +36,13 @@ type Document struct {
 	Own  bool // Data may be modified and stays valid
 }
 
-// Masker replaces credentials in a stream of JSON documents. In addition to what Credentials finds, it finds a credential
-// whose parts are the values of the same member in successive documents, as the deltas of a response are.
-// A nil Masker finds nothing; only its Text method may be called.
+// Masker masks credentials in a stream of JSON documents. In addition to the credentials that Credentials finds, it
+// finds a credential that is split over the values of the same member in successive documents, such as the deltas of a
+// response. A nil Masker finds nothing; only its Text method may be called.
 type Masker struct {
 	finders []credentialFinder
 	docs    []Document // the documents that Take has not returned yet
-	taken   int        // how many documents Take has returned
+	taken   int        // number of documents that Take has returned
 	size    int        // bytes in docs
 }
 
@@ -61,8 +61,8 @@ func NewMasker(secrets ...string) *Masker {
 	return m
 }
 
-// Scan adds a document and masks the credentials in it. It reports whether the documents since the last Take must be held
-// back, because they contain the beginning of a credential that the next document may continue.
+// Scan adds a document and masks the credentials in it. It reports whether the documents since the last Take must be
+// held back because they end with the beginning of a credential that the next document may continue.
 func (m *Masker) Scan(d Document) (hold bool) {
 	m.docs, m.size = append(m.docs, d), m.size+len(d.Data)
 	for i := range m.finders {
@@ -133,7 +133,7 @@ func (m *Masker) cover(ranges []byteRange) {
 	}
 }
 
-// unfinished reports whether a document that Take has not returned has the beginning of a credential.
+// unfinished reports whether a document that Take has not returned contains the beginning of a credential.
 func (m *Masker) unfinished() bool {
 	for i := range m.finders {
 		for _, t := range m.finders[i].tracks {
@@ -152,19 +152,19 @@ type credentialFinder struct {
 	tracks map[string]track // unfinished matches by member
 }
 
-// track is the state of a match within the value of one member. The first matcher reads the value as the client does, the
-// second one reads it as a JSON string once more: the arguments of a tool call are JSON inside of a string.
+// track is the state of a match within the value of one member. outer matches the value as the client reads it. inner
+// decodes the value once more as a JSON string, because the arguments of a tool call are JSON inside a string.
 type track struct {
 	outer, inner matcher
 	escape       []byte      // an unfinished escape sequence of the inner text
-	escaped      []byteRange // its ranges
+	escaped      []byteRange // ranges of escape
 }
 
 func (t *track) idle() bool {
 	return t.outer.matched == 0 && t.inner.matched == 0 && len(t.escape) == 0
 }
 
-// matcher has matched the first bytes of the credential. Each of them has one or more ranges.
+// matcher has matched the first matched bytes of the credential. Each of them has one or more ranges.
 type matcher struct {
 	matched int
 	ranges  []byteRange
@@ -177,7 +177,7 @@ type byteRange struct {
 	more       bool // belongs to the same character as the range before
 }
 
-// scan masks the credential in the last document and remembers the unfinished matches at the end of its string values.
+// scan masks the credential in the last document and records unfinished matches at the end of string values.
 func (f *credentialFinder) scan(m *Masker) {
 	f.raw(m)
 	var member []byte
@@ -206,7 +206,8 @@ func (f *credentialFinder) scan(m *Masker) {
 	}
 }
 
-// value scans the string value of a member. The preceding index distinguishes the choices and blocks of a response.
+// value scans the string value of a member. index is the preceding index member, which distinguishes the choices and
+// blocks of a response.
 func (f *credentialFinder) value(m *Masker, member []byte, index, start, end int) {
 	if start == end {
 		return
@@ -238,7 +239,7 @@ func trackKey(member []byte, index int) string {
 	return strconv.Itoa(index) + string(member)
 }
 
-// leadingInt returns the number that data begins with, or 0.
+// leadingInt returns the number at the beginning of data, or 0.
 func leadingInt(data []byte) (n int) {
 	for _, c := range bytes.TrimLeft(data, " \t\r\n") {
 		if c < '0' || c > '9' || n > 1<<20 {
@@ -268,7 +269,7 @@ func closingQuote(data []byte, i int) int {
 	}
 }
 
-// raw masks the credential where its unescaped bytes occur, including outside of strings.
+// raw masks the credential wherever it occurs unescaped, including outside strings.
 func (f *credentialFinder) raw(m *Masker) {
 	for i := 0; ; i += len(f.secret) {
 		at := bytes.Index(m.last()[i:], f.secret)
@@ -301,7 +302,7 @@ func (f *credentialFinder) feed(m *Masker, t *track, start, end int) {
 	}
 }
 
-// inner matches a character of the outer text as a part of the inner text.
+// inner matches a character of the outer text as part of the inner text.
 func (f *credentialFinder) inner(m *Masker, t *track, c byte, at byteRange) {
 	if len(t.escape) == 0 && c != '\\' {
 		f.match(m, &t.inner, c, at)
@@ -319,7 +320,7 @@ func (f *credentialFinder) inner(m *Masker, t *track, c byte, at byteRange) {
 	t.escape, t.escaped = t.escape[:0], t.escaped[:0]
 }
 
-// match takes one character and masks the credential when that was its last one.
+// match processes one character and masks the credential if the character completes it.
 func (f *credentialFinder) match(m *Masker, t *matcher, c byte, at ...byteRange) {
 	for t.matched > 0 && c != f.secret[t.matched] {
 		keep := f.border(t.matched)
@@ -367,12 +368,12 @@ func (f *credentialFinder) border(n int) int {
 	return f.fail[n-1]
 }
 
-// unfinished reports whether the match is long enough for the documents that follow the first taken ones to be held back.
+// unfinished reports whether the match is long enough to hold back documents after the first taken ones.
 func (t *matcher) unfinished(taken int) bool {
 	return t.matched >= holdFrom && t.ranges[len(t.ranges)-1].doc >= taken
 }
 
-// maskUnfinished masks the beginnings of credentials that cannot be held back any longer.
+// maskUnfinished masks the beginnings of credentials that can no longer be held back.
 func (f *credentialFinder) maskUnfinished(m *Masker) {
 	for _, t := range f.tracks {
 		for _, part := range []matcher{t.outer, t.inner} {
@@ -383,7 +384,8 @@ func (f *credentialFinder) maskUnfinished(m *Masker) {
 	}
 }
 
-// noMatch stands for a character that is in no credential: they are ASCII, as they are sent in headers.
+// noMatch represents a character that cannot occur in a credential. Credentials are ASCII, because they are sent in
+// headers.
 const noMatch = 0xff
 
 // jsonChar returns the character at the beginning of JSON string content and the length of its encoding.

@@ -14,7 +14,7 @@ import (
 
 const credential = "sk-se/cret+0123456789"
 
-// escapes are the ways to encode a character inside a JSON string.
+// escapes lists the ways to encode a character inside a JSON string.
 var escapes = map[string]func(c byte) string{
 	"plain":      func(c byte) string { return string(c) },
 	"unicode":    func(c byte) string { return fmt.Sprintf(`\u%04x`, c) },
@@ -89,7 +89,8 @@ func TestCredentialsLeavesOtherTextAlone(t *testing.T) {
 	}
 }
 
-// relay sends documents through a masker like a stream and returns the output.
+// relay sends documents through a masker like a stream. It returns the output and the maximum number of documents
+// released together.
 func relay(m *redact.Masker, documents []string) (out []string, most int) {
 	take := func() {
 		docs := m.Take()
@@ -156,7 +157,7 @@ func TestMaskerFindsCredentialsSplitOverDocuments(t *testing.T) {
 	})
 }
 
-// The inner text of tool arguments may be split within an escape sequence, which the outer text cannot be.
+// The inner text of tool arguments may be split within an escape sequence; the outer text cannot.
 func TestMaskerFindsSplitEscapesOfArguments(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(written(credential, func(c byte) string { return fmt.Sprintf(`\\u%04x`, c) }), "")

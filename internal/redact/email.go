@@ -71,8 +71,8 @@ func domainEnd(s string, from int) int {
 	return valid
 }
 
-// inAddress reports letters and digits. It excludes scripts that do not separate words with spaces, because the text
-// around an address would be included.
+// inAddress reports whether r is a letter or a digit. It excludes scripts that do not separate words with spaces,
+// because the text around an address would be included.
 func inAddress(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isAlnum(byte(r))

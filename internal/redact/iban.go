@@ -50,8 +50,7 @@ func ibanLength(country string) int {
 	return int(ibanLengths[i+2]-'0')*10 + int(ibanLengths[i+3]-'0')
 }
 
-// checkDigits verifies the number modulo 97, with its first four characters moved to the end and letters counted from
-// 10.
+// checkDigits verifies the IBAN modulo 97: the first four characters are moved to the end, and letters count from 10.
 func checkDigits(compact []byte) bool {
 	rest := 0
 	for i := range compact {

@@ -8,8 +8,8 @@ var (
 
 	ssn = regexp.MustCompile(`\d{3}-\d{2}-\d{4}`)
 
-	// Phone numbers in three forms: with a plus and a country code, in North American groups, and with the leading
-	// zero of most other countries. Ungrouped numbers are excluded because they are often something else.
+	// Phone numbers in three forms: with a plus sign and a country code, in North American groups, and with the leading
+	// zero of most other countries. Ungrouped numbers are excluded, because they are often not phone numbers.
 	phone = regexp.MustCompile(`\+\d{1,3}(?:[ .-]?\(\d{1,4}\))?(?:[ ./-]?\d{1,5}){1,6}` +
 		`|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}` +
 		`|\(0\d{1,4}\)(?:[ /-]?\d{2,8}){1,4}` +
@@ -21,7 +21,7 @@ const (
 	mostPhoneDigits   = 15
 )
 
-// findPhones matches only where digits are close together.
+// findPhones applies the pattern only to runs with enough digits.
 func findPhones(s string, found func(start, end int)) {
 	eachRun(s, phoneSet, func(start, end int) {
 		if countDigits(s[start:end]) < fewestPhoneDigits {
@@ -48,7 +48,7 @@ func isIsolated(s string, start, end int) bool {
 	return !joinedBefore && !joinedAfter
 }
 
-// findSSNs excludes numbers that were never assigned.
+// findSSNs finds US social security numbers. It excludes numbers that were never assigned.
 func findSSNs(s string, found func(start, end int)) {
 	eachRun(s, numberSet, func(start, end int) {
 		if end-start < len("000-00-0000") {
@@ -69,7 +69,7 @@ const (
 	mostCardDigits   = 19
 )
 
-// findCards checks the start of each group of digits, longest number first.
+// findCards checks for a card number at the start of each group of digits, longest number first.
 func findCards(s string, found func(start, end int)) {
 	eachRun(s, numberSet, func(start, end int) {
 		for i := start; i < end; {
@@ -87,7 +87,7 @@ func findCards(s string, found func(start, end int)) {
 	})
 }
 
-// cardEnd returns the end of the longest card number that starts here, or 0. Groups are separated by one space or
+// cardEnd returns the end of the longest card number that begins at start, or 0. Groups are separated by one space or
 // dash each, and a number ends at the end of a group.
 func cardEnd(s string, start, limit int) int {
 	if b := before(s, start); (isWord(b) && b < 0x80) || s[start] < '2' || s[start] > '6' {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pass applies a redactor to the texts of one request. It counts replacements and stops when its time is up. It is
-// not safe for concurrent use.
+// Pass applies a redactor to the texts of one request. It counts replacements and stops at its deadline. It is not safe
+// for concurrent use.
 type Pass struct {
 	rules   []rule
 	expired func() bool
@@ -23,7 +23,7 @@ type span struct {
 	rule       string
 }
 
-// Begin starts a pass. Once expired, which may be nil, returns true, the pass returns no more text.
+// Begin starts a pass. After expired returns true, the pass returns no more text. expired may be nil.
 func (r *Redactor) Begin(expired func() bool) *Pass {
 	if expired == nil {
 		expired = func() bool { return false }
@@ -34,7 +34,7 @@ func (r *Redactor) Begin(expired func() bool) *Pass {
 // Stopped reports whether the pass ran out of time. If so, its input must not be stored.
 func (p *Pass) Stopped() bool { return p.stopped }
 
-// isExpired reports whether the time is up. Once true, it stays true.
+// isExpired reports whether the deadline has passed. Once true, it stays true.
 func (p *Pass) isExpired() bool {
 	p.stopped = p.stopped || p.expired()
 	return p.stopped
@@ -43,7 +43,7 @@ func (p *Pass) isExpired() bool {
 // Counts returns the number of replacements per rule.
 func (p *Pass) Counts() map[string]int { return maps.Clone(p.counts) }
 
-// Text returns the text with a mark in place of everything the rules find.
+// Text returns the text with every match replaced by a mark.
 func (p *Pass) Text(s string) string {
 	if isMedia(s) {
 		return s
@@ -106,8 +106,8 @@ const (
 
 var base64Set = setOf(digits + letters + "+/=_-")
 
-// isMedia reports whether a text is encoded media or a vector. Anything in it that looks like a key or a number is a
-// coincidence, and a mark would corrupt the data.
+// isMedia reports whether a text is encoded media or a vector. A match in such a text is a coincidence, and a mark
+// would corrupt the data.
 func isMedia(s string) bool {
 	if strings.HasPrefix(s, "data:") {
 		_, data, ok := strings.Cut(s[:min(len(s), longestMediaHead)], ";base64,")

@@ -17,7 +17,7 @@ var everything = redact.Rules{
 	Custom:  []redact.Custom{{Name: "ticket", Pattern: `\bT-\d{1,4}`}, {Name: "word", Pattern: `(?i)raven`}},
 }
 
-// pieces are building blocks of texts: matches, near misses and characters that need JSON escapes.
+// pieces lists building blocks of texts: matches, near misses and characters that need JSON escapes.
 var pieces = []string{
 	"ann@example.com", "T-17", "RAVEN", "4111 1111 1111 1111", "+49 30 901820", "10.0.0.1", "sk-abcdefghijklmnopqrstuv", "T-", "@", "a", " ",
 	"\n", "\"", "\\", "é", "😀", "\u2028", "0", "-", ".", ":", "/", "\x00", "bearer ",
@@ -102,7 +102,7 @@ func each(value any, change func(string) string) any {
 
 var mark = regexp.MustCompile(`\[redacted: [^\]]*\]`)
 
-// Matches are removed, and the rest stays in the same order.
+// Matches are removed, and the other text stays in the same order.
 func TestMatchesAreRemovedAndOtherTextIsKept(t *testing.T) {
 	t.Parallel()
 	x := redactor(t, everything)
@@ -164,7 +164,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// compare fails if anything except a string differs, or if a string still has a match of the pattern.
+// compare fails if anything other than a string differs, or if a string still matches the pattern.
 func compare(t *testing.T, was, is any, pattern *regexp.Regexp) {
 	t.Helper()
 	switch v := was.(type) {

@@ -1,9 +1,9 @@
-// Package redact owns the rules that remove sensitive data from texts before they are stored: e-mail addresses, card
-// numbers, keys and custom patterns of a workspace. It performs no I/O.
+// Package redact implements the rules that remove sensitive data from texts before they are stored: e-mail addresses,
+// card numbers, keys and custom patterns of a workspace. It performs no I/O.
 //
-// A match is replaced by a mark that names the rule, such as [redacted: email]. In a JSON document only the content
-// of string values changes, so it stays valid and keeps its members. Every rule takes time linear in the length of
-// the text.
+// A match is replaced by a mark that names the rule, such as [redacted: email]. In a JSON document only the content of
+// string values changes, so it stays valid and keeps its members. Every rule takes time linear in the length of the
+// text.
 package redact
 
 import (
@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Rules select the data to remove from texts.
+// Rules selects the data to remove from texts.
 type Rules struct {
 	Builtin []string `json:"builtin"` // names of built-in rules
 	Custom  []Custom `json:"custom"`
@@ -45,7 +45,7 @@ func New(r Rules) (*Redactor, error) {
 		return nil, fmt.Errorf("redaction rules: %s: %s", problems[0].Param, problems[0].Message)
 	}
 	x := &Redactor{}
-	for _, b := range builtins { // in the order of the table, so that equal rules give equal marks
+	for _, b := range builtins { // in table order, so that equal rules give equal marks
 		if slices.Contains(r.Builtin, b.Name) {
 			// Built-in rules are fast enough to ignore the deadline.
 			find := func(text string, _ func() bool, found func(start, end int)) { b.find(text, found) }
@@ -62,9 +62,9 @@ func New(r Rules) (*Redactor, error) {
 	return x, nil
 }
 
-// matches returns a finder for the non-empty matches of a pattern. A pattern that reads far ahead for each match,
-// such as a.*b|a, takes quadratic time for all matches, so the finder checks the deadline after every match. One
-// search takes time linear in the length of the text.
+// matches returns a finder for the non-empty matches of a pattern. One search takes time linear in the length of the
+// text. A pattern that reads far ahead for each match, such as a.*b|a, takes quadratic time for all matches, so the
+// finder checks the deadline after every match.
 func matches(pattern *regexp.Regexp) finder {
 	return func(text string, expired func() bool, found func(start, end int)) {
 		defer func() {
@@ -74,8 +74,8 @@ func matches(pattern *regexp.Regexp) finder {
 			}
 		}()
 		source := []byte(text)
-		// The replacing functions are the only ones of package regexp that can be left between two matches. A match
-		// is a subslice of the source with capacity up to its end, which gives the position.
+		// In package regexp, only the replacing functions can be interrupted between two matches. A match is a subslice
+		// of source, so its position follows from the capacities.
 		pattern.ReplaceAllFunc(source, func(match []byte) []byte {
 			if len(match) > 0 {
 				start := cap(source) - cap(match)
@@ -107,7 +107,7 @@ func Names() []string {
 	return names
 }
 
-// Known reports whether a built-in rule has this name.
+// Known reports whether name is the name of a built-in rule.
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
 // Builtin is a predefined rule.
@@ -127,7 +127,7 @@ var builtins = []Builtin{
 	{"ip", "IPv4 and IPv6 addresses.", findAddresses},
 }
 
-// isWord reports bytes of letters, digits and underscores. Bytes outside ASCII count as letters.
+// isWord reports whether c is part of a letter, a digit or an underscore. Bytes outside ASCII count as letters.
 func isWord(c byte) bool { return isAlnum(c) || c == '_' || c >= 0x80 }
 
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
@@ -151,7 +151,7 @@ func after(s string, end int) byte {
 	return s[end]
 }
 
-// eachRun calls see with every maximal range whose bytes are all in the set.
+// eachRun calls see for every maximal range whose bytes are all in the set.
 func eachRun(s string, set *[256]bool, see func(start, end int)) {
 	for i := 0; i < len(s); i++ {
 		if !set[s[i]] {

@@ -121,8 +121,8 @@ func TestAllMatchesAreFound(t *testing.T) {
 	}
 }
 
-// Each match of this pattern reads to the end of the text, so a pass is only bounded if the deadline is checked
-// between matches.
+// Each match of this pattern reads to the end of the text, so the time of a pass is limited only if the deadline is
+// checked between matches.
 func TestTimeIsCheckedAfterEveryMatch(t *testing.T) {
 	t.Parallel()
 	const matches = 1000

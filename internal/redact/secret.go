@@ -17,7 +17,7 @@ var (
 	jwtSet    = setOf(digits + letters + "_-.")
 )
 
-// vendorKeys lists the key formats of vendors and our own.
+// vendorKeys lists the key formats of vendors and of the gateway.
 var vendorKeys = []vendorKey{
 	{"sk-", nameSet, 16},
 	{"sk_live_", plainSet, 16},
