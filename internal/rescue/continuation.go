@@ -10,21 +10,21 @@ import (
 	"fairlead/internal/wire"
 )
 
-// continuation joins the response of another target to the delivered text. The response is hidden until it is certain to continue that
-// text.
+// continuation joins the response of another target to the delivered text. The response stays hidden until it is
+// certain to continue that text.
 type continuation struct {
-	delivered string // the text that the client has
-	prefilled bool   // delivered was sent to the target as a prefill; otherwise the target starts again
+	delivered string // text that the client has received
+	prefilled bool   // whether delivered was sent to the target as a prefill; otherwise the target starts again
 	withheld  string // white space at the end of delivered that was not sent to the target
 
 	matched  int    // bytes of delivered that a restarted response has repeated
 	received string // text of a prefilled target while it may be repeating delivered text
 	joined   bool
 	hidden   textBytes
-	onDelta  func() // called for everything that the target sends
+	onDelta  func() // called for every delta from the target
 }
 
-// textBytes counts text as token estimates need it.
+// textBytes counts bytes of text for token estimates.
 type textBytes struct{ ascii, nonASCII int64 }
 
 func (b *textBytes) add(text string, sign int64) {
@@ -49,7 +49,7 @@ func (j *joiner) Conversation(ctx context.Context, req *llm.Request) (*llm.Conve
 	return j.format.Conversation(ctx, req)
 }
 
-// EncodeResponse implements provider.Client: it writes what follows the delivered text.
+// EncodeResponse implements provider.Client. It encodes only the part after the delivered text.
 func (j *joiner) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return j.rest.Encode(j.c.join(deltas))
 }
@@ -60,7 +60,8 @@ func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
 // HiddenText implements attempt.Joiner.
 func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
 
-// join yields the deltas that follow the delivered text. A response with different text ends with a ContinuationMismatch error.
+// join yields the deltas that follow the delivered text. If the response has different text, join yields a
+// ContinuationMismatch error.
 func (c *continuation) join(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for d, err := range deltas {
@@ -82,7 +83,8 @@ func (c *continuation) join(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.De
 	}
 }
 
-// filter returns the visible part of a delta. Reasoning is hidden: it cannot follow text that the client has.
+// filter returns the visible part of a delta. Reasoning is hidden, because it cannot follow text that the client has
+// already received.
 func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
 	if d.Kind == llm.BeginDelta || d.Kind == llm.UsageDelta {
 		return []llm.Delta{d}, nil
@@ -92,7 +94,7 @@ func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
 	case d.Choice != 0:
 		return nil, nil
 	case d.Kind == llm.CitationDelta:
-		return nil, nil // its range may not fit the joined text
+		return nil, nil // the citation's range may not fit the joined text
 	case d.Kind == llm.ThinkingDelta || d.Kind == llm.SignatureDelta:
 		c.hidden.add(d.Text, 1)
 		return nil, nil
@@ -111,11 +113,11 @@ type match int
 
 const (
 	undecided match = iota
-	joined          // the rest is new
+	joined          // the remaining text is new
 	mismatch        // the texts differ
 )
 
-// compare compares the next text with the delivered text. end says that no more text follows.
+// compare compares the next text with the delivered text. end is true when no more text follows.
 func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	matches := c.matchRestart
 	if c.prefilled {
@@ -137,7 +139,7 @@ func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	return []llm.Delta{{Kind: llm.TextDelta, Text: rest}}, nil
 }
 
-// matchRestart compares a restarted response, which must repeat the delivered text to the last byte.
+// matchRestart compares a restarted response, which must repeat the delivered text exactly.
 func (c *continuation) matchRestart(text string, end bool) (rest string, m match) {
 	missing := c.delivered[c.matched:]
 	if rest, ok := strings.CutPrefix(text, missing); ok {
@@ -150,11 +152,12 @@ func (c *continuation) matchRestart(text string, end bool) (rest string, m match
 	return "", undecided
 }
 
-// matchPrefill removes what a prefilled target repeats of the delivered text, as some do: its end, or the whole text.
+// matchPrefill removes delivered text that a prefilled target repeats. Some targets repeat the end of the delivered
+// text, or all of it.
 func (c *continuation) matchPrefill(text string, end bool) (rest string, m match) {
 	c.received += text
 	if !end && strings.Contains(c.delivered, c.received) {
-		return "", undecided // it may be repeating up to the end of the delivered text
+		return "", undecided // the target may be repeating the end of the delivered text
 	}
 	if n := overlap(c.delivered, c.received); n > 0 {
 		return c.received[n:], joined
@@ -163,16 +166,16 @@ func (c *continuation) matchPrefill(text string, end bool) (rest string, m match
 		return rest, joined
 	}
 	if end && strings.HasPrefix(c.withheld, c.received) {
-		return "", joined // no more text was to come
+		return "", joined // the response had no more text
 	}
 	return "", mismatch
 }
 
-// minOverlap is the shortest overlap that is not a coincidence: "the " may occur on both sides.
+// minOverlap is the length from which an overlap is not considered a coincidence: "the " may occur on both sides.
 const minOverlap = 12
 
-// overlap returns how much of the end of delivered is at the beginning of received. It returns 0 for a text that has just repeated
-// itself, since it may do so again.
+// overlap returns the length of the longest suffix of delivered that is a prefix of received. It returns 0 if the
+// delivered text repeats itself, because the repetition may be intended.
 func overlap(delivered, received string) int {
 	for n := min(len(delivered), len(received)); n >= minOverlap; n-- {
 		both := received[:n]

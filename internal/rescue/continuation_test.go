@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// visible passes deltas through a continuation and returns what the client receives.
+// visible passes deltas through a continuation and returns the output for the client.
 func visible(t rapid.TB, c *continuation, deltas ...llm.Delta) (text string, others []llm.DeltaKind, fits bool) {
 	t.Helper()
 	c.onDelta = func() {}
@@ -140,7 +140,7 @@ func TestToolCallBeforeTheRepeatedTextIsAMismatch(t *testing.T) {
 	}
 }
 
-// split cuts a text into steps as a provider might.
+// split cuts a text into random steps, as a provider might.
 func split(t *rapid.T, text string) []string {
 	var steps []string
 	for text != "" {

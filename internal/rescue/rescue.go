@@ -1,5 +1,6 @@
-// Package rescue continues an interrupted stream at another target. The client receives one text: a target is given the delivered
-// text as the beginning of its response (a prefill), or starts again and stays hidden until it has repeated that text exactly.
+// Package rescue continues an interrupted stream at another target, so that the client receives one continuous text.
+// The other target receives the delivered text as the beginning of its response (a prefill), or starts again and stays
+// hidden until it has repeated the delivered text exactly.
 package rescue
 
 import (
@@ -15,14 +16,14 @@ import (
 	"fairlead/internal/wire"
 )
 
-// MaxBytes limits the delivered events that are stored for a continuation when the text is not stored for the log.
+// MaxBytes limits the delivered events that are stored for a continuation when they are not stored for the log.
 const MaxBytes = 1 << 20
 
 // Rescuer continues the stream of one request after an interruption.
 type Rescuer struct {
 	series *attempt.Series
 	format wire.Resumer
-	sent   []byte // events that the client has, one per line
+	sent   []byte // events that the client has received, one per line
 	text   string // text of these events
 }
 
@@ -31,9 +32,9 @@ func Supports(req *llm.Request) bool {
 	return req.Op == llm.Chat && req.Stream && req.Choices <= 1
 }
 
-// New returns a rescuer for a stream whose delivered events are folded. ok is false when the stream cannot be continued: another target
-// would fail in the same way, or the events contain something other than plain text. A response that a provider stopped for its content
-// is not continued elsewhere.
+// New returns a rescuer for a stream. folded holds the delivered events. ok is false when the stream cannot be
+// continued: another target would fail in the same way, or the events contain something other than plain text. A
+// response that a provider stopped because of its content is not continued at another target.
 func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 	if !e.Kind.NextMayHelp() || e.Kind == llm.UpstreamContext {
 		return nil, false
@@ -52,11 +53,11 @@ func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 type option struct {
 	target  *provider.Target
 	prefill bool
-	repeat  bool // the target has just failed, so wait first
+	repeat  bool // whether the target has just failed, so that a pause is needed
 }
 
-// Continue tries targets until one continues the delivered text. It returns nil when none does. If a target produces different
-// text, the search ends: other targets would, too.
+// Continue tries targets until one continues the delivered text. It returns nil when none does. If a target produces
+// different text, the search ends, because other targets would do the same.
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
@@ -73,7 +74,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 		case ctx.Err() != nil:
 			return nil
 		case o.prefill && rejectsPrefill(err):
-			for i := before; i < len(s.Attempts); i++ { // the provider's message is about text that the caller did not send
+			for i := before; i < len(s.Attempts); i++ { // the provider's message may quote text that the caller did not send
 				s.Attempts[i].Message = "did not continue the delivered text"
 			}
 			if s.Dispatcher.Admission.AllowRepeat(o.target.ID()) {
@@ -86,7 +87,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 	return nil
 }
 
-// Warning describes the continuation to the client.
+// Warning returns the warning that describes the continuation to the client.
 func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 	how := ", which repeated the same text"
 	if next.Prefilled > 0 {
@@ -95,8 +96,8 @@ func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 	return fmt.Sprintf("continued by %s after %d tokens%s", next.Target().ID(), r.tokens(broken.Target()), how)
 }
 
-// options lists the ways to continue: first the targets that accept a prefill, then those that start again. The same target is
-// repeated when no other is left, unless it timed out.
+// options lists the ways to continue: first the targets that accept a prefill, then those that start again. The failed
+// target is retried when no other target is left, unless it timed out.
 func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.Error) []option {
 	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.Tried)
 	same := len(fresh) == 0 && attempt.RetrySame(e)
@@ -115,8 +116,8 @@ func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.E
 	return append(prefills, restarts...)
 }
 
-// acceptsPrefill reports whether the conversation may end with the beginning of a response: not when the output has a prescribed
-// format, starts with reasoning, must be a tool call, or already has such a beginning.
+// acceptsPrefill reports whether the conversation can end with a partial response. It cannot if the output has a
+// prescribed format, starts with reasoning, must be a tool call, or already has a prefill.
 func (r *Rescuer) acceptsPrefill(ctx context.Context) bool {
 	req := r.series.Terms.Request
 	if req.Needs&(llm.JSONMode|llm.JSONSchema|llm.Reasoning) != 0 {
@@ -130,7 +131,8 @@ func (r *Rescuer) acceptsPrefill(ctx context.Context) bool {
 	return n > 0 && conv.Messages[n-1].Role != llm.Assistant && conv.ToolChoice.Mode != llm.ChoiceMust
 }
 
-// outputLeft returns how many tokens may follow the delivered text; 0 for no limit, negative for none.
+// outputLeft returns the number of output tokens that may follow the delivered text; 0 for no limit, negative if none
+// are left.
 func (r *Rescuer) outputLeft(t *provider.Target) int64 {
 	terms := r.series.Terms
 	limit := max(terms.Request.MaxOutput, terms.OutputLimit(t))
@@ -153,7 +155,7 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 // try makes one attempt to continue.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	rest, _ := r.format.Resume(req, r.sent) // succeeded in New; each result is for one response only
+	rest, _ := r.format.Resume(req, r.sent) // succeeded in New; each result can be used for one response only
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {
