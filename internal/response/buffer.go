@@ -7,28 +7,28 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// blockSize is the size of the blocks that a Buffer grows by.
+// blockSize is the size of a block of a Buffer.
 const blockSize = 512
 
 // blocks pools the blocks of buffers.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// Buffer stores a delivered response for the log, and to continue an interrupted stream. Every open stream has one, so it
-// grows in small blocks and never copies them. The zero Buffer stores nothing; see Limit.
+// Buffer stores a delivered response for the log and for continuing an interrupted stream. Every open stream has one,
+// so it grows in small blocks that are never copied. The zero Buffer stores nothing; see Limit.
 type Buffer struct {
-	// Limit is the maximum size in bytes, of the stored data and of the text in it: a repetitive stream has much more text than
-	// stored data. The buffer keeps only the beginning of a longer response.
+	// Limit is the maximum size in bytes of the stored data, and also of the text in it, because a repetitive stream
+	// has much more text than stored data. The buffer keeps only the beginning of a longer response.
 	Limit int64
 	Full  bool // the response was longer than Limit
 
-	whole  []byte // a response in one piece; the blocks are empty then
+	whole  []byte // a response in one piece; if set, the blocks are empty
 	blocks []*[blockSize]byte
 	size   int
 	text   int64             // bytes of text in the response
-	folder requestlog.Folder // removes what events of a stream repeat
+	folder requestlog.Folder // removes repeated members of stream events
 }
 
-// Add stores an event. It keeps ev.Data of a response that is not a stream.
+// Add stores an event. It keeps a reference to ev.Data if the response is not a stream.
 func (b *Buffer) Add(ev *llm.Event, stream bool) {
 	if b.Full {
 		return
@@ -65,7 +65,7 @@ func (b *Buffer) Size() int { return b.size }
 // InBlocks reports whether Bytes copies the data.
 func (b *Buffer) InBlocks() bool { return b.blocks != nil }
 
-// Bytes returns the stored data: a whole response as it was added, or a folded stream, appended to to.
+// Bytes returns the stored data: a complete response as it was added, or a folded stream appended to to.
 func (b *Buffer) Bytes(to []byte) []byte {
 	if b.blocks == nil {
 		return b.whole

@@ -1,5 +1,5 @@
-// Package response writes model responses to clients: it holds a whole response until its end, flushes a stream event by event,
-// keeps silent streams alive, and buffers delivered text for the log.
+// Package response writes model responses to clients. It holds a complete response until its end, flushes a stream
+// event by event, sends keep-alives in silent streams, and buffers delivered text for the log.
 package response
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Summary describes a request to its client.
+// Summary describes a request to the client.
 type Summary interface {
 	// SetHeaders sets the headers that describe the decision and its cost.
 	SetHeaders(h http.Header)
@@ -25,34 +25,34 @@ type Summary interface {
 	Trace() []byte
 }
 
-// Writer writes one response. It holds a whole response until its end and flushes a stream event by event. The keep-alive timer
-// writes too, so every write takes the lock.
+// Writer writes one response. It holds a complete response until its end and flushes a stream event by event. The
+// keep-alive timer also writes, so every write takes the lock.
 type Writer struct {
 	w       http.ResponseWriter
 	conn    http.ResponseController
 	framing wire.Framing
-	trace   bool // the client wants the full trace in the last event
+	trace   bool // whether the last event includes the full trace
 
 	mu        sync.Mutex
 	stream    bool
 	started   bool // the status line has been sent
 	closed    bool
 	whole     []byte
-	held      []llm.Event // the finish event and later ones, when a trace is attached to the last
+	held      []llm.Event // the finish event and later events, if a trace is added to the last one
 	keepAlive struct {
 		timer    *time.Timer
 		interval time.Duration
 	}
 	reading struct {
-		pause time.Duration // longest pause of the client while it reads
+		pause time.Duration // maximum time that the client may stop reading
 		until time.Time     // write deadline
 	}
 	bytes  int64
 	events int // events sent
 }
 
-// NewWriter returns a writer that frames streams with framing. pause is how long the client may stop reading. With trace, the
-// trace is added to the last event.
+// NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop
+// reading. With trace, the trace is added to the last event.
 func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
 	out := &Writer{w: w, conn: *http.NewResponseController(w), framing: framing, trace: trace}
 	out.reading.pause = pause
@@ -68,8 +68,8 @@ func (w *Writer) Streams() bool { return w.stream }
 // Traces reports whether the client wants the full trace.
 func (w *Writer) Traces() bool { return w.trace }
 
-// StartStream makes the response a stream and starts the keep-alive timer: headers are sent after hold, then a comment after
-// every interval without an event.
+// StartStream makes the response a stream and starts the keep-alive timer: headers are sent after hold, then a comment
+// after every interval without an event.
 func (w *Writer) StartStream(hold, interval time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 			return
 		}
 		w.sendStreamHeader()
-		_ = w.flush(func(out io.Writer) error { // the request's context reports a client that has disconnected
+		_ = w.flush(func(out io.Writer) error { // a disconnected client is detected by the request's context
 			_, err := io.WriteString(out, ": waiting\n\n")
 			return err
 		})
@@ -90,12 +90,13 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 	})
 }
 
-// Event writes one event, or holds it: a whole response until its end, the last events of a stream for the trace.
+// Event writes one event or holds it. A complete response is held until its end, and the last events of a stream are
+// held to add the trace.
 func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stream {
-		w.whole = ev.Data // the log has the same bytes: they are not modified
+		w.whole = ev.Data // shared with the log, so not modified
 		return nil
 	}
 	if w.trace && (ev.Finish != "" || len(w.held) > 0) {
@@ -146,10 +147,11 @@ func (w *Writer) End(s Summary) error {
 	if err := w.send(data); err != nil {
 		return err
 	}
-	return w.conn.Flush() // the client does not wait for the remaining work
+	return w.conn.Flush() // flush now, so that the client does not wait for the remaining work
 }
 
-// Fail reports an error to the client: by status before anything was sent, otherwise by the last event of the stream.
+// Fail reports an error to the client: with the status if nothing was sent yet, otherwise in the last event of the
+// stream.
 func (w *Writer) Fail(e *llm.Error, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +174,7 @@ func (w *Writer) StopKeepAlive() (started bool) {
 	return w.started
 }
 
-// Size returns the bytes of the body so far, including a whole response that is held.
+// Size returns the number of body bytes so far, including a complete response that is held.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,11 +204,11 @@ func (w *Writer) sendStreamHeader() {
 var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 const (
-	// maxFrame is the largest buffer that returns to the pool.
+	// maxFrame is the maximum capacity of a buffer that is returned to the pool.
 	maxFrame = 64 << 10
-	// sendSize is the number of bytes after which a client that reads a long response gets a new deadline.
+	// sendSize is the number of bytes after which the write deadline of a long response is extended.
 	sendSize = 64 << 10
-	// deadlineParts is the number of parts of the pause of which one must have passed before the deadline is extended.
+	// deadlineParts divides the pause: the deadline is extended only after one of these parts has passed.
 	deadlineParts = 16
 )
 
@@ -228,7 +230,7 @@ func (w *Writer) flush(frame func(io.Writer) error) error {
 	return w.conn.Flush()
 }
 
-// send writes in chunks, so that a slow reader is not mistaken for one that has stopped.
+// send writes in chunks, so that a slow reader is not mistaken for one that has stopped reading.
 func (w *Writer) send(data []byte) error {
 	for chunk := range slices.Chunk(data, sendSize) {
 		w.extendDeadline()
@@ -241,8 +243,8 @@ func (w *Writer) send(data []byte) error {
 	return nil
 }
 
-// extendDeadline sets the write deadline for the next chunk. To save system calls, it does so only after a part of the pause has passed,
-// not for each event of a stream.
+// extendDeadline sets the write deadline for the next chunk. To save system calls, it does nothing until a part of the
+// pause has passed.
 func (w *Writer) extendDeadline() {
 	now, pause := time.Now(), w.reading.pause
 	if w.reading.until.Sub(now) > pause-pause/deadlineParts {
@@ -256,7 +258,7 @@ func (w *Writer) extendDeadline() {
 func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff") // errors quote the request
+	h.Set("X-Content-Type-Options", "nosniff") // errors may quote the request
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
 	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
