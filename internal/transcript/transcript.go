@@ -21,8 +21,8 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// AssembleResponse joins the stored events of a stream into one response in the caller's format, outside the request path.
-// Events that cannot be joined are kept.
+// AssembleResponse joins the stored events of a stream into one response in the caller's format. It runs outside the
+// request path. Events that cannot be joined are kept.
 func AssembleResponse(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return
@@ -64,8 +64,8 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 	return nil, chatstream.ErrNoChunks
 }
 
-// ToChat converts a stored request and its response to the chat format. The result is empty for bodies that are in the chat
-// format already or cannot be converted.
+// ToChat converts a stored request and its response to the chat format. The results are nil for bodies that are already
+// in the chat format or cannot be converted.
 func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
 	case messages.Name:
@@ -76,7 +76,7 @@ func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	return nil, nil
 }
 
-// RequestToChat converts a request of another format to the chat format; nil when it is invalid.
+// RequestToChat converts a request of another format to the chat format. It returns nil when the request is invalid.
 func RequestToChat(format string, body []byte) []byte {
 	request, _ := ToChat(format, requestlog.Body{Request: body})
 	return request
@@ -97,7 +97,7 @@ func asChat(f wire.Format, body []byte) []byte {
 	return text
 }
 
-// messagesAnswer decodes the response as a stream, because a stream may be incomplete.
+// messagesAnswer decodes the response as a stream, because the stored response may be an incomplete stream.
 func messagesAnswer(body requestlog.Body) []byte {
 	var chunks bytes.Buffer
 	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
@@ -114,7 +114,8 @@ func messagesAnswer(body requestlog.Body) []byte {
 	return whole
 }
 
-// responsesAnswer decodes the response in the form in which a client sends it back: as input of the next turn.
+// responsesAnswer converts the response to the form in which a client sends it back as input of the next turn, and
+// decodes it.
 func responsesAnswer(body requestlog.Body) []byte {
 	stored, err := responses.Assemble(body.Response)
 	if err != nil {
@@ -140,7 +141,7 @@ func quoted(text rawjson.Value) string {
 	return text.Raw
 }
 
-// finishOf returns the finish reason of the chat format; null for an incomplete response.
+// finishOf returns the finish reason in the chat format; null for an incomplete response.
 func finishOf(answer, message rawjson.Value) string {
 	switch answer.Get("status").String() {
 	case "completed":

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/wire/responses"
 )
 
-// said is an answer that thinks, speaks and calls a tool.
+// said returns a response with thinking, text and a tool call.
 func said() []llm.Delta {
 	return []llm.Delta{
 		{Kind: llm.BeginDelta, ID: "a1"},
@@ -40,13 +40,13 @@ func each(pieces []llm.Delta) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// stored is a stream as the log keeps it: one event a line.
+// stored returns a stream in the form stored in the log: one event per line.
 func stored(t *testing.T, f wire.Format, pieces []llm.Delta) []byte {
 	t.Helper()
 	var lines []string
 	for ev, err := range f.EncodeResponse(&llm.Request{Stream: true}, "m", each(pieces)) {
 		if err != nil {
-			break // a cut
+			break // the stream is interrupted
 		}
 		if ev.Data != nil {
 			lines = append(lines, string(ev.Data))
@@ -55,7 +55,7 @@ func stored(t *testing.T, f wire.Format, pieces []llm.Delta) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// decodeAnswer decodes a response in the chat format.
+// decodeAnswer is a decoded response in the chat format.
 type decodeAnswer struct {
 	Content string
 	Calls   []string
@@ -94,7 +94,7 @@ var foreign = map[string]struct {
 	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
 }
 
-// fold writes the events of an answer as the gateway hands them to the log.
+// fold folds the events of a response in the same way as the gateway does for the log.
 func fold(b *requestlog.Body) {
 	var f requestlog.Folder
 	var folded []byte
@@ -105,7 +105,7 @@ func fold(b *requestlog.Body) {
 	b.Response, b.Folded = folded, true
 }
 
-func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
+func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 	t.Parallel()
 	want := decodeAnswer{Content: "It is 12 °C.", Calls: []string{`look{"at":1}`}, Finish: "tool_calls"}
 	for name, tc := range foreign {
@@ -137,7 +137,7 @@ func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
 	}
 }
 
-func TestTranscriptOfACutAnswerTellsWhatThereIs(t *testing.T) {
+func TestTranscriptOfAnInterruptedResponseIsPartial(t *testing.T) {
 	t.Parallel()
 	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, said()[:4]), Streamed: true}
 
@@ -148,7 +148,7 @@ func TestTranscriptOfACutAnswerTellsWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestTranscriptOfWhatCannotBeReadIsEmpty(t *testing.T) {
+func TestTranscriptOfAnInvalidBodyIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"chat", messages.Name, responses.Name, "unknown"} {
 		request, response := ToChat(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
