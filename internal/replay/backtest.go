@@ -15,13 +15,13 @@ import (
 
 // Source reads stored traffic.
 type Source interface {
-	// Traced returns a page of matching entries that are older than the id before, newest first. An empty before starts
-	// with the newest entry. next is the start of the following page, or empty after the last one. A page that is not the
-	// last may have fewer than limit rows, or none.
+	// Traced returns a page of matching entries older than the ID before, newest first. An empty before starts with the
+	// newest entry. next is the start of the following page, or empty after the last page. A page that is not the last
+	// one may have fewer than limit rows, or none.
 	Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []Row, next string, err error)
 }
 
-// Rules is the data that requests are routed by.
+// Rules is the data that routing decisions depend on.
 type Rules struct {
 	Snapshot    *route.Snapshot
 	Policies    *policy.Set
@@ -37,19 +37,19 @@ type Options struct {
 	Live      Rules  // active rules
 	Draft     *Rules // rules under test; nil applies the active rules to past requests
 	Predictor string // current version; requests with features of another version are skipped
-	All       bool   // includes requests for an explicit model, embeddings and moderations
-	Ready     bool   // treats every circuit as closed and every credential as usable
+	All       bool   // include requests for an explicit model, embeddings and moderations
+	Ready     bool   // treat every circuit as closed and every credential as usable
 	Largest   int    // number of largest changes to list; 20 if 0
-	Total     int64  // number of requests, for the progress; 0 if unknown
+	Total     int64  // number of requests, for progress reports; 0 if unknown
 	Workers   int    // concurrent decisions; the number of cores if 0
 }
 
 // pageSize is the number of rows in memory at a time.
 const pageSize = 512
 
-// Run recomputes the decisions of stored traffic and reports the changes. Each request is decided under the conditions that
-// were recorded with it. Run calls progress after each page. If it fails or ctx ends, it returns the report of the requests
-// so far and the error.
+// Run recomputes the decisions of stored traffic and reports the changes. Each decision uses the conditions that were
+// recorded with the request. Run calls progress after each page. If it fails or ctx ends, it returns the report for the
+// requests so far and the error.
 func Run(ctx context.Context, source Source, o Options, progress func(Progress)) (*Report, error) {
 	b := newBacktest(o)
 	ctx, cancel := context.WithCancel(ctx)
@@ -69,7 +69,7 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	return b.sum.report(&b.options), failed
 }
 
-// backtest is one run.
+// backtest is the state of one run.
 type backtest struct {
 	options Options
 	workers []*worker
@@ -86,7 +86,7 @@ func newBacktest(o Options) *backtest {
 	return b
 }
 
-// readPages sends pages to out. It reads a page while the previous one is decided.
+// readPages sends pages to out. It reads the next page while the previous one is processed.
 func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Row) error {
 	left := b.options.Limit
 	for before := ""; ; {
@@ -115,7 +115,8 @@ func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Ro
 	}
 }
 
-// decidePage decides the rows on all cores and adds the results in the order of the rows, so that sums are reproducible.
+// decidePage recomputes the decisions of the rows on all cores. It adds the results in row order, so that sums are
+// reproducible.
 func (b *backtest) decidePage(rows []Row) {
 	results := make([]result, len(rows))
 	var next atomic.Int64

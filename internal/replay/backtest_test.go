@@ -23,8 +23,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// trio returns a snapshot with a small, a middle and a large model at two providers each. They cost 1, 4 and 16 dollars per
-// million tokens, input and output.
+// trio returns a snapshot with a small, a medium and a large model at two providers each. They cost 1, 4 and 16 dollars
+// per million input and output tokens.
 func trio(t testing.TB) *route.Snapshot {
 	t.Helper()
 	vectors := abilities{}
@@ -60,7 +60,7 @@ func asked(n int, tradeoff float64) route.Input {
 	}
 }
 
-// logged returns the entry of a request without policies that its first choice served.
+// logged returns the entry of a request without policies that was served by its first choice.
 func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Conditions) requestlog.Entry {
 	t.Helper()
 	d, err := route.Decide(&in, snap, c)
@@ -104,7 +104,8 @@ policies:
 
 	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
 
-	// At noon no request is pinned. After noon two requests for the small model and the one for the large model are.
+	// At noon no request is pinned. After noon, two requests for the small model and the request for the large model
+	// are pinned.
 	change := func(n int, from, to string, before, after string, chances ...float64) Change {
 		at := noon.Add(-time.Duration(n) * time.Minute)
 		return Change{
@@ -156,7 +157,7 @@ policies:
 	}
 }
 
-// An instance and a workspace may use the same name.
+// An instance policy and a workspace policy may have the same name.
 func TestPoliciesWithSameNameAreDistinguished(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
@@ -305,7 +306,7 @@ func TestCachedPrefixIsPricedAsCached(t *testing.T) {
 
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
 
-	// 1440 tokens at 16 dollars a million and 60 from the cache at a tenth of the price.
+	// 1440 tokens at 16 dollars per million and 60 tokens from the cache at a tenth of the price.
 	if want := *amount("0.023136"); got.Logged.Cost.After != want {
 		t.Errorf("after is %s, want %s", got.Logged.Cost.After, want)
 	}

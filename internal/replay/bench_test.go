@@ -13,8 +13,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// BenchmarkRun recomputes stored requests for auto with sixty candidates and twenty policies. It reports decisions per second
-// on one core.
+// BenchmarkRun recomputes the decisions of stored requests for auto with sixty candidates and twenty policies. It
+// reports decisions per second on one core.
 func BenchmarkRun(b *testing.B) {
 	for _, test := range []struct {
 		name  string

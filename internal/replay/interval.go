@@ -17,7 +17,8 @@ func (m *mean) add(x float64) {
 	m.squares += step * (x - m.average)
 }
 
-// interval returns the 95 % confidence interval of the mean by the normal distribution. For fewer than two values it is empty.
+// interval returns the 95 % confidence interval of the mean, based on the normal distribution. For fewer than two
+// values, both bounds are the mean.
 func (m *mean) interval() (low, high float64) {
 	if m.n < 2 {
 		return m.average, m.average

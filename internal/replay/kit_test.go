@@ -36,7 +36,7 @@ const (
 	skills    = 8
 )
 
-// shelf is an archive in memory.
+// shelf is an in-memory archive.
 type shelf map[string][]byte
 
 func (s shelf) KeepVersion(_ context.Context, kind, version string, body []byte) error {
@@ -68,7 +68,7 @@ func knownModels(t testing.TB) *catalog.Catalog {
 	return known
 }
 
-// maker generates random inputs of decisions from a seed.
+// maker generates random decision inputs from a seed.
 type maker struct {
 	*rand.Rand
 	catalog *catalog.Catalog
@@ -83,7 +83,7 @@ func (m maker) chance(share float64) bool { return m.Float64() < share }
 
 func pick[T any](m maker, list ...T) T { return list[m.IntN(len(list))] }
 
-// some returns up to a maximum of random elements of a list.
+// some returns up to most random elements of a list.
 func some[T any](m maker, list []T, most int) []T {
 	var out []T
 	for range 1 + m.IntN(most) {
@@ -92,7 +92,7 @@ func some[T any](m maker, list []T, most int) []T {
 	return out
 }
 
-// abilities are the ability vectors of models.
+// abilities holds the ability vectors of models.
 type abilities map[string]predict.Ability
 
 func (a abilities) Ability(m *catalog.Model) predict.Ability { return a[m.Name] }
@@ -162,7 +162,7 @@ func (m maker) target(providerName string, model *catalog.Model) *provider.Targe
 	return t
 }
 
-// rate returns a random price in dollars per million tokens, skewed towards small ones.
+// rate returns a random price in dollars per million tokens, skewed toward small values.
 func (m maker) rate(most float64) money.Rate {
 	share := m.Float64()
 	return money.PerMillion(most * share * share)
@@ -329,7 +329,7 @@ func (m maker) features() predict.Features {
 	return s
 }
 
-// stored returns the decision encoded and decoded.
+// stored encodes and decodes the decision.
 func stored(t testing.TB, d *route.Decision) *route.Decision {
 	t.Helper()
 	body, err := json.Marshal(d)
@@ -343,7 +343,7 @@ func stored(t testing.TB, d *route.Decision) *route.Decision {
 	return &back
 }
 
-// entry returns the entry of a request that its first choice served.
+// entry returns the log entry of a request that was served by its first choice.
 func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.Entry {
 	at := noon.Add(-time.Duration(n) * time.Second)
 	e := requestlog.Entry{ID: id.Floor("req", at), WorkspaceID: "ws_1", Time: at, Requested: d.Input.Model, Decision: d, Versions: d.Versions, Outcome: requestlog.OK}
@@ -365,7 +365,7 @@ func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.
 	return e
 }
 
-// row returns an entry as the store returns it.
+// row returns an entry in the form in which the store returns it.
 func row(t testing.TB, e *requestlog.Entry) Row {
 	t.Helper()
 	summary := *e

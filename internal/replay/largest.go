@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// largest keeps the changes with the greatest absolute weight, at most maximum of them.
+// largest keeps up to maximum changes with the greatest absolute weight.
 type largest struct {
 	maximum int
 	heap    changes
@@ -31,7 +31,7 @@ func (c *changes) Pop() any {
 	return last
 }
 
-// order compares two changes: the greater first, and of two equal ones the newer request.
+// order sorts changes by weight, greatest first, and then by request, newest first.
 func order(a, b *weighted) int {
 	return cmp.Or(cmp.Compare(math.Abs(b.weight), math.Abs(a.weight)), cmp.Compare(b.RequestID, a.RequestID))
 }

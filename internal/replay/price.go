@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// costAt returns the cost of the recorded tokens at another target, with the cached prefix that was expected there.
+// costAt returns the cost of the recorded tokens at another target, with the expected cached prefix at that target.
 func costAt(t *provider.Target, r *record) *money.Amount {
 	if t == nil || t.Price == nil || r.usage.Total() == 0 {
 		return nil

@@ -18,12 +18,12 @@ import (
 type Row struct {
 	ID      string
 	Summary []byte // the entry as JSON, without its trace
-	// Trace appends a JSON object to buffer whose member trace is the decision. It may be called from any goroutine.
+	// Trace appends a JSON object to buffer whose "trace" member is the decision. It is safe for concurrent use.
 	Trace func(buffer []byte) ([]byte, error)
 }
 
-// record holds the parts of an entry that replaying needs. Most of a trace is the result of the decision:
-// only its inputs are decoded.
+// record holds the parts of an entry that are needed for recomputing its decision. Most of a trace is the result of the
+// decision; only the inputs are decoded.
 type record struct {
 	id       string
 	at       time.Time
@@ -35,23 +35,23 @@ type record struct {
 	served   string // target that served the request
 	seen     sightings
 
-	buffer []byte            // of the last trace, for reuse
+	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
 }
 
-// sightings are the observations of a decision by target.
+// sightings holds the observations of a decision by target.
 type sightings map[string]sighting
 
 type sighting struct {
 	state   route.State
 	cache   route.CacheHit
 	quality float64
-	rated   bool // the target was scored, so quality and cache are known
+	rated   bool // whether the target was scored, so that quality and cache are known
 }
 
 var errNoTrace = errors.New("entry has no trace")
 
-// read decodes a row. It reuses the buffers of the previous one.
+// read decodes a row. It reuses the buffers of the previous row.
 func (r *record) read(row *Row) error {
 	*r = record{id: row.ID, seen: r.seen, buffer: r.buffer, names: r.names}
 	clear(r.seen)
@@ -84,7 +84,7 @@ func (r *record) read(row *Row) error {
 	return nil
 }
 
-// readTrace decodes the input of the decision and the observations of its candidates.
+// readTrace decodes the input of the decision and the observed states of its candidates.
 func (r *record) readTrace(text []byte) error {
 	s := &rawjson.Scanner{Data: text}
 	found := false
@@ -100,7 +100,7 @@ func (r *record) readTrace(text []byte) error {
 	return s.Err
 }
 
-// readDecision reads one member of a decision. Members that replaying does not need are skipped.
+// readDecision reads one member of a decision. Members that are not needed are skipped.
 func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 	switch string(key) {
 	case "input":
@@ -151,7 +151,8 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 	r.seen[target] = one
 }
 
-// readAside reads the observation of a target that policies excluded. The candidates may include the target without it.
+// readAside reads the observed state of a target that policies excluded. The candidates may include the target without
+// its state.
 func (r *record) readAside(s *rawjson.Scanner) {
 	var one route.Sighting
 	decode(s, &one)
@@ -160,8 +161,8 @@ func (r *record) readAside(s *rawjson.Scanner) {
 	r.seen[one.Target] = known
 }
 
-// readCacheHit and readState read the form that encoding/json writes. They are separate from it because every candidate has
-// both, and decoding them by reflection takes longer than computing the decision.
+// readCacheHit and readState read the JSON that encoding/json writes. They do not use reflection, because every
+// candidate has both values and decoding them with encoding/json takes longer than computing the decision.
 
 func readCacheHit(s *rawjson.Scanner) (hit route.CacheHit) {
 	eachMember(s, func(key []byte) {
@@ -197,7 +198,7 @@ func readState(s *rawjson.Scanner) (state route.State) {
 	return state
 }
 
-// readName reads the name of a target or a code, which is allocated only when it is new.
+// readName reads the name of a target or a code. It allocates a string only for a new name.
 func (r *record) readName(s *rawjson.Scanner) string {
 	const maxNames = 10_000
 	if s.Kind() != '"' {
@@ -216,7 +217,7 @@ func (r *record) readName(s *rawjson.Scanner) string {
 	return name
 }
 
-// eachMember calls fn for every key of the object that comes next. Any other value is skipped.
+// eachMember calls fn for every key of the next value if it is an object. It skips any other value.
 func eachMember(s *rawjson.Scanner, fn func(key []byte)) {
 	if s.Kind() != '{' {
 		s.Skip()

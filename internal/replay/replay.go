@@ -1,6 +1,6 @@
-// Package replay recomputes logged decisions. Verify recomputes one and compares it with its record; Run recomputes stored
-// traffic under other rules and reports the changes. It calls no provider and changes no stored data. Package route makes
-// the decisions.
+// Package replay recomputes logged decisions. Verify recomputes one decision and compares it with its record; Run
+// recomputes the decisions of stored traffic under other rules and reports the changes. The package calls no provider
+// and changes no stored data. Package route makes the decisions.
 package replay
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// The kinds of data whose versions a decision names.
+// Kinds of versioned data that a decision refers to.
 const (
 	Snapshots = "snapshot"
 	Catalogs  = "catalog"
@@ -32,8 +32,9 @@ type Keeper interface {
 	KeepVersion(ctx context.Context, kind, version string, body []byte) error
 }
 
-// Keep stores a snapshot with its catalog, policies and corrections, so that decisions that use them can be recomputed later. It must be
-// called whenever one of the three becomes active. Policies and corrections may be nil.
+// Keep stores a snapshot with its catalog, policies and corrections, so that decisions that use them can be recomputed
+// later. It must be called whenever a snapshot, policies or corrections become active. Policies and corrections may be
+// nil.
 func Keep(ctx context.Context, k Keeper, snap *route.Snapshot, policies *policy.Set, corrections *feedback.Corrections) error {
 	if snap != nil && snap.Version() != "" {
 		body, err := snap.Archive()

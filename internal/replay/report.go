@@ -7,19 +7,19 @@ import (
 	"fairlead/internal/route"
 )
 
-// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might have
-// produced another number of tokens. Quality is predicted, not measured.
+// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might
+// have produced a different number of tokens. Quality is predicted, not measured.
 type Report struct {
 	From       time.Time `json:"from,omitzero"` // time of the oldest request
 	To         time.Time `json:"to,omitzero"`   // time of the newest request
 	Considered int64     `json:"considered"`    // requests that match the filter
-	Decided    int64     `json:"decided"`       // requests that were decided again
+	Decided    int64     `json:"decided"`       // requests whose decision was recomputed
 	Skipped    []Skip    `json:"skipped"`       // other requests by reason, most frequent first
 	Limited    bool      `json:"limited"`       // the limit excluded older requests
 
 	Draft Rulebook `json:"draft"`
 	Live  Rulebook `json:"live"` // active rules
-	Same  bool     `json:"same"` // there is no draft: both are the active rules
+	Same  bool     `json:"same"` // no draft: both are the active rules
 
 	Logged Comparison  `json:"versus_logged"`         // the draft compared with the recorded choices
 	InLive *Comparison `json:"versus_live,omitempty"` // the draft compared with the active rules; nil without a draft
@@ -27,16 +27,16 @@ type Report struct {
 	Policies []PolicyFigures `json:"policies"` // policies of the draft, in order
 }
 
-// Rulebook identifies the rules that requests were decided by.
+// Rulebook identifies the rules that decisions are based on.
 type Rulebook struct {
 	Versions  route.Versions   `json:"versions"`
 	Objective *route.Objective `json:"objective,omitempty"` // replaces the objective of the requests
 }
 
-// Reason is the code for why a request was not decided again.
+// Reason is the code for why the decision of a request was not recomputed.
 type Reason string
 
-// The reasons for which requests are skipped.
+// Reasons for which requests are skipped.
 const (
 	NoTrace        Reason = "no_trace"
 	Explicit       Reason = "explicit_model"
@@ -72,14 +72,14 @@ type Skip struct {
 	Requests int64  `json:"requests"`
 }
 
-// Comparison is the difference between two sets of choices.
+// Comparison compares two sets of choices.
 type Comparison struct {
 	Changed   int64       `json:"changed"`   // requests with another model
 	Moved     int64       `json:"moved"`     // requests with the same model at another provider
 	Unchanged int64       `json:"unchanged"` // requests with the same target
 	Rejected  []Rejection `json:"rejected"`  // requests that are now rejected, most frequent reason first
-	Accepted  int64       `json:"accepted"`  // requests that were rejected before and now are not
-	Routes    []Flow      `json:"routes"`    // changes of the model, most frequent first; rare ones are summed
+	Accepted  int64       `json:"accepted"`  // requests that were rejected before and are now accepted
+	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare ones are summed
 	Cost      Costs       `json:"cost"`
 	Quality   Quality     `json:"quality"`
 	ByCost    []Change    `json:"largest_by_cost"`
@@ -103,7 +103,7 @@ type Flow struct {
 	Change   money.Amount `json:"change_usd"`
 }
 
-// Others stands for all models in a Flow that sums several.
+// Others represents all models in a Flow that sums several flows.
 const Others = "*"
 
 // Costs compares the costs of the same tokens, for requests whose costs are known on both sides.
@@ -112,7 +112,7 @@ type Costs struct {
 	Coverage float64       `json:"coverage"` // share of the requests that were served before and would be now
 	Before   money.Amount  `json:"before_usd"`
 	After    money.Amount  `json:"after_usd"`
-	Change   money.Amount  `json:"change_usd"` // after less before
+	Change   money.Amount  `json:"change_usd"` // after minus before
 	Baseline *money.Amount `json:"baseline_usd,omitempty"`
 	Based    int64         `json:"baseline_known"` // priced requests that Baseline includes
 }

@@ -57,8 +57,8 @@ func (t *tally) add(r *result) {
 	t.creditPolicies(&r.draft)
 }
 
-// creditPolicies counts the effects of policies. Of two with the same name, the first made the choice: it belongs to the
-// instance.
+// creditPolicies counts the effects of policies. If two policies have the same name, the first one, which belongs to
+// the instance, made the choice.
 func (t *tally) creditPolicies(c *choice) {
 	credited := c.policy == ""
 	for _, i := range c.matched {

@@ -28,8 +28,9 @@ type Difference struct {
 	Recomputed string `json:"recomputed"`
 }
 
-// Verify recomputes the decision of an entry from its record and the data of its time, and compares the results. features
-// are those recomputed from the stored prompt with the recorded version of the predictor, or nil if the prompt is not stored.
+// Verify recomputes the decision of an entry from its record and the data of its time, and compares the results.
+// features are recomputed from the stored prompt with the recorded predictor version, or nil if the prompt is not
+// stored.
 func Verify(e *requestlog.Entry, w World, features *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
@@ -41,7 +42,7 @@ func Verify(e *requestlog.Entry, w World, features *predict.Features) Verificati
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a rejection has candidates too
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // rejections have candidates, too
 	if fellBack(e, again) {
 		again.Kind = route.Fallback // set in the record when another target served the request
 	}
@@ -59,12 +60,12 @@ func Verify(e *requestlog.Entry, w World, features *predict.Features) Verificati
 	return v
 }
 
-// fellBack reports whether another target than the first choice served the request.
+// fellBack reports whether a target other than the first choice served the request.
 func fellBack(e *requestlog.Entry, d *route.Decision) bool {
 	return e.Served() && len(d.Plan) > 0 && d.Plan[0].ID() != e.Provider+"/"+e.Model
 }
 
-// Recorded returns the conditions that a decision recorded, with the given rules.
+// Recorded returns the conditions recorded in a decision, combined with the given rules.
 func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	seen := make(map[string]route.Sighting, len(d.Candidates))
 	for i := range d.Candidates {

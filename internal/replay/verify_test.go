@@ -154,8 +154,8 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 	}
 }
 
-// lastExcludedForGood reports whether the last candidate is excluded regardless of its observed state, which a record without
-// the candidate does not have.
+// lastExcludedForGood reports whether the last candidate is excluded for a reason other than its observed state, which
+// is missing from a record without the candidate.
 func lastExcludedForGood(d *route.Decision) bool {
 	x := d.Candidates[len(d.Candidates)-1].Excluded
 	return x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff
@@ -214,7 +214,7 @@ func TestFallbackIsVerified(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	e.Model, e.Provider = e.Decision.Candidates[1].Model, e.Decision.Candidates[1].Provider
-	e.Decision.Kind = route.Fallback // as the gateway notes when the second target answers
+	e.Decision.Kind = route.Fallback // recorded by the gateway when the second target responds
 
 	got := Verify(e, world, nil)
 
@@ -223,14 +223,14 @@ func TestFallbackIsVerified(t *testing.T) {
 	}
 }
 
-func TestBackoffWithOtherSentenceIsVerified(t *testing.T) {
+func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	tired := e.Decision.Candidates[0].Target
 	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
 	again, _ := route.Decide(&e.Decision.Input, world.Snapshot, Recorded(e.Decision, &world.Rules))
 	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
-	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // as it was said before
+	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // the former wording
 	e.Decision = stored(t, again)
 
 	got := Verify(e, world, nil)

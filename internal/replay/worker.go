@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// worker decides one request at a time.
+// worker recomputes one decision at a time.
 type worker struct {
 	options *Options
 	record  record
@@ -21,7 +21,7 @@ func newWorker(o *Options) *worker { return &worker{options: o} }
 
 // result is the outcome of one request.
 type result struct {
-	skipped  Reason // why it was not decided; empty if it was
+	skipped  Reason // why the decision was not recomputed; empty if it was
 	id       string
 	at       time.Time
 	baseline *money.Amount
@@ -66,7 +66,7 @@ func (w *worker) decide(row *Row) result {
 	return out
 }
 
-// skipReason returns why a request is not decided again, or an empty reason.
+// skipReason returns why the decision of a request is not recomputed, or an empty reason.
 func (w *worker) skipReason() Reason {
 	in := &w.record.in
 	predicted := route.IsAuto(in.Model) && (in.Op == llm.Chat || in.Op == llm.Complete)
@@ -103,7 +103,7 @@ func (w *worker) logged() choice {
 	return c
 }
 
-// choose decides the request under the given rules.
+// choose makes the decision under the given rules.
 func (w *worker) choose(by *Rules) choice {
 	r := &w.record
 	in := r.in
@@ -141,7 +141,8 @@ func codeOf(err error) string {
 	return llm.Internal.Code()
 }
 
-// cost returns the cost of the request at a target: the recorded cost at the target that was chosen or that served it.
+// cost returns the cost of the request at a target. For the target that was chosen or that served the request, it is
+// the recorded cost.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
@@ -152,7 +153,7 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	return costAt(t, &w.record)
 }
 
-// quality returns the predicted success probability of a model by the active abilities, or nil if it is unknown.
+// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown.
 func (w *worker) quality(model string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)

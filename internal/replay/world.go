@@ -21,7 +21,7 @@ type World struct {
 	Missing []string // descriptions of missing data
 }
 
-// Library loads the data of past decisions. It caches it, because neighbouring decisions use the same. It is safe for
+// Library loads the data of past decisions. It caches the data, because neighbouring decisions share it. It is safe for
 // concurrent use.
 type Library struct {
 	archive Archive
@@ -35,8 +35,8 @@ type Library struct {
 	corrections map[string]*feedback.Corrections
 }
 
-// NewLibrary returns a library that reads from an archive. Names of models that a snapshot lacks are looked up in the
-// catalog of the decision, or in cat if that is not archived; zone may be nil.
+// NewLibrary returns a library that reads from an archive. Models that are not in a snapshot are looked up in the
+// catalog of the decision, or in cat if that catalog is not archived. zone may be nil.
 func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.Location, error)) *Library {
 	return &Library{
 		archive: archive, catalog: cat, zone: zone,
@@ -79,8 +79,8 @@ func named(version string) string {
 	return version
 }
 
-// catalogOf returns the catalog of a version, or the current one. Decisions of programs that archived no catalogs depend on it
-// only for models without a target.
+// catalogOf returns the catalog of a version, or the current one if that version is not archived. Older programs
+// archived no catalogs; their decisions depend on the catalog only for models without a target.
 func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalog {
 	if version == "" || version == l.catalog.Version() {
 		return l.catalog
@@ -144,7 +144,7 @@ func (l *Library) correction(ctx context.Context, version string) (*feedback.Cor
 	})
 }
 
-// cached returns the value of the key, reading it if the map does not have it.
+// cached returns the value of the key. If the map does not have it, cached reads and stores it.
 func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, error) {
 	if v, ok := m[key]; ok {
 		return v, nil
@@ -161,7 +161,7 @@ func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, e
 	return v, nil
 }
 
-// NamesOf returns the names that policies may use with these targets. zone may be nil.
+// NamesOf returns the names that policies may use with the snapshot's targets. zone may be nil.
 func NamesOf(snap *route.Snapshot, zone func(string) (*time.Location, error)) policy.Inventory {
 	w := policy.Inventory{Zone: zone, Canonical: func(name string) (string, bool) {
 		m, ok := snap.Catalog.Model(name)
