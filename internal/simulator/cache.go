@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	cacheStep    = 128     // prefixes are remembered in steps of this many tokens
+	cacheStep    = 128     // step in tokens at which prefixes are stored
 	cacheMinimum = 1024    // shorter prefixes are never cached
-	cacheEntries = 1 << 16 // prefixes remembered in all
+	cacheEntries = 1 << 16 // maximum number of stored prefixes
 )
 
-// prefixCache remembers the beginnings of prompts, as providers' prompt caches do. The oldest are forgotten first.
+// prefixCache stores the beginnings of prompts, like a provider's prompt cache. The oldest entries are evicted first.
 type prefixCache struct {
 	mu    sync.Mutex
 	known map[uint64]bool
@@ -24,7 +24,7 @@ func newPrefixCache() *prefixCache {
 	return &prefixCache{known: map[uint64]bool{}, ring: make([]uint64, 0, cacheEntries)}
 }
 
-// visit returns how many tokens of a prompt were seen before, and remembers the prompt. steps holds the hash of the
+// visit returns the number of prompt tokens that are cached, and stores the prompt. steps holds the hash of the
 // prompt's beginning at each multiple of cacheStep.
 func (c *prefixCache) visit(steps []uint64) int64 {
 	c.mu.Lock()
@@ -59,7 +59,7 @@ func (c *prefixCache) remember(step uint64) {
 	c.next = (c.next + 1) % cacheEntries
 }
 
-// promptMeter counts a prompt's tokens and takes the hashes that the cache needs on the way.
+// promptMeter counts a prompt's tokens and computes the hashes for the cache.
 type promptMeter struct {
 	tokens int64
 	hash   uint64
@@ -82,7 +82,7 @@ func (m *promptMeter) token(text string) {
 	}
 }
 
-// fixed counts tokens whose content is known by key, such as an image's.
+// fixed counts tokens whose content is identified by key, such as the tokens of an image.
 func (m *promptMeter) fixed(key string, tokens int64) {
 	for range tokens {
 		m.token(key)

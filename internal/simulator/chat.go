@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// absurd is what a confused provider might report.
+// absurd returns the usage that a faulty provider might report.
 func absurd() *openai.Usage {
 	return &openai.Usage{
 		PromptTokens: -17, CompletionTokens: 9_000_000_000_000_000, TotalTokens: 3,
@@ -37,7 +37,7 @@ func (s *Simulator) serveChat(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, err)
 		return
 	}
-	switch fault { //nolint:exhaustive // these change the answer; the rest change how it is written
+	switch fault { //nolint:exhaustive // these faults change the response; the others change how it is written
 	case FaultNoUsage:
 		a.Usage = nil
 	case FaultAbsurdUsage:
@@ -53,7 +53,7 @@ func (s *Simulator) serveChat(w http.ResponseWriter, r *http.Request) {
 	s.writeWhole(w, r, p, a, fault)
 }
 
-// answer checks the request and works out what to say.
+// answer validates the request and composes the response.
 func (s *Simulator) answer(q *chatRequest, caller string) (profile, openai.Response, error) {
 	p, err := s.lookup(q.Model, llm.Chat)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Simulator) answer(q *chatRequest, caller string) (profile, openai.Respo
 	return p, a, nil
 }
 
-// begin waits as long as the model takes to its first token. It reports whether the caller is still there.
+// begin waits for the model's time to first token. It reports whether the client is still connected.
 func (s *Simulator) begin(r *http.Request, p profile, a openai.Response, fault Fault) bool {
 	if fault == FaultSlowStart && !sleep(r.Context(), s.options.SlowStart) {
 		return false
@@ -91,7 +91,7 @@ func (s *Simulator) begin(r *http.Request, p profile, a openai.Response, fault F
 	return s.wait(r.Context(), time.Duration(float64(p.firstToken)*jitter*reading))
 }
 
-// pace is how long the model takes for n tokens.
+// pace returns the time that the model takes for n tokens.
 func pace(p profile, n int) time.Duration {
 	return time.Duration(float64(n) / p.perSecond * float64(time.Second))
 }
@@ -101,15 +101,15 @@ func writeFailure(w http.ResponseWriter, err error) {
 		writeError(w, e)
 		return
 	}
-	writeError(w, openai.Error{Status: http.StatusInternalServerError, Message: "SIMULATED: the simulator made a mistake.", Type: "server_error"})
+	writeError(w, openai.Error{Status: http.StatusInternalServerError, Message: "SIMULATED: internal error in the simulator.", Type: "server_error"})
 }
 
-// writeWhole sends the answer in one piece, after the time its tokens take.
+// writeWhole sends the response in one piece, after the time that its tokens take.
 func (s *Simulator) writeWhole(w http.ResponseWriter, r *http.Request, p profile, a openai.Response, fault Fault) {
 	s.writeAfter(w, r, p, a, openai.Encode(a.Completion()), fault)
 }
 
-// writeAfter sends the body of an answer after the time that its longest choice takes.
+// writeAfter sends the body of a response after the time that its longest choice takes.
 func (s *Simulator) writeAfter(w http.ResponseWriter, r *http.Request, p profile, a openai.Response, body []byte, fault Fault) {
 	longest := 0
 	for _, c := range a.Choices {

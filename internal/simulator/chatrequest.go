@@ -72,7 +72,7 @@ type message struct {
 	ToolCalls []openai.ToolCall `json:"tool_calls"`
 }
 
-// stopList is one stop sequence or several.
+// stopList holds one or more stop sequences.
 type stopList []string
 
 // UnmarshalJSON reads a string, a list of strings, or null.
@@ -93,7 +93,7 @@ func (s *stopList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// metadata holds the one label that the simulator uses. Other labels are ignored.
+// metadata holds the only label that the simulator uses. Other labels are ignored.
 type metadata struct{ simulate string }
 
 // UnmarshalJSON never fails: metadata must not break a request.
@@ -115,7 +115,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// check rejects requests that the model does not support, with the messages of OpenAI.
+// check rejects requests that the model does not support, with OpenAI's error messages.
 func (q *chatRequest) check(p profile) error {
 	if len(q.Messages) == 0 {
 		return openai.BadRequest("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
@@ -226,8 +226,8 @@ func (q *chatRequest) prefill() string {
 	return last.Content.Text
 }
 
-// seed returns the hash of the conversation. It does not depend on the model: all models begin with the same text, so that
-// another model can continue an interrupted stream.
+// seed returns the hash of the conversation. It does not depend on the model, because all models begin with the same
+// text so that another model can continue an interrupted stream.
 func (q *chatRequest) seed() uint64 {
 	h := uint64(openai.HashSeed)
 	messages := q.Messages
@@ -253,7 +253,7 @@ func (q *chatRequest) meter(salt string) *promptMeter {
 		m.text(string(openai.Encode(q.Tools)))
 	}
 	for _, msg := range q.Messages {
-		m.fixed(msg.Role, 4) // the framing of a message
+		m.fixed(msg.Role, 4) // framing of a message
 		m.text(msg.Content.Text)
 		for _, call := range msg.ToolCalls {
 			m.text(string(openai.Encode(call)))

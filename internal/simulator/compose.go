@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// compose builds the response. prompt and cached are the prompt's tokens.
+// compose builds the response. prompt and cached are the numbers of prompt tokens and cached prompt tokens.
 func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 	a := openai.Response{Model: p.name, Logprobs: q.Logprobs, Top: min(max(q.TopLogprobs, 0), 20)}
 	u := &openai.Usage{PromptTokens: prompt, PromptDetails: openai.PromptDetails{CachedTokens: cached}}
@@ -22,7 +22,8 @@ func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 	return a
 }
 
-// choice composes one choice within the token limit. It returns its tokens, and how many of them are reasoning.
+// choice composes one choice within the token limit. It returns the number of tokens and how many of them are
+// reasoning.
 func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, reasoned int64) {
 	left := q.limit(p)
 	if p.abilities.Has(llm.Reasoning) {
@@ -57,7 +58,7 @@ func (q *chatRequest) text(p profile, index int) string {
 	}
 	text := q.prose(p.name, index)
 	if rest, ok := strings.CutPrefix(text, q.prefill()); ok {
-		return rest // the request contains the beginning: continue it
+		return rest // the request contains the beginning; continue it
 	}
 	return text
 }
@@ -66,7 +67,7 @@ func firstTokens(tokens []string, limit int64) []string {
 	return tokens[:min(int64(len(tokens)), max(limit, 0))]
 }
 
-// cutAt ends text before the earliest stop sequence.
+// cutAt truncates the text before the earliest stop sequence.
 func cutAt(text string, stops []string) string {
 	end := len(text)
 	for _, stop := range stops {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxInputTokens = 300_000 // of all inputs together, as OpenAI has it
-	letterSpan     = 256     // the dimensions that groups of letters reach: there are many of them, and words matter more
+	maxInputTokens = 300_000 // limit for all inputs together, like OpenAI's
+	letterSpan     = 256     // number of dimensions that letter groups affect; words matter more
 )
 
 type embedRequest struct {
@@ -106,8 +106,9 @@ func (s *Simulator) checkEmbed(q *embedRequest) (profile, []openai.Input, error)
 	return p, inputs, nil
 }
 
-// vector is a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of three
-// letters. Texts that share many of these point the same way. Fewer dimensions are a shorter beginning of the same sum.
+// vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of
+// three letters. Texts that share many of these have similar directions. A vector with fewer dimensions is a prefix of
+// the same sum.
 func vector(words []string, dimensions int) []float32 {
 	sum := make([]float64, dimensions)
 	for i, word := range words {

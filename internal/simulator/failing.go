@@ -32,13 +32,13 @@ func refusals() map[Fault]openai.Error {
 	}
 }
 
-// fail carries out a fault that replaces the response. It reports whether it did.
+// fail executes a fault that replaces the response. It reports whether it did.
 func (s *Simulator) fail(w http.ResponseWriter, r *http.Request, fault Fault, stream bool) bool {
 	if refusal, ok := refusals()[fault]; ok {
 		writeError(w, refusal)
 		return true
 	}
-	switch fault { // the other faults spoil an answer instead of replacing it
+	switch fault { // the other faults damage a response instead of replacing it
 	case FaultTimeout:
 		<-r.Context().Done()
 	case FaultReset:
@@ -74,7 +74,7 @@ func writeRaw(w http.ResponseWriter, contentType, body string) {
 
 // writeBody writes a complete body, or the part that the fault allows.
 func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault) {
-	switch fault { // the other faults do not concern the writing
+	switch fault { // the other faults do not affect writing
 	case FaultRoleThenError:
 		writeRaw(w, openai.ContentType(false), errorEvent)
 	case FaultCut, FaultStall:
@@ -90,7 +90,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 	}
 }
 
-// fault returns the fault of a call: the one that the request names, or an active rule.
+// fault returns the fault of a call: the one named in the request, or the one of an active rule.
 func (s *Simulator) fault(label, model string) (Fault, error) {
 	fault, err := parseFaults(label, model)
 	if err != nil || fault != "" {

@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Fault is a way in which a simulated call goes wrong.
+// Fault is a way in which a simulated call fails.
 type Fault string
 
-// The faults. The first group returns an error status, the second replaces the response, the third damages it.
+// Faults. The first group returns an error status, the second replaces the response, the third damages it.
 const (
 	Fault401           Fault = "401"
 	Fault404           Fault = "404"
@@ -25,15 +25,15 @@ const (
 
 	FaultTimeout    Fault = "timeout"      // never responds
 	FaultReset      Fault = "reset"        // breaks the connection before the status
-	FaultEmpty      Fault = "empty"        // 200 and nothing
-	FaultHTML       Fault = "html"         // 200 and a web page
-	FaultGarbage    Fault = "garbage"      // 200 and broken JSON
-	FaultErrorIn200 Fault = "error_in_200" // 200 and an error object
+	FaultEmpty      Fault = "empty"        // 200 with an empty body
+	FaultHTML       Fault = "html"         // 200 with a web page
+	FaultGarbage    Fault = "garbage"      // 200 with malformed JSON
+	FaultErrorIn200 Fault = "error_in_200" // 200 with an error object
 
-	FaultSlowStart     Fault = "slow_start"      // the first token takes very long
+	FaultSlowStart     Fault = "slow_start"      // the first token is very late
 	FaultRoleThenError Fault = "role_then_error" // a stream that fails before its first token
-	FaultCut           Fault = "cut"             // the connection breaks half way
-	FaultStall         Fault = "stall"           // silence from half way on
+	FaultCut           Fault = "cut"             // the connection breaks halfway
+	FaultStall         Fault = "stall"           // no data after the first half
 	FaultNoUsage       Fault = "no_usage"        // the response has no usage
 	FaultAbsurdUsage   Fault = "absurd_usage"    // negative and enormous token counts
 )
@@ -52,13 +52,13 @@ type FaultRule struct {
 	Model string  `json:"model"` // empty for every model
 	Fault Fault   `json:"fault"`
 	Rate  float64 `json:"rate"`  // share of calls that fail, evenly spread; 0 and 1 mean all of them
-	Times int     `json:"times"` // failures left; 0 for no end
+	Times int     `json:"times"` // remaining failures; 0 for no limit
 }
 
-// SetFault switches a fault on. It replaces the rule for the same model and fault.
+// SetFault activates a fault. It replaces the rule for the same model and fault.
 func (s *Simulator) SetFault(rule FaultRule) error {
 	if !slices.Contains(Faults(), rule.Fault) {
-		return fmt.Errorf("unknown fault %q; known are %s", rule.Fault, faultNames())
+		return fmt.Errorf("unknown fault %q; known faults are %s", rule.Fault, faultNames())
 	}
 	if rule.Rate < 0 || rule.Rate > 1 || rule.Times < 0 {
 		return fmt.Errorf("fault %s: rate must be from 0 to 1 and times not negative", rule.Fault)
@@ -70,10 +70,10 @@ func (s *Simulator) SetFault(rule FaultRule) error {
 	return nil
 }
 
-// Faults lists the active rules, in the order they were set.
+// Faults lists the active rules in the order in which they were set.
 func (s *Simulator) Faults() []FaultRule { return s.faults.list() }
 
-// ClearFaults switches off the faults of a model; those of all models when model is empty.
+// ClearFaults deactivates the faults of a model, or all faults when model is empty.
 func (s *Simulator) ClearFaults(model string) { s.faults.clear(model) }
 
 // faultBox holds the active rules.
@@ -84,7 +84,7 @@ type faultBox struct {
 
 type activeRule struct {
 	FaultRule
-	due float64 // grows by the rate with each call; a whole one is a failure
+	due float64 // increases by the rate with each call; a call fails when it reaches 1
 }
 
 func (b *faultBox) set(rule FaultRule) {
@@ -140,8 +140,8 @@ func (r *activeRule) strikes() bool {
 	return true
 }
 
-// parseFaults reads metadata.simulate: faults separated by commas, each for all models or, after an @, for one.
-// It returns the first that applies to model.
+// parseFaults parses metadata.simulate: faults separated by commas, each for all models or, after an @, for one model.
+// It returns the first fault that applies to model.
 func parseFaults(label, model string) (Fault, error) {
 	found := Fault("")
 	for part := range strings.SplitSeq(label, ",") {
@@ -150,7 +150,7 @@ func parseFaults(label, model string) (Fault, error) {
 			continue
 		}
 		if !slices.Contains(Faults(), Fault(name)) {
-			return "", openai.BadRequest(fmt.Sprintf("Unknown fault '%s' in metadata.simulate; known are %s.", name, faultNames()), "metadata", "invalid_value")
+			return "", openai.BadRequest(fmt.Sprintf("Unknown fault '%s' in metadata.simulate; known faults are %s.", name, faultNames()), "metadata", "invalid_value")
 		}
 		if found == "" && (!limited || only == model) {
 			found = Fault(name)

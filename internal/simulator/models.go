@@ -14,7 +14,7 @@ const Provider = "simulator"
 
 const vendor = "Simulated"
 
-// pricesAsOf is the day the invented prices were set against the market.
+// pricesAsOf is the date on which the invented prices were compared with the market.
 const pricesAsOf = "2026-10-01"
 
 const common = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema | llm.ManyChoices
@@ -28,12 +28,12 @@ type profile struct {
 	quality               float64
 	input, output, cached float64 // dollars per million tokens; cached below zero for no discount
 	firstToken            time.Duration
-	perSecond             float64 // tokens written a second
+	perSecond             float64 // tokens generated per second
 	dimensions            []int64
 	fixed                 bool // rejects sampling fields and max_tokens
 }
 
-// profiles returns a typical range of models: quality mostly rises with price, speed is independent of both.
+// profiles returns a typical range of models: quality mostly rises with price, and speed is independent of both.
 func profiles() []profile {
 	ms := time.Millisecond
 	return []profile{

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// moderationModel is what judges a request that names no model.
+// moderationModel is the model for moderation requests without a model.
 const moderationModel = "sim-moderation"
 
 type moderationRequest struct {

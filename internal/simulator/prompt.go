@@ -11,10 +11,10 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// defaultPromptTokens is how long an answer to a bare prompt is when nothing is said, as at OpenAI.
+// defaultPromptTokens is the default output limit of legacy completions, as at OpenAI.
 const defaultPromptTokens = 16
 
-// promptRequest is what the simulator understands of a legacy completions request.
+// promptRequest holds the fields of a legacy completions request that the simulator uses.
 type promptRequest struct {
 	Model         string          `json:"model"`
 	Prompt        json.RawMessage `json:"prompt"`
@@ -29,7 +29,7 @@ type promptRequest struct {
 	Metadata      metadata        `json:"metadata"`
 }
 
-// promptText is one prompt: a text, or the token ids that stand for one.
+// promptText is one prompt: a text, or token IDs in place of a text.
 type promptText struct {
 	text   string
 	tokens int64
@@ -54,7 +54,7 @@ func (s *Simulator) servePrompt(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, err)
 		return
 	}
-	switch fault { //nolint:exhaustive // these change the answer; the rest change how it is written
+	switch fault { //nolint:exhaustive // these faults change the response; the others change how it is written
 	case FaultNoUsage:
 		a.Usage = nil
 	case FaultAbsurdUsage:
@@ -76,13 +76,13 @@ func (s *Simulator) servePrompt(w http.ResponseWriter, r *http.Request) {
 	s.play(w, r, p, performance{events: append(events, "[DONE]"), voices: len(a.Choices)}, fault)
 }
 
-// completePrompt checks the request and works out what to say. Every chat model answers bare prompts here.
+// completePrompt validates the request and composes the response. Every simulated chat model serves legacy completions.
 func (s *Simulator) completePrompt(q *promptRequest) (profile, openai.Response, error) {
 	p, err := s.lookup(q.Model, llm.Chat)
 	if err != nil {
 		return p, openai.Response{}, err
 	}
-	p.abilities &^= llm.Reasoning // a bare prompt has no place to show it
+	p.abilities &^= llm.Reasoning // legacy completions cannot contain reasoning
 	prompts, err := readPrompts(q.Prompt)
 	if err != nil {
 		return p, openai.Response{}, err
@@ -120,7 +120,7 @@ func (s *Simulator) completePrompt(q *promptRequest) (profile, openai.Response, 
 	return p, a, nil
 }
 
-// counts is how many answers are shown for each prompt, and how many are made.
+// counts returns the number of choices per prompt that are returned (n) and generated (best).
 func (q *promptRequest) counts(p profile) (n, best int, err error) {
 	n = 1
 	if q.N != nil {
@@ -143,7 +143,7 @@ func (q *promptRequest) counts(p profile) (n, best int, err error) {
 	return n, best, nil
 }
 
-// readPrompts reads a text, texts, token ids, or lists of token ids.
+// readPrompts parses a text, a list of texts, a list of token IDs, or a list of such lists.
 func readPrompts(raw json.RawMessage) ([]promptText, error) {
 	var one string
 	var texts []string

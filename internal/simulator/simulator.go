@@ -12,20 +12,20 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// maxBody bounds what the simulator reads of a request.
+// maxBody is the maximum size of a request body.
 const maxBody = 64 << 20
 
 // Options are the settings of a Simulator.
 type Options struct {
-	// Latency scales the models' waiting times: 1 is as slow as life, 0 does not wait at all.
+	// Latency scales the models' delays: 1 is realistic, 0 disables them.
 	Latency float64
-	// SlowStart is how long the slow_start fault waits for the first token; 15 s when zero.
+	// SlowStart is the delay before the first token with the slow_start fault; 15 s when zero.
 	SlowStart time.Duration
 	// Now is the clock for the `created` member; time.Now when nil.
 	Now func() time.Time
 }
 
-// Simulator answers like a provider with several models. The same request gets the same answer.
+// Simulator responds like a provider with several models. The same request gets the same response.
 type Simulator struct {
 	options  Options
 	profiles []profile
@@ -55,7 +55,7 @@ func NewSimulator(o Options) *Simulator {
 	return s
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Simulated", "true")
 	s.mux.ServeHTTP(w, r)
@@ -79,7 +79,7 @@ func (s *Simulator) serveModel(w http.ResponseWriter, r *http.Request) {
 	writeError(w, unknownModel(r.PathValue("id")))
 }
 
-// wait lets d pass at the simulator's pace. It reports whether the caller is still there.
+// wait sleeps for d, scaled by Latency. It reports whether the client is still connected.
 func (s *Simulator) wait(ctx context.Context, d time.Duration) bool {
 	return sleep(ctx, time.Duration(float64(d)*s.options.Latency))
 }
@@ -112,7 +112,7 @@ func writeError(w http.ResponseWriter, e openai.Error) {
 	openai.WriteJSON(w, e.Status, map[string]any{"error": e})
 }
 
-// decode reads the body of a request into value.
+// decode decodes the body of a request into value.
 func decode(r *http.Request, value any) error {
 	body, err := readBody(r)
 	if err != nil {
@@ -124,7 +124,7 @@ func decode(r *http.Request, value any) error {
 	return nil
 }
 
-// lookup finds the model of a request, or says as OpenAI would that there is none.
+// lookup finds the model of a request. If there is none, it returns OpenAI's error.
 func (s *Simulator) lookup(name string, op llm.Op) (profile, error) {
 	if name == "" {
 		return profile{}, openai.BadRequest("you must provide a model parameter", "", "")

@@ -53,7 +53,7 @@ func TestModelsFitTheirOffers(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerSaysThatItIsSimulated(t *testing.T) {
+func TestEveryResponseIsMarkedAsSimulated(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
 	for _, m := range s.Models() {
@@ -79,7 +79,7 @@ func TestEveryAnswerSaysThatItIsSimulated(t *testing.T) {
 	}
 }
 
-func TestSameRequestSameAnswer(t *testing.T) {
+func TestSameRequestGetsSameResponse(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	ask := func(prompt string) string {
@@ -93,7 +93,7 @@ func TestSameRequestSameAnswer(t *testing.T) {
 	}
 }
 
-func TestModelsBeginAlikeSoThatStreamsCanBeRescued(t *testing.T) {
+func TestModelsBeginWithSameTextForContinuation(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	large := *simtest.Chat(t, s, simtest.UserPrompt("sim-large", "Tell me more", "")).Choices[0].Message.Content

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// writeStream sends the answer chunk by chunk at the model's pace.
+// writeStream sends the response chunk by chunk at the model's pace.
 func (s *Simulator) writeStream(w http.ResponseWriter, r *http.Request, p profile, a openai.Response, fault Fault, wantUsage bool) {
 	show := performance{head: len(a.Choices), voices: len(a.Choices)}
 	for _, part := range a.Deltas() {
@@ -24,7 +24,7 @@ func (s *Simulator) writeStream(w http.ResponseWriter, r *http.Request, p profil
 
 // performance is a stream that is ready to be sent.
 type performance struct {
-	events []string // the data of each
+	events []string // data of each event
 	head   int      // number of events sent without delay, before the first token
 	voices int      // number of choices
 }
@@ -35,7 +35,7 @@ func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show
 	h.Set("Content-Type", openai.ContentType(true))
 	h.Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
-	half := show.head + (len(show.events)-show.head)/2 // always behind the head
+	half := show.head + (len(show.events)-show.head)/2 // always after the head
 	for i, event := range show.events {
 		switch {
 		case i == show.head && fault == FaultRoleThenError:
@@ -56,7 +56,7 @@ func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show
 	}
 }
 
-// send writes one event and flushes it. It reports whether the caller still reads.
+// send writes one event and flushes it. It reports whether the client is still connected.
 func send(w http.ResponseWriter, data string) bool {
 	if _, err := w.Write([]byte(framed(data, true))); err != nil {
 		return false

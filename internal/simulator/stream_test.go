@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/simulator/simtest"
 )
 
-func TestStreamSaysTheSameAsTheWhole(t *testing.T) {
+func TestStreamEqualsCompleteResponse(t *testing.T) {
 	t.Parallel()
 	tool := `,"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]`
 	tests := []struct{ name, model, prompt, more string }{

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// sentences returns the text of simulated responses.
+// sentences returns the sentences of simulated responses.
 func sentences() []string {
 	return []string{
 		"No language model read your prompt; the text is put together from a fixed set of sentences.",
@@ -31,7 +31,7 @@ func sentences() []string {
 
 const quoteRunes = 80
 
-// quote is how a text begins, on one line.
+// quote returns the beginning of a text on one line.
 func quote(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= quoteRunes {
@@ -40,7 +40,7 @@ func quote(text string) string {
 	return string(runes[:quoteRunes]) + "…"
 }
 
-// prose is the simulated answer to a conversation. Only its last line depends on the model.
+// prose returns the simulated response to a conversation. Only its last line depends on the model.
 func (q *chatRequest) prose(model string, choice int) string {
 	d := &openai.Rand{State: q.seed() + uint64(choice)}
 	var out strings.Builder

@@ -9,13 +9,13 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// wish is what tool_choice asks for.
+// wish is the decoded tool_choice.
 type wish struct {
 	mode  string // none, auto or required
 	names []string
 }
 
-// toolWish reads tool_choice: a word, a named tool, or a list of allowed ones.
+// toolWish decodes tool_choice: a mode, a named tool, or a list of allowed tools.
 func (q *chatRequest) toolWish() wish {
 	var word string
 	if json.Unmarshal(q.ToolChoice, &word) == nil && word != "" {
@@ -48,8 +48,8 @@ func (q *chatRequest) toolWish() wish {
 	return wish{mode: "auto"}
 }
 
-// toolCalls decides which tools an answer calls, if any: those that must be called, or those that the prompt names.
-// After a tool has answered, only tool_choice makes the simulator call again: otherwise loops would never end.
+// toolCalls returns the tools that a response calls: those that must be called, or those that the prompt names. After a
+// tool result, the simulator calls a tool again only if tool_choice requires it; otherwise loops would never end.
 func (q *chatRequest) toolCalls(index int) []openai.ToolCall {
 	w := q.toolWish()
 	tools := slices.DeleteFunc(slices.Clone(q.Tools), func(t tool) bool {
@@ -76,7 +76,7 @@ func (q *chatRequest) toolCalls(index int) []openai.ToolCall {
 	return q.call(picked, index)
 }
 
-// asked returns the tools that the prompt names, or the first when it asks for a tool without naming one.
+// asked returns the tools that the prompt names, or the first tool if the prompt asks for a tool without naming one.
 func asked(tools []tool, prompt string) []tool {
 	named := []tool{}
 	for _, t := range tools {

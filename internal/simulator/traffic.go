@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sample is one request of sample traffic, as a client would send it.
+// Sample is one request of sample traffic, in the form in which a client sends it.
 type Sample struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
@@ -15,9 +15,9 @@ type Sample struct {
 	Leaves   bool     // the client disconnects after the first event
 }
 
-// Traffic lists requests that make something to look at on every page: conversations, streams, tools, JSON, cached
-// prompts, embeddings, fallbacks, failures of every kind. All of them may go to the simulator only. Failures of one model
-// are few and far between, so that no circuit stays open for them.
+// Traffic lists requests that fill every dashboard page with data: conversations, streams, tools, JSON, cached prompts,
+// embeddings, fallbacks and failures of every kind. All of them must be sent only to the simulator. Failures of the
+// same model are rare, so that no circuit stays open because of them.
 func Traffic() []Sample {
 	var list []Sample
 	for i, prompt := range questions() {
@@ -68,7 +68,7 @@ func questions() []string {
 	}
 }
 
-// question sends a prompt in one of the ways that clients usually do.
+// question returns a request with the prompt in one of the usual forms.
 func question(i int, prompt string) Sample {
 	models := []string{"auto", "auto", "auto:cost", "auto:quality", "auto", "auto:speed", "sim-large", "sim-medium"}
 	body := fields{"model": models[i%len(models)], "messages": said(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
@@ -105,14 +105,14 @@ func specials() []Sample {
 		chatSample(fields{"model": "auto", "messages": picture}),
 		chatSample(fields{"model": "sim-large", "messages": third, "stream": true}),
 		chatSample(fields{"model": "auto", "messages": talk, "session_id": "sample-ferry"}),
-		// More expensive than its baseline: savings can be negative.
+		// This request costs more than its baseline, because savings can be negative.
 		chatSample(fields{"model": "sim-flagship", "messages": said("Draft the opening of a novel set in a lighthouse.")}, "X-Fairlead-Baseline", "sim-small"),
 		embedSample("rope", "anchor", "tide table"),
 		chatSample(fields{"model": "auto", "messages": said("Keep this to yourself: the surprise party is on Friday.")}, "X-Fairlead-Log-Body", "false"),
 	}
 }
 
-// failures returns requests that fail. For some of them another model takes over.
+// failures returns requests that fail. For some of them, another model takes over.
 func failures() []Sample {
 	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true
@@ -155,7 +155,7 @@ func chatSample(body fields, header ...string) Sample {
 	return s
 }
 
-// broken returns a request that asks the simulator to fail.
+// broken returns a request that makes the simulator fail.
 func broken(fault string, body fields) Sample {
 	body["metadata"] = fields{"simulate": fault}
 	return chatSample(body)
@@ -169,12 +169,12 @@ func embedSample(texts ...string) Sample {
 func encodeSample(body fields) []byte {
 	data, err := json.Marshal(body)
 	if err != nil {
-		panic("simulator: encode a sample: " + err.Error()) // texts and numbers of ours: a defect
+		panic("simulator: encode a sample: " + err.Error()) // unreachable: texts and numbers always encode
 	}
 	return data
 }
 
-// handbook is a text long enough for providers to cache it.
+// handbook returns a text long enough for providers to cache.
 func handbook() string {
 	var out strings.Builder
 	rules := []string{

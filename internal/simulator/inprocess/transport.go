@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Reset breaks the connection so that the other side sees a reset, or inside the process a failed call.
+// Reset breaks the connection, so that the client sees a connection reset. In an in-process call, the call fails.
 func Reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -25,9 +25,9 @@ func Reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// Transport returns a round tripper that answers from h inside the process, streaming, with no port and no copy of the
-// body. The handler's context ends with the request's or when the answer's body is closed; a handler that panics is a
-// failed call, as a broken connection is. Every handler runs in a goroutine of its own that ends with it.
+// Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does
+// not copy the body. The handler's context ends with the request's context or when the response body is closed. A
+// handler that panics causes a failed call, like a broken connection. Every handler runs in its own goroutine.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -39,7 +39,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		header: http.Header{}, pipe: writer, ready: make(chan struct{}), failed: make(chan error, 1),
 		head: req.Method == http.MethodHead,
 	}
-	// The pipe must break when the caller gives up, or a handler blocked in a write would never end.
+	// The pipe must break when the caller gives up; otherwise a handler blocked in a write would never end.
 	unwatch := context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ctx.Err()) })
 	trace := httptrace.ContextClientTrace(req.Context())
 	if trace != nil && trace.GotConn != nil {
@@ -68,12 +68,12 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// serve runs the handler and ends the pipe as a server would end the connection.
+// serve runs the handler and closes the pipe like a server closes the connection.
 func (t inProcess) serve(w *answerWriter, r *http.Request) {
 	defer func() {
 		switch cause := recover(); {
 		case cause == nil && r.Context().Err() != nil:
-			// The handler ended because the request was cancelled: the caller must not see a complete response.
+			// The handler ended because the request was cancelled, so the caller must not receive a complete response.
 			w.fail(r.Context().Err(), r.Context().Err())
 		case cause == nil:
 			w.WriteHeader(http.StatusOK)
@@ -88,7 +88,7 @@ func (t inProcess) serve(w *answerWriter, r *http.Request) {
 	t.handler.ServeHTTP(w, r)
 }
 
-// serverRequest is the request as a server would hand it to its handler.
+// serverRequest returns the request in the form in which a server passes it to a handler.
 func serverRequest(ctx context.Context, req *http.Request) *http.Request {
 	r := req.Clone(ctx)
 	r.RequestURI = req.URL.RequestURI()
@@ -103,7 +103,7 @@ func serverRequest(ctx context.Context, req *http.Request) *http.Request {
 	return r
 }
 
-// answerBody stops the handler when the caller has seen enough.
+// answerBody is a response body that stops the handler when it is closed.
 type answerBody struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -120,7 +120,7 @@ type answerWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter
 	ready  chan struct{} // closed when the status is known
-	failed chan error    // one error, when the handler broke before that
+	failed chan error    // one error, if the handler failed before the status
 	head   bool
 
 	mu     sync.Mutex
@@ -155,7 +155,7 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 // Flush sends the header. Writes are not buffered and need no flush.
 func (w *answerWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// fail breaks the call: with early before the status was sent, with late in the middle of the body.
+// fail breaks the call: with the error early before the status was sent, with late in the middle of the body.
 func (w *answerWriter) fail(early, late error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

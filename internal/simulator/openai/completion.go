@@ -70,7 +70,7 @@ func (a Response) Completion() Completion {
 	return whole
 }
 
-// probabilities invents how sure the model was of each token.
+// probabilities returns invented log probabilities for the tokens.
 func probabilities(tokens []string, top int) *logprobs {
 	list := &logprobs{Content: []tokenLogprob{}}
 	for _, token := range tokens {

@@ -13,7 +13,7 @@ type Embedding struct {
 	Embedding any    `json:"embedding"` // []float32 or base64 text
 }
 
-// EncodeVector is the vector as little-endian float32 in base64.
+// EncodeVector encodes the vector as little-endian float32 in base64.
 func EncodeVector(unit []float32) string {
 	raw := make([]byte, 0, 4*len(unit))
 	for _, v := range unit {

@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// Content is a message's text and the images beside it, however they were written.
+// Content is the text and images of a message, given as a string or as a list of parts.
 type Content struct {
 	Text   string
-	Images []string // a short key each, made from the address
+	Images []string // a short key for each image, derived from its URL
 }
 
 // UnmarshalJSON reads a string, null, or a list of parts.
@@ -40,13 +40,13 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 // MaxInputs is the maximum number of inputs in a request.
 const MaxInputs = 2048
 
-// Input is one text, or the token ids that stand for one.
+// Input is one text, or token IDs in place of a text.
 type Input struct {
 	Words  []string // in order, lower case
 	Tokens int64
 }
 
-// ParseInputs reads a text, texts, token ids, or lists of token ids.
+// ParseInputs parses a text, a list of texts, a list of token IDs, or a list of such lists.
 func ParseInputs(raw json.RawMessage) ([]Input, error) {
 	var one string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &one) == nil {
@@ -73,7 +73,7 @@ func ParseInputs(raw json.RawMessage) ([]Input, error) {
 			input.Words = append(input.Words, "#"+strconv.FormatUint(uint64(id), 10))
 		}
 		if input.Tokens == 0 {
-			return nil, BadRequest("'input' must not hold an empty list.", "input", "invalid_value")
+			return nil, BadRequest("'input' must not contain an empty list.", "input", "invalid_value")
 		}
 		inputs = append(inputs, input)
 	}
@@ -98,7 +98,7 @@ func textInputs(texts []string) ([]Input, error) {
 	return inputs, nil
 }
 
-// ParseModerationInputs reads a text, texts, or parts, which are judged together.
+// ParseModerationInputs parses a text, a list of texts, or a list of parts, which form one input.
 func ParseModerationInputs(raw json.RawMessage) ([]Content, error) {
 	var one string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &one) == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// moderationWords are what the simulator takes offence at, by category. The other categories are never flagged.
+// moderationWords lists the flagged words by category. The other categories are never flagged.
 var moderationWords = map[string][]string{
 	"violence":   {"kill", "murder", "stab"},
 	"harassment": {"idiot", "stupid"},
@@ -25,7 +25,7 @@ type ModerationResult struct {
 	Applied    map[string][]string `json:"category_applied_input_types"`
 }
 
-// Moderate gives every category a score that depends on the text alone.
+// Moderate returns a score for every category. The scores depend only on the input.
 func Moderate(input Content) ModerationResult {
 	words := strings.FieldsFunc(strings.ToLower(input.Text), func(r rune) bool { return r < 'a' || r > 'z' })
 	seen := []string{"text"}

@@ -14,7 +14,7 @@ func Hash(h uint64, text string) uint64 {
 	return (h ^ 0xff) * fnvPrime // an end mark, so that "ab"+"c" differs from "a"+"bc"
 }
 
-// Mix spreads a hash over all bits; it is also the step of the pseudo-random draws (splitmix64).
+// Mix spreads a hash over all bits. It is also the step function of Rand (splitmix64).
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -22,16 +22,16 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Rand is a row of pseudo-random numbers that depends on its seed alone.
+// Rand is a pseudo-random number generator. The sequence depends only on the seed.
 type Rand struct{ State uint64 }
 
-// IntN draws an integer from 0 up to n, excluding n.
+// IntN returns an integer in [0, n).
 func (d *Rand) IntN(n int) int {
 	d.State = Mix(d.State)
 	return int(d.State % uint64(n))
 }
 
-// Float64 draws a number from 0 up to 1.
+// Float64 returns a number in [0, 1).
 func (d *Rand) Float64() float64 {
 	d.State = Mix(d.State)
 	return float64(d.State>>11) / (1 << 53)

@@ -1,5 +1,5 @@
 // Package openai builds responses in the format of the OpenAI API without a model: bodies, streams, token counts and
-// values that satisfy a JSON schema. The simulator and the mock provider of the tests share it.
+// values that satisfy a JSON schema. The simulator and the mock provider for tests share it.
 package openai
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Response is everything the simulator will say to one request, before it is written whole or as a stream.
+// Response is the complete response to a request, before it is written in one piece or as a stream.
 type Response struct {
 	ID       string
 	Created  int64
@@ -19,7 +19,7 @@ type Response struct {
 	Top      int
 }
 
-// Choice is one of the answers asked for. Text and reasoning are split as they will be streamed.
+// Choice is one of the requested choices. Text and reasoning are split into the pieces of a stream.
 type Choice struct {
 	Reasoning []string
 	Text      []string
@@ -84,13 +84,13 @@ func WriteJSON(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(append(Encode(value), '\n'))
 }
 
-// Encode writes a value of our own types as JSON, as providers do: without escaping <, > and &.
+// Encode encodes a value of this package's types as JSON. Like providers, it does not escape <, > and &.
 func Encode(value any) []byte {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic("openai: encode an answer: " + err.Error()) // the types are ours: a defect
+		panic("openai: encode a response: " + err.Error()) // unreachable: this package's types always encode
 	}
 	return []byte(strings.TrimSuffix(out.String(), "\n"))
 }

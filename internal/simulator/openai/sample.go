@@ -16,7 +16,7 @@ func (g *sampler) object(s schema, at spot) json.RawMessage {
 		fillAll := len(s.Required) == 0 && at.depth <= shallowDepth
 		return !fillAll && !slices.Contains(s.Required, name)
 	})
-	for _, name := range s.Required { // required but described nowhere: anything will do
+	for _, name := range s.Required { // required but not described: any value is valid
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -68,7 +68,7 @@ func (g *sampler) array(s schema, at spot) json.RawMessage {
 	return out.Bytes()
 }
 
-// number draws from 1 to 100 and moves the result to where the bounds allow it.
+// number draws a number from 1 to 100 and moves it into the allowed range.
 func (g *sampler) number(s numeric, at spot, integer bool) json.RawMessage {
 	step := s.MultipleOf
 	if integer && (step <= 0 || step != math.Trunc(step)) {
@@ -142,7 +142,7 @@ func inside(v, low, high float64) float64 {
 	return v
 }
 
-// formats are values of the formats that validators commonly check.
+// formats returns a valid value for each format that validators commonly check.
 func formats() map[string]string {
 	return map[string]string{
 		"date-time": "2026-01-01T12:00:00Z", "date": "2026-01-01", "time": "12:00:00Z", "duration": "PT1H",
@@ -199,7 +199,7 @@ func shortest(re *syntax.Regexp) string {
 	}
 }
 
-// printable picks a rune of a class, given as pairs of bounds: a letter or digit where there is one.
+// printable picks a rune from a class, which is given as pairs of bounds. It prefers letters and digits.
 func printable(pairs []rune) rune {
 	if len(pairs) == 0 {
 		return 'a'

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Bounds for recursive schemas: below shallowDepth only required members are set, below maxDepth or after maxNodes none
-// (no finite value could satisfy such a schema).
+// Limits for recursive schemas. Below shallowDepth, only required members are set. Below maxDepth or after maxNodes, no
+// members are set, because no finite value satisfies such a schema.
 const (
 	shallowDepth = 3
 	maxDepth     = 32
 	maxNodes     = 5000
 )
 
-// schema is the part of JSON Schema that decides what a valid value looks like.
+// schema is the supported part of JSON Schema.
 type schema struct {
 	Ref         string            `json:"$ref"`
 	Type        json.RawMessage   `json:"type"`
@@ -51,13 +51,13 @@ type numeric struct {
 	MultipleOf       float64  `json:"multipleOf"`
 }
 
-// properties keeps the order of the schema: models write members in it, and so does the simulator.
+// properties preserves the schema's property order, because models write members in that order.
 type properties struct {
 	names  []string
 	values map[string]json.RawMessage
 }
 
-// UnmarshalJSON reads an object and remembers the order of its members.
+// UnmarshalJSON reads an object and keeps the order of its members.
 func (p *properties) UnmarshalJSON(b []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -79,7 +79,7 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// sampler makes values for one schema document.
+// sampler generates values for one schema document.
 type sampler struct {
 	root  json.RawMessage
 	draws Rand
@@ -88,8 +88,8 @@ type sampler struct {
 
 // spot is a position in the value.
 type spot struct {
-	name  string // of the member
-	nth   int    // in its list
+	name  string // name of the member
+	nth   int    // index in its list
 	depth int
 }
 
@@ -97,8 +97,8 @@ func (s spot) member(name string) spot { return spot{name: name, nth: s.nth, dep
 
 func (s spot) item(nth int) spot { return spot{name: s.name, nth: nth, depth: s.depth + 1} }
 
-// Instance returns JSON that satisfies the schema, as far as the schema uses the keywords above. The same schema and
-// seed give the same JSON.
+// Instance returns JSON that satisfies the schema, as far as the schema uses the supported keywords. The same schema
+// and seed give the same JSON.
 func Instance(raw json.RawMessage, seed uint64) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")
@@ -157,7 +157,7 @@ func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	return s
 }
 
-// branch selects an alternative: the first that is not null or, at depth, the one with the fewest references.
+// branch selects an alternative: the first one that is not null or, in deep values, the one with the fewest references.
 func (g *sampler) branch(branches []json.RawMessage, at spot) json.RawMessage {
 	isNull := func(raw json.RawMessage) bool {
 		var s schema
@@ -235,7 +235,7 @@ func (s schema) join(t schema) schema {
 	return s
 }
 
-// kind is the type of the value to make.
+// kind returns the type of the value to generate.
 func (s schema) kind(at spot) string {
 	var one string
 	if json.Unmarshal(s.Type, &one) == nil && one != "" {

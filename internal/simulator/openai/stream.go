@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// argumentTokens is how many tokens of a tool call's arguments travel in one chunk.
+// argumentTokens is the number of tokens of a tool call's arguments in one chunk.
 const argumentTokens = 4
 
 // Chunk is one event of a streamed chat completion.
@@ -63,8 +63,8 @@ func (a Response) Chunk(parts ...ChunkChoice) Chunk {
 	}
 }
 
-// Deltas lists the deltas of a stream in order: a role for each choice, then the pieces of all choices, interleaved, each
-// choice ended by its finish reason.
+// Deltas lists the deltas of a stream in order: first a role for each choice, then the interleaved pieces of all
+// choices. Each choice ends with its finish reason.
 func (a Response) Deltas() []ChunkChoice {
 	empty := ""
 	all := []ChunkChoice{}
@@ -105,7 +105,7 @@ func (a Response) deltas(index int, c Choice) []ChunkChoice {
 	return append(pieces, ChunkChoice{Index: index, FinishReason: &c.Finish})
 }
 
-// callPieces splits a tool call: id and name first, then the arguments.
+// callPieces splits a tool call into deltas: first the ID and name, then the arguments.
 func callPieces(n int, call ToolCall) []deltaCall {
 	if call.Custom != nil {
 		return []deltaCall{

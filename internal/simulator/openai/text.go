@@ -23,7 +23,7 @@ type TextChoice struct {
 	FinishReason *string       `json:"finish_reason"`
 }
 
-// TextLogprobs is the log probabilities of the tokens of a TextChoice.
+// TextLogprobs holds the log probabilities of the tokens of a TextChoice.
 type TextLogprobs struct {
 	Tokens        []string             `json:"tokens"`
 	TokenLogprobs []float64            `json:"token_logprobs"`
@@ -31,7 +31,7 @@ type TextLogprobs struct {
 	TextOffset    []int                `json:"text_offset"`
 }
 
-// TextCompletion is the answer in one piece.
+// TextCompletion returns the response in one piece.
 func (a Response) TextCompletion() TextCompletion {
 	choices := []TextChoice{}
 	for i, c := range a.Choices {
@@ -42,8 +42,8 @@ func (a Response) TextCompletion() TextCompletion {
 	return whole
 }
 
-// TextEvents returns the chunks of the response: the tokens of all choices, interleaved, each choice ended by its finish
-// reason.
+// TextEvents returns the chunks of the response: the interleaved tokens of all choices. Each choice ends with its
+// finish reason.
 func (a Response) TextEvents() []string {
 	longest := 0
 	for _, c := range a.Choices {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// The simple vocabulary: a token is at most wordRunes letters with the space before them, digitRunes digits, or one
-// other character. It is close enough to real vocabularies for prices and speeds, and splitting never loses a byte.
+// Limits of the simple vocabulary: a token is at most wordRunes letters with the preceding space, digitRunes digits, or
+// one other character. It is close enough to real vocabularies for prices and speeds, and splitting never loses a byte.
 const (
 	wordRunes    = 6
 	foreignRunes = 2
@@ -14,7 +14,7 @@ const (
 	ImageTokens  = 765
 )
 
-// CountTokens is the length of text in tokens.
+// CountTokens returns the length of text in tokens.
 func CountTokens(text string) int64 {
 	var n int64
 	for len(text) > 0 {
@@ -24,7 +24,7 @@ func CountTokens(text string) int64 {
 	return n
 }
 
-// Tokenize splits text into its tokens.
+// Tokenize splits text into tokens.
 func Tokenize(text string) []string {
 	tokens := []string{}
 	for len(text) > 0 {
@@ -35,7 +35,7 @@ func Tokenize(text string) []string {
 	return tokens
 }
 
-// NextToken is the length in bytes of the token that text begins with.
+// NextToken returns the length in bytes of the first token of text.
 func NextToken(text string) int {
 	start := 0
 	if text[0] == ' ' && len(text) > 1 {

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Chat sends a chat request and decodes the whole answer.
+// Chat sends a chat request and decodes the complete response.
 func Chat(t *testing.T, h http.Handler, body string) openai.Completion {
 	t.Helper()
 	resp := Post(t, h, "/v1/chat/completions", body)
@@ -24,7 +24,7 @@ func Chat(t *testing.T, h http.Handler, body string) openai.Completion {
 	return whole
 }
 
-// ChatStream sends a streamed chat request and decodes its events; done says whether [DONE] came.
+// ChatStream sends a streamed chat request and decodes its events. done reports whether the stream ended with [DONE].
 func ChatStream(t *testing.T, h http.Handler, body string) (list []openai.Chunk, done bool) {
 	t.Helper()
 	resp := Post(t, h, "/v1/chat/completions", body)
@@ -46,7 +46,7 @@ func ChatStream(t *testing.T, h http.Handler, body string) (list []openai.Chunk,
 	return list, false
 }
 
-// Collect puts the pieces of a stream together again, as clients do.
+// Collect joins the chunks of a stream, like a client.
 func Collect(t *testing.T, list []openai.Chunk) (choices []openai.Choice, used *openai.Usage) {
 	t.Helper()
 	for _, c := range list {

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Complete sends a bare prompt and decodes the whole answer.
+// Complete sends a legacy completions request and decodes the complete response.
 func Complete(t *testing.T, h http.Handler, body string) openai.TextCompletion {
 	t.Helper()
 	resp := Post(t, h, "/v1/completions", body)
@@ -22,7 +22,7 @@ func Complete(t *testing.T, h http.Handler, body string) openai.TextCompletion {
 	return whole
 }
 
-// CompleteStream sends a bare prompt that asks for a stream and joins its texts by choice.
+// CompleteStream sends a streamed legacy completions request and joins the texts by choice.
 func CompleteStream(t *testing.T, h http.Handler, body string) (texts, finishes map[int]string, used *openai.Usage) {
 	t.Helper()
 	resp := Post(t, h, "/v1/completions", body)

@@ -1,4 +1,4 @@
-// Package simtest sends requests to providers in the process and decodes their responses, for tests.
+// Package simtest sends requests to in-process providers and decodes their responses, for tests.
 package simtest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Post sends a body to a handler in the process.
+// Post sends a body to a handler in the same process.
 func Post(t *testing.T, h http.Handler, path, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test"+path, strings.NewReader(body))
@@ -30,7 +30,7 @@ func Post(t *testing.T, h http.Handler, path, body string) *http.Response {
 	return resp
 }
 
-// ReadAll returns the whole body and what ended it.
+// ReadAll returns the complete body and the error that ended it.
 func ReadAll(resp *http.Response) (string, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
@@ -53,7 +53,7 @@ func Error(t *testing.T, h http.Handler, path, body string) (status int, e opena
 	return resp.StatusCode, object.Error
 }
 
-// EventData returns the data of the events of a stream.
+// EventData returns the data of each event of a stream.
 func EventData(stream string) []string {
 	list := []string{}
 	lines := bufio.NewScanner(bytes.NewReader([]byte(stream)))
@@ -76,10 +76,10 @@ func Wait(t *testing.T, event <-chan struct{}) {
 	}
 }
 
-// UserPrompt returns a chat request body with one user message; more is appended to its members.
+// UserPrompt returns the body of a chat request with one user message. more is appended to its members.
 func UserPrompt(model, prompt, more string) string {
 	return `{"model":"` + model + `","messages":[{"role":"user","content":` + string(openai.Encode(prompt)) + `}]` + more + `}`
 }
 
-// QuietLogger keeps the complaints of net/http, which tests provoke on purpose, out of the output.
+// QuietLogger returns a logger that discards net/http's messages about errors that tests cause deliberately.
 func QuietLogger() *log.Logger { return log.New(io.Discard, "", 0) }
