@@ -184,7 +184,7 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 		"bad UTF-8 in a value":          {request(`"user":"` + "\xff" + `"`), llm.InvalidJSON, ""},
 		"bad UTF-8 in a key":            {request(`"` + "\xc3\x28" + `":1`), llm.InvalidJSON, ""},
 		"an encoded surrogate":          {request(`"user":"` + "\xed\xa0\x80" + `"`), llm.InvalidJSON, ""},
-		"a unescaped control character":       {request("\"user\":\"a\nb\""), llm.InvalidJSON, ""},
+		"a raw control character":       {request("\"user\":\"a\nb\""), llm.InvalidJSON, ""},
 		"an invalid escape":             {request(`"user":"\x"`), llm.InvalidJSON, ""},
 		"a truncated escape":            {request(`"user":"\u12"`), llm.InvalidJSON, ""},
 		"numbers that are not JSON":     {request(`"seed":01`), llm.InvalidJSON, ""},
