@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// endingContext ends after it was checked a number of times.
+// endingContext ends after the given number of checks.
 type endingContext struct {
 	context.Context
 	checks int // remaining checks before the end
@@ -32,11 +32,11 @@ func (c *endingContext) Err() error {
 	return context.Canceled
 }
 
-// maxChecksAfter is the number of nested loops that may notice the end of the context.
+// maxChecksAfter is the maximum number of checks after the context has ended, one per nested loop.
 const maxChecksAfter = 12
 
-// largeRequests are requests of several megabytes for every endpoint, as many short messages and as one message of many
-// parts. A list in them has n elements.
+// largeRequests returns requests of several megabytes for every endpoint, as many short messages and as one message
+// with many parts. Their largest list has n elements.
 func largeRequests(n int) map[string]struct {
 	format wire.Format
 	op     llm.Op
@@ -68,8 +68,8 @@ func largeRequests(n int) map[string]struct {
 	}
 }
 
-// TestDecodingStopsWhenTheContextEnds ends the context at many points of decoding. After the end, each active loop may check
-// it once more: any further check would be further work.
+// TestDecodingStopsWhenTheContextEnds ends the context at many points during decoding. After the end, each active loop
+// may check the context once more; further checks would mean further work.
 func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -135,8 +135,8 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the context lasts.
-// The step must check it at least once every two intervals of bytes.
+// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the step
+// completes. The step must check the context at least once every two intervals of PollBytes.
 func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 	t.Helper()
 	total := &endingContext{Context: t.Context(), checks: 1 << 30}

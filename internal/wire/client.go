@@ -17,11 +17,12 @@ type FeatureHeader interface {
 
 // VendorFormat is implemented by formats of a single vendor.
 type VendorFormat interface {
-	// Vendor returns the vendor of a model that the catalog does not contain.
+	// Vendor returns the vendor assumed for a model that the catalog does not contain.
 	Vendor() string
 }
 
-// SessionHeaders lists the headers in which coding agents and clients name a conversation, in order of precedence.
+// SessionHeaders lists the headers in which coding agents and other clients identify a conversation, in order of
+// precedence.
 func SessionHeaders() []string {
 	return []string{"X-Fairlead-Session", "X-Claude-Code-Session-Id", "X-Session-Id", "Session-Id", "Session_id", "Conversation_id"}
 }
@@ -33,8 +34,9 @@ type ErrorClient struct {
 	UserAgent string
 }
 
-// ErrorBody returns the error object in the shape that the client can read. The requested format has precedence, then the
-// format's own shape, then the key and the client library. The default is the flat shape. f may be nil.
+// ErrorBody returns the error object in the form that the client can read. The order of precedence is: the requested
+// format, the wire format's own form, the key's format, and the client library. The default is the flat form. f may be
+// nil.
 func ErrorBody(f Format, c ErrorClient, e *llm.Error, requestID string) []byte {
 	shaped, hasShape := f.(ErrorFormat)
 	switch {
@@ -51,8 +53,8 @@ func ErrorBody(f Format, c ErrorClient, e *llm.Error, requestID string) []byte {
 	}
 }
 
-// hidesFlatErrors reports whether the client library does not show the message of a flat error: openai-go from 3.53 cannot
-// parse it, openai-python from 3 and the Vercel AI SDK print only the status.
+// hidesFlatErrors reports whether the client library does not show the message of a flat error. openai-go since 3.53
+// cannot parse it; openai-python since 3 and the Vercel AI SDK print only the status.
 func hidesFlatErrors(userAgent string) bool {
 	if strings.Contains(userAgent, "ai-sdk/") {
 		return true
@@ -73,7 +75,7 @@ func hidesFlatErrors(userAgent string) bool {
 	return false
 }
 
-// outputMembers are the members of a body that limit the output, in any format.
+// outputMembers lists the members that limit the output, in any format.
 var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
 
 // LimitOutput returns the request with its output limit replaced by limit.

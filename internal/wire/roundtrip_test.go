@@ -22,7 +22,8 @@ import (
 	"fairlead/internal/wire/responsesconv"
 )
 
-// encoders write conversations for providers; formats read those that clients also send.
+// encoders lists the functions that encode conversations for providers, and the formats that decode the result if
+// clients use the same format.
 var encoders = []struct {
 	name   string
 	format wire.Format // nil when no client uses the format
@@ -57,14 +58,15 @@ var encoders = []struct {
 	}},
 }
 
-// drawn is a conversation of tool loops. Every text is unique, so that one that is lost, repeated or out of order shows.
+// drawn generates a conversation with tool loops. Every text is unique, so that lost, repeated or misplaced texts are
+// detected.
 type drawn struct {
 	t    *rapid.T
 	conv llm.Conversation
 	n    int
 }
 
-// conversations draws up to 1,000 turns, mostly a few.
+// conversations generates up to 1,000 turns, usually a few.
 func conversations(t *rapid.T) *llm.Conversation {
 	d := &drawn{t: t}
 	d.conv.Choices = 1
@@ -99,7 +101,7 @@ func (d *drawn) question() {
 	parts := []llm.Part{d.text()}
 	for range rapid.IntRange(0, 2).Draw(d.t, "images") {
 		d.n++
-		// Three bytes are four characters without padding, so that each number has its own data.
+		// Three bytes are four base64 characters without padding, so that each number gives different data.
 		parts = append(parts, llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: fmt.Sprintf("iVBORw0K%08d", d.n)}})
 		if rapid.Bool().Draw(d.t, "more text") {
 			parts = append(parts, d.text())
@@ -108,7 +110,7 @@ func (d *drawn) question() {
 	d.conv.Messages = append(d.conv.Messages, llm.Message{Role: llm.User, Parts: parts})
 }
 
-// calls adds calls that run in parallel, and their results in any order.
+// calls adds parallel calls and their results in any order.
 func (d *drawn) calls() {
 	var calls, results []llm.Part
 	if rapid.Bool().Draw(d.t, "thinking") {
@@ -130,8 +132,8 @@ func (d *drawn) calls() {
 	d.conv.Messages = append(d.conv.Messages, llm.Message{Role: llm.Assistant, Parts: calls}, llm.Message{Role: llm.User, Parts: results})
 }
 
-// contents lists what the conversation says, in order, without thinking: signatures are valid at one provider only. failed is
-// whether failures of tools are listed.
+// contents lists the content of the conversation in order, without thinking, because signatures are valid at only one
+// provider. failed reports whether failed tool results are marked.
 func contents(conv *llm.Conversation, failed bool) []string {
 	var list []string
 	for _, m := range conv.Messages {
@@ -156,7 +158,7 @@ func contents(conv *llm.Conversation, failed bool) []string {
 	return list
 }
 
-// decode reads a body as its client format does.
+// decode decodes a body with its client format.
 func decode(t *rapid.T, f wire.Format, body []byte) *llm.Conversation {
 	req, err := f.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
@@ -169,8 +171,8 @@ func decode(t *rapid.T, f wire.Format, body []byte) *llm.Conversation {
 	return conv
 }
 
-// A conversation of a client of any format keeps its texts, calls, ids, results, images and their order in the format of every
-// provider. A loss is named.
+// A conversation of any client format keeps its texts, calls, IDs, results, images and their order in the format of
+// every provider. Losses are reported.
 func TestConversationsSurviveEveryFormat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -187,7 +189,7 @@ func TestConversationsSurviveEveryFormat(t *testing.T) {
 					checkOrder(t, from.name+" to "+to.name, asked, sent)
 					continue
 				}
-				// chat and responses have no mark for failed tools
+				// The chat and Responses formats have no mark for failed tools.
 				named := slices.ContainsFunc(lost, func(what string) bool { return strings.Contains(what, "failed tool") })
 				got := decode(t, to.format, sent)
 				if diff := cmp.Diff(contents(asked, !named), contents(got, !named)); diff != "" {
@@ -198,8 +200,8 @@ func TestConversationsSurviveEveryFormat(t *testing.T) {
 	})
 }
 
-// checkOrder checks that a body has every text, image and argument of the conversation in order. System messages come first or in a
-// member of their own.
+// checkOrder checks that a body contains every text, image and argument of the conversation in order. System messages
+// come first or are in a separate member.
 func checkOrder(t *rapid.T, name string, conv *llm.Conversation, body []byte) {
 	var document any
 	if err := json.Unmarshal(body, &document); err != nil {

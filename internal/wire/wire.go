@@ -1,4 +1,4 @@
-// Package wire defines the interfaces of a client-facing API format. Each format has a package of its own.
+// Package wire defines the interfaces of a client-facing API format. Each format has its own package.
 package wire
 
 import (
@@ -14,17 +14,17 @@ import (
 type Format interface {
 	// Name returns the format's short name, such as "chat".
 	Name() string
-	// DecodeRequest validates the body strictly and describes it. The request keeps body: the caller must not change it.
-	// Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in Details["problems"], or of
-	// kind ClientCancelled when ctx ends before the body is decoded.
+	// DecodeRequest validates the body strictly and describes it. The request refers to body, so the caller must not
+	// change it. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in
+	// Details["problems"], or of kind ClientCancelled when ctx ends before the body is decoded.
 	DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error)
 	// Framing returns the framing of streams in this format.
 	Framing() Framing
 	// Conversation converts a validated chat request for a provider of another format. It returns ClientCancelled when ctx
 	// ends during the conversion.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse encodes a response in this format: many events for a stream, one otherwise. model is the name that the
-	// client sees. An error among the deltas is yielded and ends the events.
+	// EncodeResponse encodes a response in this format: many events for a stream, otherwise one. model is the name that
+	// the client sees. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
@@ -40,18 +40,19 @@ type Framing interface {
 	WriteEvent(w io.Writer, ev llm.Event) error
 	// WriteEnd ends a complete stream.
 	WriteEnd(w io.Writer) error
-	// WriteError ends an incomplete stream after the given number of events. body is the error object in the client's shape.
+	// WriteError ends an incomplete stream after the given number of events. body is the error object in the client's
+	// form.
 	WriteError(w io.Writer, body []byte, after int) error
 }
 
-// ErrorFormat is implemented by formats whose clients expect an error object of their own shape.
+// ErrorFormat is implemented by formats whose clients expect a specific error object.
 type ErrorFormat interface {
-	// ErrorBody encodes the error. The object has the code and the details of the flat shape.
+	// ErrorBody encodes the error. The object also has the code and the details of the flat form.
 	ErrorBody(e *llm.Error, requestID string) []byte
 }
 
-// Resumer is implemented by formats whose interrupted streams can be continued: the remaining events follow the sent ones as if
-// the stream had not stopped.
+// Resumer is implemented by formats whose interrupted streams can be continued: the remaining events follow the sent
+// ones as if the stream had not been interrupted.
 type Resumer interface {
 	// Prefill returns the request with text appended to its conversation as the beginning of the assistant's response. If the
 	// request limits its output, maxOutput replaces that limit; 0 keeps it.
@@ -64,7 +65,7 @@ type Resumer interface {
 // Continuation is an interrupted response that can be continued.
 type Continuation struct {
 	Text string // text that was sent
-	// Encode encodes the remaining events with the id, date, model and numbering of the events that were sent. It is called
-	// once.
+	// Encode encodes the remaining events with the ID, creation time, model and numbering of the sent events. It may be
+	// called once.
 	Encode func(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// conversation returns a chat request of about size bytes, similar to an agent's.
+// conversation returns a chat request of about size bytes, similar to a request of a coding agent.
 func conversation(size int) []byte {
 	const prose = `The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: `
 	var b strings.Builder

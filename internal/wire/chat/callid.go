@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// appendWithCallIDs appends the value of messages with the ids of tool calls converted by rename. Calls and their results
-// keep matching, because rename is deterministic.
+// appendWithCallIDs appends the messages with the IDs of tool calls converted by rename. Calls still match their
+// results, because rename is deterministic.
 func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
 	s := rawjson.Scanner{Data: messages}
 	written := 0
@@ -42,7 +42,7 @@ func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte 
 	return append(dst, messages[written:]...)
 }
 
-// eachObject calls read for every object of the next list.
+// eachObject calls read for each object in the array at the current position.
 func eachObject(s *rawjson.Scanner, read func()) {
 	if s.Kind() != '[' {
 		return
@@ -56,8 +56,8 @@ func eachObject(s *rawjson.Scanner, read func()) {
 
 const nineLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// NineCharID returns a tool-call id of exactly nine letters and digits, as Mistral requires. It is deterministic, and a
-// valid id is returned unchanged.
+// NineCharID returns a tool-call ID of exactly nine letters and digits, as Mistral requires. It is deterministic and
+// returns a valid ID unchanged.
 func NineCharID(id string) string {
 	if fitsNine(id) {
 		return id

@@ -21,8 +21,8 @@ func (d *decoder) sampling(name string) {
 	}
 }
 
-// countExtra counts the text of an unknown member, because a provider may add it to the prompt. It returns the bytes of the
-// text.
+// countExtra counts the text of an unknown member, because a provider may add it to the prompt. It returns the length
+// of the text in bytes.
 func (d *decoder) countExtra() int {
 	before := d.ASCII + d.NonASCII
 	d.SkipCounted()
@@ -31,8 +31,8 @@ func (d *decoder) countExtra() int {
 	return n
 }
 
-// tools counts definitions as text, because they are part of the prompt. A tool of a type other than function and custom
-// runs at the provider.
+// tools counts tool definitions as text, because they are part of the prompt. A tool of a type other than function and
+// custom is run by the provider.
 func (d *decoder) tools(name string) {
 	if !d.Is('[', name, "a list") {
 		return
@@ -85,7 +85,8 @@ func (d *decoder) modalities() {
 	}
 }
 
-// reasoning decodes the objects that enable reasoning. Some of them disable it, and some only select how it is returned.
+// reasoning decodes the objects that control reasoning. Some settings disable it, and some only select how it is
+// returned.
 func (d *decoder) reasoning() {
 	if d.Kind() != '{' {
 		return
@@ -182,7 +183,7 @@ func (d *decoder) message(n int) {
 	}
 }
 
-// toolCalls counts calls as text and records their signatures.
+// toolCalls adds tool calls to the text length and records whether they have signatures.
 func (d *decoder) toolCalls() {
 	if d.Kind() != '[' {
 		d.SkipCounted()
@@ -207,7 +208,7 @@ func (d *decoder) toolCalls() {
 
 func messageParam(n int, field string) string { return "messages[" + strconv.Itoa(n) + "]." + field }
 
-// content decodes the content of a message and keeps its first text.
+// content decodes the content of a message and stores its first text in first.
 func (d *decoder) content(first *rawjson.String) {
 	switch d.Kind() {
 	case '"':
@@ -227,8 +228,8 @@ func (d *decoder) content(first *rawjson.String) {
 	}
 }
 
-// part decodes one part of a message. The tokens of images are estimated from their size. The tokens of other media, and of
-// parts of unknown type, can only be counted by the provider.
+// part decodes one part of a message. The tokens of images are estimated from their size. The tokens of other media and
+// of parts of unknown type can be counted only by the provider.
 func (d *decoder) part(first *rawjson.String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool
@@ -277,8 +278,8 @@ func (d *decoder) part(first *rawjson.String) {
 	}
 }
 
-// unknown decodes an unknown member of a part. It reports whether the member holds inline media; all other strings count as
-// text.
+// unknown decodes an unknown member of a part. It reports whether the member contains inline media. All other strings
+// count as text.
 func (d *decoder) unknown() (media bool) {
 	switch d.Kind() {
 	case '{':
@@ -301,7 +302,7 @@ func (d *decoder) unknown() (media bool) {
 	return media
 }
 
-// textual reports whether a part of this type holds only text.
+// textual reports whether a part of the given type contains only text.
 func textual(kind []byte) bool {
 	switch string(kind) {
 	case "text", "refusal", "thinking", "reasoning", "input_text", "output_text":
@@ -310,7 +311,7 @@ func textual(kind []byte) bool {
 	return false
 }
 
-// image records the size of an image if its bytes are inline, and the requested detail.
+// image records the requested detail of an image and, for inline data, its size.
 func (d *decoder) image(value []byte) {
 	if d.Err != nil {
 		return
@@ -319,7 +320,7 @@ func (d *decoder) image(value []byte) {
 	if at < 0 {
 		d.req.ImageURLs++
 	}
-	// Only the beginning is read: an image may have megabytes, and JSON may escape the slashes of its base64.
+	// Read only the beginning, because an image may have megabytes. JSON may escape the slashes of its base64.
 	const enough = 64 << 10
 	detail := ""
 	for _, level := range []string{"low", "high", "original"} {
@@ -345,7 +346,7 @@ func (d *decoder) image(value []byte) {
 	d.req.AddImage(token.ImageOf(string(data), detail))
 }
 
-// ends reports whether a word occurs in the value of an image outside of its data, at the beginning or the end.
+// ends reports whether a word occurs near the beginning or the end of the value, outside the image data.
 func ends(value []byte, word string) bool {
 	const near = 128
 	return bytes.Contains(value[:min(len(value), near)], []byte(word)) || bytes.Contains(value[max(0, len(value)-near):], []byte(word))

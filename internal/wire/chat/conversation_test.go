@@ -247,7 +247,7 @@ func TestUnknownMembersOfMessagesAreReportedOnce(t *testing.T) {
 	}
 }
 
-// conversations are the inputs of the round trip and the fuzzer.
+// conversations lists the inputs of the round-trip test and the fuzz test.
 var conversations = []string{
 	`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"u","name":"ann"},{"role":"assistant","content":"a"}]}`,
 	`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAEC","detail":"high"}},` +
@@ -265,7 +265,7 @@ var conversations = []string{
 	`{"model":"m","messages":[{"role":"user","content":"x"}],"thinking":{"type":"adaptive"}}`,
 }
 
-// everything accepts all that the format can express.
+// everything returns options that accept everything the format can express.
 func everything() chatconv.RenderOptions {
 	return chatconv.RenderOptions{
 		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
@@ -318,7 +318,7 @@ func FuzzConversation(f *testing.F) {
 		if hosted(conv) || conv.Output.Name == "" && conv.Output.Kind == llm.OutputSchema {
 			return // the format requires a name and has no hosted tools
 		}
-		// Encoding is idempotent: a decoded and encoded conversation does not change again.
+		// Encoding is idempotent: encoding a decoded conversation changes nothing.
 		once := roundTrip(t, conv)
 		twice := roundTrip(t, once)
 		if diff := cmp.Diff(once, twice, cmpopts.EquateEmpty()); diff != "" {

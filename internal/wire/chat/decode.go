@@ -22,10 +22,10 @@ type decoder struct {
 	validate.Reader
 	req *llm.Request
 
-	messages, input           bool // present and not null
+	messages, input           bool // whether the member is present and not null
 	maxTokens, maxCompletion  int64
 	bestOf                    int64
-	longest                   int    // input: bytes, or token ids
+	longest                   int    // length of the longest input, in bytes or token IDs
 	top                       string // top-level member being read
 	previewText               rawjson.String
 	instructed                rawjson.String
@@ -99,7 +99,7 @@ func (d *decoder) finish(op llm.Op) {
 		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
 	}
 	if op == llm.Complete {
-		// Each prompt is completed this often, and completions that are not returned are billed too.
+		// Each prompt is completed this number of times. Completions that are not returned are billed, too.
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
 	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ASCII, d.NonASCII, d.longestShare()

@@ -36,7 +36,7 @@ func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// refused decodes a body that must be rejected and returns the error.
+// refused returns the error for a body that must be rejected.
 func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
@@ -325,7 +325,7 @@ func TestDecodeFindsRepeatedKeysInLargeObjects(t *testing.T) {
 	}
 }
 
-// hostileBodies exceed one limit each, in the top-level member param.
+// hostileBodies returns bodies that each exceed one limit in the top-level member param.
 func hostileBodies() map[string]struct{ body, param string } {
 	var keys strings.Builder
 	for i := range 2 * rawjson.MaxObjectKeys {

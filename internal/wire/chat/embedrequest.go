@@ -35,7 +35,7 @@ func (d *decoder) inputText() rawjson.String {
 }
 
 func (d *decoder) inputList(name string) {
-	var kind byte // of the first element: all elements must have the same kind
+	var kind byte // kind of the first element; all elements must have the same kind
 	count := 0
 	for n := range d.Elements {
 		count++
@@ -60,7 +60,7 @@ func (d *decoder) inputList(name string) {
 	}
 }
 
-// mixedInput records once that the list has none of the supported shapes.
+// mixedInput records, at most once, that the list has none of the supported forms.
 func (d *decoder) mixedInput(name, want string) {
 	if d.Err == nil && !d.HasProblem(name) {
 		d.Problem(name, "%s must be %s.", name, want)
@@ -86,7 +86,7 @@ func (d *decoder) inputElement(kind byte) bool {
 	return false
 }
 
-// longestShare returns the share of the longest input; 0 for a single input.
+// longestShare returns the share of the longest input in all inputs; 0 for a single input.
 func (d *decoder) longestShare() float64 {
 	if all := d.ASCII + d.NonASCII + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
 		return float64(d.longest) / float64(all)
@@ -97,6 +97,6 @@ func (d *decoder) longestShare() float64 {
 func (d *decoder) tokenID() bool {
 	n, ok := rawjson.ParseInteger(d.Number())
 	d.req.TokenIDs++
-	d.Size.Elements-- // counted as a token, and not moved
+	d.Size.Elements-- // counted as a token, not as an element
 	return ok && n >= 0
 }

@@ -9,7 +9,8 @@ import (
 
 type field = validate.Field[decoder]
 
-// maxPromptTokens limits max_tokens of legacy completions, which is multiplied by the number of prompts and completions.
+// maxPromptTokens is the maximum of max_tokens in legacy completions, where it is multiplied by the number of prompts
+// and completions.
 const maxPromptTokens = 1 << 31
 
 func requestOf(d *decoder) *llm.Request { return d.req }
@@ -35,7 +36,7 @@ var (
 		validate.Label("safety_identifier", func(d *decoder, s string) { d.safetyIdentifier = s }),
 	})
 
-	// generationFields are the fields that chat and legacy completions share.
+	// generationFields lists the fields that chat and legacy completions share.
 	generationFields = slices.Concat(commonFields, sampled("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"), []field{
 		validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
 		validate.Nested("stream_options", streamOptions, requestOf),
@@ -88,9 +89,9 @@ var (
 			d.bestOf = n
 			d.need(n > 1, llm.ManyChoices)
 		}),
-		// A client that scores a prompt requests no output. The hold counts one token.
+		// A client that only scores a prompt requests no output. The hold counts one token.
 		validate.Int("max_tokens", 0, maxPromptTokens, func(d *decoder, n int64) { d.maxTokens = max(n, 1) }),
-		// In legacy completions logprobs is the number of alternatives per token.
+		// In legacy completions, logprobs is the number of alternatives per token.
 		{Name: "logprobs", Read: func(r *validate.Reader, name string, d *decoder) {
 			if r.Is('0', name, "a whole number") {
 				r.Number()
@@ -120,12 +121,12 @@ func sampled(names ...string) []field {
 	return fields
 }
 
-// hostedTool decodes a setting of a tool that the provider runs. The caller counts its text.
+// hostedTool decodes a setting of a provider-run tool. The caller counts its text.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
 }
 
-// webSearch decodes the options of a web search, which some models run on their own.
+// webSearch decodes the options of a web search, which some models run themselves.
 func webSearch(r *validate.Reader, name string, d *decoder) {
 	hostedTool(r, name, d)
 	d.need(r.Kind() != 'n', llm.WebSearch)

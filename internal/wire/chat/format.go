@@ -1,6 +1,6 @@
-// Package chat is the client side of OpenAI's format for chat completions, embeddings, legacy completions and moderations. It
-// validates requests and edits them for providers that use the same format. chatconv converts to other formats, and
-// chatstream reads responses.
+// Package chat implements the client side of OpenAI's format for chat completions, embeddings, legacy completions and
+// moderations. It validates requests and edits them for providers that use the same format. Package chatconv converts
+// to other formats, and package chatstream reads responses.
 package chat
 
 import (
@@ -20,7 +20,8 @@ const Name = "chat"
 
 // Format implements wire.Format.
 type Format struct {
-	// Now returns the date of responses that are translated from another format. They have no date when it is nil.
+	// Now returns the creation time for responses that are translated from another format. If it is nil, they have
+	// none.
 	Now func() time.Time
 }
 
@@ -41,7 +42,7 @@ func (framing) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteDat
 // WriteEnd implements wire.Framing.
 func (framing) WriteEnd(w io.Writer) error { return sse.WriteData(w, []byte("[DONE]")) }
 
-// WriteError implements wire.Framing. [DONE] does not follow: it would mark the response as complete.
+// WriteError implements wire.Framing. It does not write [DONE], which would mark the response as complete.
 func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
 // Conversation implements wire.Format.

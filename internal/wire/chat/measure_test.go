@@ -36,7 +36,7 @@ func TestImageSizesAreDetected(t *testing.T) {
 	}
 }
 
-// Only prompt text is measured: not member names, nor images in unknown members.
+// Only prompt text is measured, not member names or images in unknown members.
 func TestMeasureCountsPromptText(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"m","messages":[{"role":"system","content":"Be \"brief\"."},{"role":"user","content":[{"type":"text","text":"two\nwords"}]},` +

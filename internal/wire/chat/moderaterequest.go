@@ -22,7 +22,7 @@ func (d *decoder) moderationInput() {
 }
 
 func (d *decoder) moderationList() {
-	var kind byte // of the first element: all elements must have the same kind
+	var kind byte // kind of the first element; all elements must have the same kind
 	count := 0
 	for n := range d.Elements {
 		count++

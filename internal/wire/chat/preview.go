@@ -17,12 +17,12 @@ func preview(raw []byte) string {
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
-// lookahead is the number of bytes beyond the preview that are edited, so that a match which begins in the preview is
+// lookahead is the number of bytes beyond the preview that are edited, so that a match that begins in the preview is
 // complete.
 const lookahead = 4096
 
-// Preview returns the beginning of the last user message, or of the first input of an embeddings request. edit is applied
-// before the text is shortened. ok is false when the body is not such a request.
+// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It applies
+// edited before it shortens the text. ok is false when the body is not such a request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Body: body}}
 	if d.decode(op) != nil {

@@ -11,7 +11,7 @@ import (
 // Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
 	Model        string            // provider's model name; empty keeps the client's
-	IncludeUsage bool              // request usage in a stream, whatever the client set
+	IncludeUsage bool              // request usage in a stream, regardless of the client's setting
 	Drop         []string          // top-level members to remove
 	Rename       map[string]string // top-level members to rename
 	Set          []Member          // top-level members to replace or append
@@ -19,7 +19,7 @@ type Edit struct {
 	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require it.
 	Prefix bool
 
-	// CallID converts the id of a tool call; nil keeps all ids.
+	// CallID converts the ID of a tool call; nil keeps all IDs.
 	CallID func(id string) string
 }
 
@@ -34,9 +34,9 @@ var wantUsage = []byte(`{"include_usage":true}`)
 // manyFields is the number of dropped fields above which a map is faster than a list.
 const manyFields = 24
 
-// Render returns the body for a provider of the same format: the client's body with the edits, without the gateway's own
-// members (models, provider, session_id) and without the signatures that earlier responses added to messages. Everything
-// else is kept byte for byte and in order.
+// Render returns the body for a provider of the same format: the client's body with the edits applied, without the
+// gateway's own members (models, provider, session_id) and without the signatures that earlier responses added to
+// messages. Everything else is kept byte for byte and in order.
 func Render(req *llm.Request, e Edit) []byte {
 	fields, body := req.Fields, req.Body
 	if len(fields) == 0 {
@@ -78,7 +78,7 @@ func (r *renderer) size() int {
 		n += 6*len(m.Name) + len(m.Value) + len(`,"":`)
 		for _, f := range r.req.Fields {
 			if f.Name == m.Name {
-				n -= f.End - f.Value // a part of a large request must not allocate the size of the whole
+				n -= f.End - f.Value // the replaced value needs no space
 			}
 		}
 	}
@@ -88,7 +88,8 @@ func (r *renderer) size() int {
 	return n
 }
 
-// dropped reports whether a member is removed: the gateway's own, a dropped one, or one that a renamed member replaces.
+// dropped reports whether a member is removed because it is an option of the gateway, is in Drop, or is replaced by a
+// renamed member.
 func (r *renderer) dropped(name string) bool {
 	switch name {
 	case "models", "provider", "session_id":
@@ -155,7 +156,7 @@ func (r *renderer) field(f llm.Field) {
 	}
 }
 
-// messages writes the conversation without the gateway's signatures, and with converted call ids.
+// messages writes the conversation without the gateway's signatures and with converted call IDs.
 func (r *renderer) messages(value []byte) {
 	if r.req.HasSignatures {
 		value = withoutSignatures(value)
@@ -170,7 +171,7 @@ func (r *renderer) messages(value []byte) {
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
 }
 
-// withPrefix returns the list of messages with a mark in the last one.
+// withPrefix marks the last message as a prefix.
 func withPrefix(messages []byte) []byte {
 	end := bytes.LastIndexByte(messages, '}')
 	if end < 0 {
@@ -196,7 +197,7 @@ func (r *renderer) appended() {
 	}
 }
 
-// present reports whether a field with this final name was written.
+// present reports whether a field with the given final name was written.
 func (r *renderer) present(name string) bool {
 	for _, f := range r.req.Fields {
 		if r.dropped(f.Name) {
@@ -222,7 +223,7 @@ func (r *renderer) member(name string, value []byte) {
 	r.out = append(r.out, value...)
 }
 
-// appendWithUsage appends a stream_options value with include_usage set to true and everything else kept.
+// appendWithUsage appends a stream_options value with include_usage set to true and all other members unchanged.
 func appendWithUsage(dst, value []byte) []byte {
 	s := rawjson.Scanner{Data: value}
 	if s.Kind() != '{' {

@@ -83,7 +83,8 @@ func TestRenderAllocatesOnce(t *testing.T) {
 	}
 }
 
-// member is a member as encoding/json reads it: the name, and the value with numbers as written and white space removed.
+// member is a member in the form that encoding/json reads: the name, and the value with numbers unchanged and white
+// space removed.
 type member struct{ Name, Value string }
 
 // referenceMembers reads the top-level members with encoding/json.
@@ -112,7 +113,7 @@ func referenceMembers(t *rapid.T, body []byte) []member {
 	return members
 }
 
-// drawBody generates a request with unknown members of all shapes and unusual spacing.
+// drawBody generates a request with unknown members of all types and unusual spacing.
 func drawBody(t *rapid.T) string {
 	space := rapid.SampledFrom([]string{"", " ", "\n\t", "  "})
 	values := rapid.SampledFrom([]string{
@@ -165,7 +166,7 @@ func TestRenderChangesOnlyEditedMembers(t *testing.T) {
 	})
 }
 
-// applySlowly applies the edit to the list of members.
+// applySlowly applies the edit to a list of members, as a reference for Render.
 func applySlowly(t *rapid.T, members []member, stream bool, e Edit) []member {
 	find := func(name string) int {
 		return slices.IndexFunc(members, func(m member) bool { return m.Name == name })

@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// sequence yields deltas and then the error, if not nil.
+// sequence yields the deltas and then err if it is not nil.
 func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
@@ -31,7 +31,7 @@ func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// chatRequest is a request for a stream or a whole response.
+// chatRequest returns a request with or without streaming.
 func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 	t.Helper()
 	body := `{"model":"m","messages":[{"role":"user","content":"x"}]` + more
@@ -47,7 +47,7 @@ func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answered collects the events of a response with copied data.
+// answered collects the events of a response, with copied data.
 func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	for ev, e := range events {
 		if e != nil {
@@ -59,7 +59,8 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	return all, nil
 }
 
-// answers are responses as deltas and in the chat format. HEAD stands for the members that all chunks share.
+// answers lists responses as deltas and in the chat format. HEAD is a placeholder for the members that all chunks
+// share.
 var answers = map[string]struct {
 	more   string // members of the request
 	pieces []llm.Delta
@@ -165,7 +166,7 @@ var answers = map[string]struct {
 	},
 }
 
-// decoded makes JSON comparable.
+// decoded decodes JSON for comparison.
 func decoded(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
@@ -335,7 +336,7 @@ func TestIDsAreGenerated(t *testing.T) {
 	}
 }
 
-// plainPieces removes what the format cannot preserve: boundaries between texts and between argument deltas.
+// plainPieces removes the boundaries that the format cannot preserve: between texts and between argument deltas.
 func plainPieces(pieces []llm.Delta) []llm.Delta {
 	var plain []llm.Delta
 	for _, p := range pieces {
@@ -408,7 +409,7 @@ func TestDeltasOfEncodedResponses(t *testing.T) {
 	}
 }
 
-// A whole response equals its assembled chunks.
+// A complete response equals its assembled chunks.
 func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// sentLines formats sent events as the gateway stores them.
+// sentLines formats sent events in the form in which the gateway stores them.
 func sentLines(events []llm.Event) []byte {
 	var lines [][]byte
 	for _, ev := range events {

@@ -2,14 +2,14 @@ package chat
 
 import "fairlead/internal/rawjson"
 
-// Members that carry signatures of providers with other formats in our responses.
+// Members in which the gateway's responses carry signatures of providers with other formats.
 const (
 	blocksMember = "thinking_blocks"
 	extraMember  = "extra_content"
 )
 
-// withoutSignatures returns the value of messages without the signatures that the gateway added, because many providers
-// reject unknown members.
+// withoutSignatures returns the messages without the signatures that the gateway added, because many providers reject
+// unknown members.
 func withoutSignatures(messages []byte) []byte {
 	return eachElement(messages, func(message []byte) []byte {
 		return eachMember(message, func(key string, value []byte) []byte {
@@ -31,7 +31,8 @@ func withoutSignatures(messages []byte) []byte {
 	})
 }
 
-// unsigned keeps thinking blocks that do not name a provider, because the gateway did not add them.
+// unsigned returns a thinking block unchanged if it does not name a provider, because the gateway did not add it. Other
+// blocks are removed.
 func unsigned(block []byte) []byte {
 	if hasMember(block, "provider") {
 		return nil
@@ -50,8 +51,8 @@ func hasMember(object []byte, name string) (found bool) {
 	return found
 }
 
-// eachElement edits a list. The result of edit replaces each element; nil removes it. A list that becomes empty is nil. Any
-// other value is returned unchanged.
+// eachElement edits a list: the result of edit replaces each element, and nil removes it. If the list becomes empty,
+// the result is nil. A value that is not a list is returned unchanged.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire/websearch"
 )
 
-// reader converts a request that was validated. It jumps between members, because the meaning of one may depend on a later
+// reader converts a validated request. It jumps between members, because the meaning of a member may depend on a later
 // one.
 type reader struct {
 	validate.Reader
@@ -25,13 +25,14 @@ type reader struct {
 	pending   map[string][]string // ids of legacy function calls without a result, by function name
 }
 
-// accountFields concern the gateway, the account or the stream and not the conversation, or are decoded already.
+// accountFields lists fields that do not belong to the conversation, because they concern the gateway, the account or
+// the stream, or that are already decoded.
 var accountFields = []string{
 	"model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
 	"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
 }
 
-// Conversation converts a validated chat request. It rejects content that cannot be expressed, with kind Untranslatable.
+// Conversation converts a validated chat request. Content that cannot be expressed is an error of kind Untranslatable.
 func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	r := reader{
 		Reader: validate.Reader{Scanner: rawjson.Scanner{Context: ctx, Data: req.Body}},
@@ -51,7 +52,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		return nil, strict.Error(&r.Scanner, "")
 	}
 	if err := r.Reject(); err != nil {
-		err.Kind = llm.Untranslatable // a provider that uses the chat format may accept it
+		err.Kind = llm.Untranslatable // a provider that uses the chat format may accept the content
 		return nil, err
 	}
 	return r.conv, llm.Cancelled(ctx)
@@ -126,7 +127,7 @@ func (r *reader) readSampling(name string) bool {
 // dropField records an unsupported member or part.
 func (r *reader) dropField(name string) { r.conv.DropField(name) }
 
-// numberText returns a number as it is written.
+// numberText returns the text of a number, unchanged.
 func (r *reader) numberText(param string) json.Number {
 	if !r.Is('0', param, "a number") {
 		return ""
@@ -169,7 +170,7 @@ func (r *reader) readReasoning() {
 	}
 }
 
-// readThinking decodes the thinking object of Anthropic's API, which several vendors adopted.
+// readThinking decodes the thinking object of Anthropic's API, which several vendors have adopted.
 func (r *reader) readThinking() {
 	e := &r.conv.Effort
 	m, ok := r.object("thinking")
@@ -199,7 +200,8 @@ func (r *reader) setThinking(on bool) {
 	}
 }
 
-// object decodes an object and returns the positions of its members' values. A null is absent. Anything else is a problem.
+// object decodes an object and returns the positions of its members' values. A null counts as absent. Any other value
+// is recorded as a problem.
 func (r *reader) object(param string) (map[string]int, bool) {
 	if !r.Is('{', param, "an object") {
 		return nil, false
@@ -215,7 +217,7 @@ func (r *reader) object(param string) (map[string]int, bool) {
 	return at, r.Err == nil
 }
 
-// at calls read at another position and returns to the current one.
+// at calls read at the given position and then returns to the current position.
 func (r *reader) at(pos int, read func()) {
 	back := r.Pos
 	r.Pos = pos
@@ -260,7 +262,7 @@ func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	return raw
 }
 
-// cacheOf decodes a cache mark: Anthropic's or OpenAI's.
+// cacheOf decodes a cache mark in Anthropic's or OpenAI's form.
 func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
 	if inner, ok := r.objectOf(m, "cache_control", where); ok {
 		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// Deltas converts the events of a chat response, whole or in chunks, for a client of another format.
+// Deltas converts the events of a chat response, streamed or not, for a client of another format.
 func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		var t deltaReader
@@ -34,19 +34,19 @@ func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 type deltaReader struct {
 	begun   bool
 	choices map[int]*choiceState
-	deltas  []llm.Delta // of the current event
+	deltas  []llm.Delta // deltas of the current event
 }
 
 // choiceState is the state of one choice.
 type choiceState struct {
-	calls []string // ids in order of their start; the position is the index of the delta
+	calls []string // IDs in the order in which the calls began; the position is the index in deltas
 	at    map[int]int
 	last  int
-	old   bool // a legacy function call has begun
-	think bool // an open thinking block
+	old   bool // whether a legacy function call has begun
+	think bool // whether a thinking block is open
 }
 
-// chunkJSON is an event as Deltas decodes it. delta and message have the same members.
+// chunkJSON is the part of an event that Deltas decodes. delta and message have the same members.
 type chunkJSON struct {
 	ID      string       `json:"id"`
 	Choices []choiceJSON `json:"choices"`
@@ -70,7 +70,7 @@ type messageJSON struct {
 	Annotations      annotationsJSON     `json:"annotations"`
 }
 
-// annotationsJSON are citations. Any other value that providers send is ignored.
+// annotationsJSON is a list of citations. A value of any other type is ignored.
 type annotationsJSON []annotationJSON
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -120,7 +120,7 @@ type functionJSON struct {
 	Input     string          `json:"input"`
 }
 
-// lenientText is a string. Any other type that providers send is ignored.
+// lenientText is a string. A value of any other type is ignored.
 type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -155,7 +155,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 		}
 		finish := c.Finish
 		if finish == "" && c.Message != nil {
-			finish = "stop" // a whole response is always complete
+			finish = "stop" // a non-streamed response is always complete
 			if len(state.calls) > 0 {
 				finish = "tool_calls"
 			}
@@ -192,7 +192,7 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 		thought = *parts.ReasoningContent
 	}
 	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
-		thought = "" // the blocks contain the same text with its boundaries
+		thought = "" // the blocks contain the same text
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
@@ -224,7 +224,7 @@ func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
 	}
 }
 
-// blocks reads signatures. The text of a block was sent before, unless the provider sends thinking only in blocks.
+// blocks reads signatures. The text of a block was already sent, unless the provider sends thinking only in blocks.
 func (t *deltaReader) blocks(choice int, state *choiceState, blocks []thinkingBlockJSON) {
 	for _, b := range blocks {
 		if !state.think {
@@ -264,7 +264,7 @@ func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	}})
 }
 
-// argumentText returns arguments as a string; some providers send an object.
+// argumentText returns arguments as a string. Some providers send an object.
 func argumentText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
@@ -273,8 +273,8 @@ func argumentText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// place returns the call that a delta belongs to. Some providers reuse an index for another call with another id, and some
-// send no index.
+// place returns the index of the call that a delta belongs to, and whether the delta begins the call. Some providers
+// reuse an index for another call with another ID, and some send no index.
 func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
 	key := len(s.calls)
 	if c.Index != nil {

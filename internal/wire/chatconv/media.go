@@ -39,7 +39,8 @@ func splitDataURL(s string) (llm.Media, bool) {
 // dataURL is the inverse of splitDataURL.
 func dataURL(m *llm.Media) string { return "data:" + m.Type + ";base64," + m.Data }
 
-// standardBase64 returns the same bytes in the standard alphabet with padding. Standard input is returned unchanged.
+// standardBase64 returns the same bytes in the standard alphabet with padding. Input in standard form is returned
+// unchanged.
 func standardBase64(s string) (string, bool) {
 	odd := len(s)%4 != 0
 	for i := 0; i < len(s) && !odd; i++ {
@@ -62,7 +63,7 @@ func standardBase64(s string) (string, bool) {
 	return base64.StdEncoding.EncodeToString(bytes), true
 }
 
-// audioType returns the media type of the formats wav and mp3.
+// audioType returns the media type of an audio format such as wav or mp3.
 func audioType(format string) string {
 	switch format {
 	case "":
@@ -84,7 +85,7 @@ func audioFormat(kind string) string {
 	return strings.TrimPrefix(kind, "audio/")
 }
 
-// typeByName returns the MIME type of a file by its name, for clients that send no type.
+// typeByName returns the MIME type for a file name, for clients that send no type.
 func typeByName(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".pdf":

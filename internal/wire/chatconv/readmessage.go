@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// messageFields are the members of messages that are supported, or that only responses have.
+// messageFields lists the members of messages that are supported, or that occur only in responses.
 var messageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
 	"reasoning_content", "reasoning", "thinking_blocks", "annotations",
@@ -54,17 +54,17 @@ func (r *reader) readMessage(m map[string]int, where string) {
 	r.conv.Messages = append(r.conv.Messages, message)
 }
 
-// sortedNames returns the members in a fixed order.
+// sortedNames returns the member names in document order.
 func sortedNames(m map[string]int) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // in their order
+	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // by position
 	return names
 }
 
-// assistantParts decodes a message of the model: thinking is first, as every provider requires, and calls are last.
+// assistantParts decodes an assistant message. Thinking comes first, as every provider requires, and calls come last.
 func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	parts := r.thinkingParts(m, where)
 	content := r.contentOf(m, where)
@@ -86,7 +86,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	}
 	if call, ok := r.objectOf(m, "function_call", where); ok {
 		made := llm.ToolCall{
-			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // legacy calls have no id: the position of the message identifies the call
+			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // legacy calls have no ID; the position of the message identifies the call
 			Name: r.textOf(call, "name", where+"function_call."), Arguments: r.argumentsOf(call, "arguments", where+"function_call."),
 		}
 		r.pending[made.Name] = append(r.pending[made.Name], made.ID)
@@ -95,7 +95,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	return parts
 }
 
-// thinkingParts decodes thinking. Blocks contain the text again, with the provider's signature.
+// thinkingParts decodes thinking. Blocks repeat the text, with the provider's signature.
 func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
 	text := r.textOf(m, "reasoning_content", where)
 	if pos, has := m["reasoning"]; has && text == "" && r.Data[pos] == '"' {
@@ -163,7 +163,7 @@ func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
 	return call
 }
 
-// argumentsOf decodes arguments, which are a string; some clients send an object.
+// argumentsOf decodes arguments, which should be a string. Some clients send an object.
 func (r *reader) argumentsOf(m map[string]int, name, where string) string {
 	if pos, has := m[name]; has && r.Data[pos] == '{' {
 		return string(r.rawOf(m, name))
@@ -180,8 +180,8 @@ func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
 	return result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
 }
 
-// functionMessage decodes a legacy result, which names the function and not the call: it belongs to the last call of that
-// name.
+// functionMessage decodes a legacy result, which names the function instead of the call. It belongs to the last call of
+// that function.
 func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
 	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
 	if open := r.pending[res.Name]; len(open) > 0 {
@@ -195,7 +195,7 @@ func result(res llm.ToolResult) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &res}}}
 }
 
-// contentOf decodes the content of a message. An empty text becomes no part.
+// contentOf decodes the content of a message. An empty text produces no part.
 func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 	pos, has := m["content"]
 	if !has {

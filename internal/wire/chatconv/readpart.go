@@ -44,7 +44,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.AudioPart, Media: r.audio(m, where)}, true
 	case "file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
-	case "thinking": // reasoning models of Mistral
+	case "thinking": // Mistral's reasoning models
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
 	default:
 		r.Problem(where+"type", "A part of type %s cannot be sent to a provider that uses another format. Send text, image_url, input_audio or file.", show.Quote(kind))
@@ -52,7 +52,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	}
 }
 
-// image decodes an image: an object, or a bare URL, which some vendors accept.
+// image decodes an image: an object, or a plain URL, which some vendors accept.
 func (r *reader) image(m map[string]int, where string) *llm.Media {
 	param := where + "image_url"
 	if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
@@ -115,7 +115,7 @@ func (r *reader) base64(data, param string) string {
 	return clean
 }
 
-// thinkingOf decodes a thinking part: a string, or a list of parts.
+// thinkingOf decodes a thinking part, which is a string or a list of parts.
 func (r *reader) thinkingOf(m map[string]int, where string) string {
 	pos, has := m["thinking"]
 	if !has || r.Data[pos] != '[' {

@@ -20,8 +20,9 @@ import (
 // maxChoices is the maximum number of choices that the format allows.
 const maxChoices = 128
 
-// Encode encodes a response in the chat format: chunks for a stream, one event otherwise. Usage comes once, at the end. now
-// dates the response and may be nil. A response that ends before the finish of a choice is llm.StreamInterrupted.
+// Encode encodes a response in the chat format: chunks for a stream, otherwise one event. Usage is sent once, at the
+// end. now returns the creation time and may be nil. A response that ends before every choice has a finish reason is an
+// error of kind llm.StreamInterrupted.
 func Encode(req *llm.Request, model string, now func() time.Time, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newResponseWriter(req, model, now).write(deltas)
 }
@@ -55,7 +56,7 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 type responseWriter struct {
 	req             *llm.Request
 	model           string
-	legacyFunctions bool // the client uses function_call, not tool_calls
+	legacyFunctions bool // whether the client uses function_call instead of tool_calls
 	nanos           int64
 	stream          bool
 
@@ -68,7 +69,7 @@ type responseWriter struct {
 	ready    []llm.Event // events of the current delta
 }
 
-// choiceWriter is the content of one choice so far. A stream keeps only what later chunks need.
+// choiceWriter is the content of one choice so far. For a stream, it holds only the data that later chunks need.
 type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
@@ -76,7 +77,7 @@ type choiceWriter struct {
 	blocks                      [][]byte
 	annotations                 [][]byte
 	calls                       []*callWriter
-	byIndex                     map[int]*callWriter // number of calls
+	byIndex                     map[int]*callWriter // calls by index
 	finish                      string
 }
 
@@ -84,7 +85,7 @@ type callWriter struct {
 	index     int
 	call      llm.ToolCall // without arguments
 	arguments strings.Builder
-	written   bool // arguments were sent
+	written   bool // whether arguments were sent
 }
 
 func newResponseWriter(req *llm.Request, model string, now func() time.Time) *responseWriter {
@@ -148,7 +149,7 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// begin stores the id and model that all chunks share.
+// begin stores the ID and model that all chunks share.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -159,7 +160,7 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// answerID returns the provider's id with the prefix of this format. Without an id, one is derived from the request and the
+// answerID returns the provider's ID with this format's prefix. Without an ID, one is derived from the request and the
 // time.
 func answerID(id string, body []byte, nanos int64) string {
 	const prefix = "chatcmpl-"
@@ -171,7 +172,7 @@ func answerID(id string, body []byte, nanos int64) string {
 	return prefix + strings.TrimPrefix(id, prefix)
 }
 
-// choice returns a choice; a new one begins with its role.
+// choice returns the choice with the given index. A new choice begins with its role.
 func (w *responseWriter) choice(index int) *choiceWriter {
 	for _, c := range w.choices {
 		if c.index == index {
@@ -189,7 +190,7 @@ func (w *responseWriter) choice(index int) *choiceWriter {
 	return c
 }
 
-// text adds to a text member of the message.
+// text appends to a text member of the message.
 func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
 	if text == "" {
 		return
@@ -205,8 +206,8 @@ func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, te
 	w.emit(c, d.Out, counted(text))
 }
 
-// addSignature ends a block of thinking. Only a signed block is repeated, so that clients return the signature to the
-// provider that needs it.
+// addSignature ends a block of thinking. Only a signed block is repeated in thinking_blocks, so that clients return the
+// signature to the provider that needs it.
 func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
 	text := c.block.String()
 	c.block.Reset()
@@ -241,8 +242,8 @@ func (w *responseWriter) annotate(c *choiceWriter, cited *llm.Citation) {
 	w.emit(c, slices.Concat([]byte(`{"annotations":[`), d.Out, []byte(`]}`)), llm.Event{})
 }
 
-// thinkingBlock encodes thinking with its signature, as several gateways do: Anthropic's block and the provider that signed
-// it.
+// thinkingBlock encodes thinking with its signature, in the form used by several gateways: Anthropic's block with the
+// provider that signed it.
 func thinkingBlock(t *llm.Thinking) []byte {
 	var b rawjson.Writer
 	b.Open()
@@ -259,7 +260,7 @@ func thinkingBlock(t *llm.Thinking) []byte {
 	return b.Out
 }
 
-// end ends a choice. A provider may report stop although it calls a tool.
+// end ends a choice. A provider may report "stop" although it calls a tool.
 func (w *responseWriter) end(c *choiceWriter, finish string) {
 	w.fillArguments(c)
 	c.finish = finish
@@ -277,7 +278,7 @@ func (w *responseWriter) end(c *choiceWriter, finish string) {
 	}
 }
 
-// complete returns nil when every choice has ended.
+// complete returns an error unless every choice has ended.
 func (w *responseWriter) complete() error {
 	ended := len(w.choices) > 0
 	for _, c := range w.choices {
@@ -289,7 +290,8 @@ func (w *responseWriter) complete() error {
 	return nil
 }
 
-// close ends the events: the response if it is whole, the usage if known, and then the error if there is one.
+// close ends the events with the complete response if it is not streamed, then the usage if known, and then the error
+// if there is one.
 func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	switch {
 	case !w.stream && err == nil:
@@ -306,7 +308,7 @@ func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	}
 }
 
-// counted describes an event with this text.
+// counted returns an event with the byte counts of the given text.
 func counted(text string) llm.Event {
 	ev := llm.Event{Content: text != ""}
 	for i := range len(text) {

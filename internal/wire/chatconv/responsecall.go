@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// call begins a tool call. Another delta for the same call adds to its arguments.
+// call begins a tool call. A further delta for the same call appends to its arguments.
 func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's response has a tool call without a name.")
@@ -61,11 +61,11 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 	return nil
 }
 
-// fillArguments writes an empty object for calls without arguments, because clients parse them.
+// fillArguments writes an empty object for calls without arguments, because clients parse the arguments.
 func (w *responseWriter) fillArguments(c *choiceWriter) {
 	for _, call := range c.calls {
 		if !call.written && !call.call.Custom {
-			// A call that has begun always has arguments.
+			// arguments fails only for an unknown call.
 			_ = w.arguments(c, call.index, "{}")
 		}
 	}
@@ -128,7 +128,8 @@ func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool
 	d.Close()
 }
 
-// extra encodes the signature of the call where Google's clients of this format expect it, and its provider.
+// extra encodes the signature of the call, in the member in which Google's clients of this format expect it, and its
+// provider.
 func (call *callWriter) extra(d *rawjson.Writer) { writeExtra(d, &call.call) }
 
 func writeExtra(d *rawjson.Writer, call *llm.ToolCall) {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 )
 
-// emit prepares a chunk with the content of one choice. ev describes it.
+// emit prepares a chunk with the content of one choice. ev describes the content.
 func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	var d rawjson.Writer
 	d.Out = append(d.Out, '[')
@@ -29,7 +29,7 @@ func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	w.ready = append(w.ready, ev)
 }
 
-// chunk encodes a chunk. All chunks have the same id, date and model.
+// chunk encodes a chunk. All chunks have the same ID, creation time and model.
 func (w *responseWriter) chunk(choices, usage []byte) []byte {
 	var d rawjson.Writer
 	w.head(&d, "chat.completion.chunk")

@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Resume decodes the chunks of an interrupted stream. It reports false for a response with log probabilities or audio, which
-// cannot be continued.
+// Resume decodes the chunks of an interrupted stream. It returns false for a response with log probabilities or audio,
+// which cannot be continued.
 func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuation, bool) {
 	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
 		return wire.Continuation{}, false
@@ -27,7 +27,7 @@ func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuat
 	return wire.Continuation{Text: text, Encode: w.write}, true
 }
 
-// textOnly returns the text of a stream; false if there is other content.
+// textOnly returns the text of a stream. It returns false if there is other content.
 func textOnly(sent []byte) (string, bool) {
 	var said strings.Builder
 	for p, err := range Deltas(lines(sent)) {

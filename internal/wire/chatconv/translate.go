@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Accepts lists extensions of the format that a provider supports.
+// Accepts lists the extensions of the format that a provider supports.
 type Accepts struct {
 	Thinking     bool // reasoning_content in assistant messages
-	Reasoning    bool // the object reasoning, with a budget
+	Reasoning    bool // the reasoning object, with a budget
 	CacheMarks   bool // cache_control in messages, parts and tools
 	AllowedTools bool // tool_choice of the type allowed_tools
 	CustomTools  bool // tools that take free text; otherwise they are sent as functions
@@ -26,11 +26,12 @@ type RenderOptions struct {
 	Accepts Accepts
 	// Signers reports whether the provider accepts signatures of the named provider. nil means none.
 	Signers func(provider string) bool
-	// NameSigners adds the provider of each signature, as in our responses. Providers do not accept that.
+	// NameSigners adds the provider of each signature, as in the gateway's own responses. Providers do not accept these
+	// names.
 	NameSigners bool
 }
 
-// Render encodes a conversation of another format as a chat request, which chat.Render can edit. The second result lists
+// Render encodes a conversation of another format as a chat request, which chat.Render can edit. leftOut lists
 // unsupported content.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
 	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
@@ -68,8 +69,8 @@ type translator struct {
 	w       rawjson.Writer
 	waiting []llm.Part // user content that follows the results
 	leftOut []string
-	chosen  func(name string) bool // one of the tools in the choice
-	custom  map[string]bool        // names of the tools that take free text
+	chosen  func(name string) bool // reports whether a tool is in the tool choice
+	custom  map[string]bool        // names of the tools that accept free text
 }
 
 // dropField records unsupported content.
@@ -122,13 +123,13 @@ func (t *translator) tools() bool {
 	return listed > 0
 }
 
-// isOffered reports whether a tool is sent. Providers without allowed_tools get only the allowed tools.
+// isOffered reports whether a tool is sent. Providers without allowed_tools receive only the allowed tools.
 func (t *translator) isOffered(name string) bool {
 	choice := t.conv.ToolChoice
 	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)
 }
 
-// oneTool reports whether the choice is one required tool.
+// oneTool reports whether the choice requires one specific tool.
 func (t *translator) oneTool() bool {
 	return t.conv.ToolChoice.Mode == llm.ChoiceMust && len(t.conv.ToolChoice.Names) == 1
 }
@@ -162,7 +163,8 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Close()
 }
 
-// nestGrammar converts the format of a custom tool: the Responses format has the members of the grammar beside its type.
+// nestGrammar converts the format of a custom tool. In the Responses format, the members of the grammar are next to its
+// type instead of in a nested object.
 func nestGrammar(format json.RawMessage) json.RawMessage {
 	v := rawjson.Parse(format)
 	if v.Get("type").String() != "grammar" || v.Get("grammar").IsObject() {
@@ -333,7 +335,7 @@ func (t *translator) sampling() {
 	}
 }
 
-// tier returns the service tier if the format supports it.
+// tier writes the service tier if the format supports it.
 func (t *translator) tier() {
 	switch tier := t.conv.ServiceTier; tier {
 	case "", "auto", "default", "flex", "scale", "priority", "fast":

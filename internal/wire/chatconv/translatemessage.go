@@ -32,7 +32,7 @@ func (t *translator) messages() {
 	t.w.Out = append(t.w.Out, ']')
 }
 
-// flush writes the user content that was held until the last result.
+// flush writes the user content that was held back until after the last result.
 func (t *translator) flush() {
 	if len(t.waiting) > 0 {
 		t.plain("", "user", t.waiting)
@@ -50,15 +50,15 @@ func (t *translator) begin(role, name string) {
 	t.w.OptionalStr("name", name)
 }
 
-// plain writes a message that has only content.
+// plain writes a message that contains only content.
 func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.begin(role, name)
 	t.content(parts)
 	t.w.Close()
 }
 
-// results writes one message per result. Other user content and images follow after the last result, because nothing may
-// separate a call from its result.
+// results writes one message per result. Other user content and images follow after the last result, because nothing
+// may come between a call and its result.
 func (t *translator) results(m *llm.Message) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -70,7 +70,7 @@ func (t *translator) results(m *llm.Message) {
 	}
 }
 
-// result writes one tool message and returns the parts that it cannot hold.
+// result writes one tool message and returns the parts that a tool message cannot contain.
 func (t *translator) result(p *llm.Part) (others []llm.Part) {
 	var texts []llm.Part
 	for _, part := range p.Result.Parts {
@@ -129,13 +129,13 @@ func (t *translator) assistant(m *llm.Message) {
 	t.w.Close()
 }
 
-// hasOwnMark reports whether an assistant part is written as an element of content, and so has its own cache mark.
+// hasOwnMark reports whether an assistant part is written as an element of content and so has its own cache mark.
 func hasOwnMark(kind llm.PartKind, said []llm.Part) bool {
 	_, _, simple := simply(said)
 	return (kind == llm.TextPart || kind == llm.RefusalPart) && !simple
 }
 
-// simply returns the content as one text and one refusal. It reports false for any other content.
+// simply returns the content as one text and one refusal. It returns false for any other content.
 func simply(said []llm.Part) (text, refusal string, ok bool) {
 	kinds := []llm.PartKind{llm.TextPart, llm.RefusalPart}
 	for _, p := range said {
@@ -166,7 +166,7 @@ func (t *translator) said(said []llm.Part, calls bool) {
 	t.w.OptionalStr("refusal", refusal)
 }
 
-// thinking writes the earlier thinking that the provider accepts.
+// thinking writes the thinking of earlier turns that the provider accepts.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
 	if !t.o.Accepts.Thinking {
 		return
@@ -190,7 +190,7 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 	}
 }
 
-// signer returns the provider that signed, if names are sent.
+// signer returns the provider of a signature if names are sent.
 func (t *translator) signer(provider string) string {
 	if t.o.NameSigners {
 		return provider
@@ -226,7 +226,8 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 	w.Out = append(w.Out, ']')
 }
 
-// content writes parts: a single text as a string, which every provider accepts, otherwise a list.
+// content writes parts. A single text is written as a string, which every provider accepts, otherwise a list is
+// written.
 func (t *translator) content(parts []llm.Part) {
 	w := &t.w
 	w.Key("content")

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxWarnings is the maximum number of warnings for one request. Clients get fewer.
+// MaxWarnings is the maximum number of warnings recorded when a request is encoded in another format. The response
+// contains at most provider.MaxWarnings of them.
 const MaxWarnings = 32
 
 // OneLine replaces every Harmful character by a space.
@@ -21,8 +22,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// Harmful reports whether a character breaks or spoofs a line on a page or in a terminal: controls, line and paragraph
-// separators, and characters that change the text direction.
+// Harmful reports whether a character can break or spoof a line on a page or in a terminal: control characters, line
+// and paragraph separators, and characters that change the text direction.
 func Harmful(r rune) bool {
 	return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
@@ -39,7 +40,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Quote formats a client's value for a message: short and on one line.
+// Quote quotes a client's value for a message: shortened and on one line.
 func Quote(s string) string {
 	const most = 60
 	clean := OneLine(s)
@@ -49,7 +50,7 @@ func Quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// Preview returns the beginning of a text, for lists: one line of at most limit bytes.
+// Preview returns the beginning of a text for lists: one line of at most limit bytes.
 func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
 	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// DefaultMaxLine is the default limit of a line, and of the joined data of one event.
+// DefaultMaxLine is the default maximum length of a line, and of the joined data of one event.
 const DefaultMaxLine = 16 << 20
 
 const (
@@ -22,12 +22,12 @@ var ErrTooLong = errors.New("event stream line is too long")
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Event is one event of a stream. Its slices are valid until the next call of the reader.
+// Event is one event of a stream. Its slices are valid until the next call to the reader.
 type Event struct {
 	Name []byte // value of the event field; empty for unnamed events
 	Data []byte // data lines joined by LF
-	// Unterminated marks data that ended with the stream instead of with an empty line. Some providers omit the last empty
-	// line, so the data is returned; it may also be truncated by a broken connection.
+	// Unterminated marks data that was ended by the end of the stream instead of an empty line. Some providers omit the
+	// last empty line, so the data is returned, but it may also be truncated by a broken connection.
 	Unterminated bool
 }
 
@@ -38,11 +38,11 @@ type Reader struct {
 
 	buf  []byte
 	pos  int // start of the line being read
-	scan int // bytes before it contain no line end
+	scan int // buf[pos:scan] contains no line end
 	err  error
 
 	started bool // the byte order mark was checked
-	skipLF  bool // the last line ended in CR: a following LF belongs to it
+	skipLF  bool // the last line ended in CR, so a following LF belongs to it
 
 	name    []byte
 	joined  []byte // data of several lines
@@ -58,7 +58,7 @@ func NewReader(src io.Reader, maxLine int) *Reader {
 	return r
 }
 
-// Reset makes the reader read from src, as NewReader does. Earlier events become invalid.
+// Reset makes the reader read from src, like NewReader. Earlier events become invalid.
 func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
@@ -73,8 +73,8 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// First returns the first byte of the stream that is neither white space nor part of a byte order mark, without consuming
-// anything, so that the caller can distinguish an event stream from another body. It may only be called before Next.
+// First returns the first byte of the stream that is neither white space nor part of a byte order mark. It consumes
+// nothing, so that the caller can distinguish an event stream from another body. It must be called before Next.
 func (r *Reader) First() (byte, error) {
 	for {
 		rest := bytes.TrimPrefix(r.buf, byteOrderMark)
@@ -94,7 +94,7 @@ func (r *Reader) First() (byte, error) {
 	}
 }
 
-// Rest returns the bytes that were not consumed, for a body that First showed not to be an event stream.
+// Rest returns the bytes that were not consumed, for a body that is not an event stream according to First.
 func (r *Reader) Rest() io.Reader {
 	if r.err != nil {
 		return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), failing{r.err})
@@ -106,8 +106,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Next returns the next event that has data. It returns io.EOF at the end of the stream and other errors of the source
-// unchanged. Incomplete events before such an error are dropped.
+// Next returns the next event with data. It returns io.EOF at the end of the stream and other errors of the source
+// unchanged. An incomplete event before such an error is dropped.
 func (r *Reader) Next() (Event, error) {
 	r.reset()
 	for {
@@ -166,7 +166,7 @@ func (r *Reader) field(line []byte) error {
 	return nil
 }
 
-// data keeps the first data line in buf and copies only when another one follows.
+// data keeps the first data line in buf and copies it only when another line follows.
 func (r *Reader) data(value []byte) error {
 	r.lines++
 	if r.lines == 1 {
@@ -187,7 +187,7 @@ func (r *Reader) data(value []byte) error {
 	return nil
 }
 
-// line returns the next line without its end. A last line without an end counts as a line, followed by io.EOF.
+// line returns the next line without its line end. A last line without a line end is returned before io.EOF.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.ready() {
@@ -196,7 +196,7 @@ func (r *Reader) line() ([]byte, error) {
 			}
 			r.scan = len(r.buf)
 			if r.scan-r.pos > r.maxLine {
-				return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
+				return nil, fmt.Errorf("%w: the line exceeds %d bytes", ErrTooLong, r.maxLine)
 			}
 		}
 		err := r.fill()
@@ -213,7 +213,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// ready skips the byte order mark and the LF of a CRLF before a line. It reports false when more bytes are needed.
+// ready skips the byte order mark and the LF of a CRLF before a line. It returns false when more bytes are needed.
 func (r *Reader) ready() bool {
 	if !r.started {
 		if len(r.buf) < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, r.buf) {
@@ -243,9 +243,9 @@ func (r *Reader) cut(end int) ([]byte, error) {
 	line := r.buf[r.pos:end]
 	r.skipLF = r.buf[end] == '\r'
 	r.pos, r.scan = end+1, end+1
-	r.dropLF() // immediately if possible, because it would be parsed as the start of the next line
+	r.dropLF() // skip a buffered LF now, because it would be parsed as the start of the next line
 	if len(line) > r.maxLine {
-		return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
+		return nil, fmt.Errorf("%w: the line exceeds %d bytes", ErrTooLong, r.maxLine)
 	}
 	return line, nil
 }
@@ -285,8 +285,8 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// grow makes space for the next read: it moves the unread bytes to the start of the buffer, or to a larger one if more than half
-// of the buffer is unread.
+// grow makes space for the next read. It moves the unread bytes to the start of the buffer, or to a larger buffer if
+// more than half of the buffer is unread.
 func (r *Reader) grow() {
 	from := r.pos
 	if r.lines == 1 {

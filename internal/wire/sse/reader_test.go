@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is an event as tests compare it.
+// seen is the comparable form of an event, used in tests.
 type seen struct {
 	Name, Data   string
 	Unterminated bool
@@ -34,7 +34,7 @@ func readAll(t *testing.T, src io.Reader, maxLine int) ([]seen, error) {
 	}
 }
 
-// reference parses a stream in the simplest way.
+// reference is a simple implementation of the parser.
 func reference(stream string) []seen {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.ReplaceAll(stream, "\r\n", "\n")
@@ -246,7 +246,8 @@ func FuzzReader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The reference cannot distinguish a stream that ends inside an event from one that ends after it.
+		// The reference implementation cannot distinguish a stream that ends inside an event from one that ends after
+		// it.
 		if len(want) > 0 && len(got) > 0 {
 			want[len(want)-1].Unterminated = got[len(got)-1].Unterminated
 		}
@@ -289,7 +290,8 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// A complete event is returned before the source is read again: the next read may block for as long as the stream is silent.
+// A complete event is returned before the source is read again, because the next read may block while the stream is
+// silent.
 func TestBufferedEventIsReturnedWithoutReading(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r\n", "\r"} {
@@ -303,7 +305,7 @@ func TestBufferedEventIsReturnedWithoutReading(t *testing.T) {
 	}
 }
 
-// pieces is a source with one piece per read.
+// pieces is a source that returns one piece per read.
 type pieces struct {
 	left  []string
 	reads int

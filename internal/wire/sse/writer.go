@@ -2,7 +2,7 @@ package sse
 
 import "io"
 
-// WriteData writes payload as one event. Line ends inside it (CR, LF or CRLF) start further data lines, which readers
+// WriteData writes payload as one event. Line ends in payload (CR, LF or CRLF) start further data lines, which readers
 // join again with LF.
 func WriteData(w io.Writer, payload []byte) error {
 	for {

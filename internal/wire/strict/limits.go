@@ -9,19 +9,19 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Limits of a request, the same for every format. See rawjson for those of the document.
+// Limits of a request, the same for every format. Package rawjson has the limits of a JSON document.
 const (
 	MaxElements = rawjson.MaxElements // total of all lists
 	MaxMessages = 50_000              // messages or input items
-	PollBytes   = rawjson.PollBytes   // read between two checks of the context
+	PollBytes   = rawjson.PollBytes   // bytes read between two checks of the context
 )
 
-// MaxResponseParts is the maximum number of keys, list elements, or lists and objects in a provider's response that is
-// decoded. No model writes a response of that many tokens.
+// MaxResponseParts is the maximum number of keys, list elements, or lists and objects in a decoded provider response.
+// No model generates a response with that many tokens.
 const MaxResponseParts = 100_000
 
-// CheckResponse returns an error for a response that has too many parts to be decoded. vectors is the expected number of
-// embeddings: their elements are not decoded and not counted.
+// CheckResponse returns an error for a response with too many parts to be decoded. vectors is the expected number of
+// embeddings, whose elements are neither decoded nor counted.
 func CheckResponse(data []byte, vectors int) error {
 	size, _, over := rawjson.Measure(data, vectors == 0)
 	limit := MaxResponseParts
@@ -31,7 +31,7 @@ func CheckResponse(data []byte, vectors int) error {
 	if over == nil && max(size.Keys, size.Elements, size.Containers) <= limit {
 		return nil
 	}
-	return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has more parts than any model writes."}
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has more parts than any model generates."}
 }
 
 // CheckMessages returns an error for a request with too many messages, or nil.
@@ -42,7 +42,7 @@ func CheckMessages(n int) *rawjson.LimitError {
 	return nil
 }
 
-// LimitMessage is the message to the client for an exceeded limit.
+// LimitMessage returns the client's message for an exceeded limit.
 func LimitMessage(e *rawjson.LimitError) string {
 	return fmt.Sprintf("The request has more than %d %s. Send fewer.", e.Max, e.What)
 }
@@ -61,8 +61,8 @@ func Measure(body []byte) (rawjson.Size, error) {
 	return size, nil
 }
 
-// LookAlike returns the name that key equals except for case, and whether there is one. Some providers ignore the case of
-// keys and would use a member that was not validated.
+// LookAlike returns the name that differs from key only in case, and whether there is one. Some providers ignore the
+// case of keys and would use a member that was not validated.
 func LookAlike(key string, names ...string) (name string, found bool) {
 	for _, name := range names {
 		if len(key) >= len(name) && len(key) <= 3*len(name) && key != name && strings.EqualFold(key, name) {

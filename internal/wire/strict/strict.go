@@ -1,5 +1,5 @@
-// Package strict parses a request body so that every later parser reads it the same way: one JSON object in valid UTF-8,
-// no duplicate keys, no data after it. It also owns the shape of validation errors.
+// Package strict parses a request body so that every later parser reads it in the same way: one JSON object in valid
+// UTF-8, without duplicate keys and without data after it. It also defines the form of validation errors.
 package strict
 
 import (
@@ -108,7 +108,7 @@ func (o *objectReader) resume(from *Prefix) {
 	}
 }
 
-// Members calls read for every member of a document that must be one object. read starts at the member's value.
+// Members calls read for every member of a document, which must be one object. read starts at the member's value.
 func Members(s *rawjson.Scanner, read func(key []byte)) error {
 	switch s.Peek() {
 	case '{':
@@ -129,7 +129,7 @@ func Members(s *rawjson.Scanner, read func(key []byte)) error {
 	return nil
 }
 
-// Error converts the error of a scanner into an error for the client. top is the top-level member that was read last.
+// Error converts a scanner error to an error for the client. top is the top-level member that was read last.
 func Error(s *rawjson.Scanner, top string) *llm.Error {
 	if s.Context != nil && errors.Is(s.Err, s.Context.Err()) {
 		return llm.AsError(llm.Cancelled(s.Context))
@@ -154,10 +154,10 @@ func Error(s *rawjson.Scanner, top string) *llm.Error {
 	return e
 }
 
-// Problem is one validation error: the field and a sentence.
+// Problem is one validation error: the path of the field and a sentence.
 type Problem struct{ Param, Message string }
 
-// Reject returns an error that lists every problem. Its message is that of the first one.
+// Reject returns an error that lists every problem. Its message is the message of the first problem.
 func Reject(problems ...Problem) *llm.Error {
 	list := make([]map[string]string, len(problems))
 	for i, p := range problems {

@@ -62,7 +62,7 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 	}
 }
 
-// wide returns the inside of an object with n keys.
+// wide returns the members of an object with n keys, without the braces.
 func wide(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -1,4 +1,4 @@
-// Package websearch reads the options of web search tools, which the formats name alike.
+// Package websearch reads the options of web search tools, which have the same names in several formats.
 package websearch
 
 import (
@@ -9,17 +9,19 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Hosted is the type of a web search tool in the Responses format. A tool of another format that was read has this type as well.
+// Hosted is the type of a web search tool in the Responses format. Web search tools of other formats are converted to
+// this type.
 const Hosted = "web_search"
 
 // maxDomains limits each list of domains.
 const maxDomains = 100
 
-// Is reports whether the type of a tool is a web search: that of the Responses format (web_search, web_search_preview) or of the
+// Is reports whether a tool type is a web search of the Responses format (web_search, web_search_preview) or of the
 // messages format (web_search_20250305), with or without a date.
 func Is(kind string) bool { return kind == Hosted || strings.HasPrefix(kind, Hosted+"_") }
 
-// Read returns the options of a web search tool of the Responses or the messages format, or of web_search_options of the chat format.
+// Read returns the options of a web search tool in the Responses or messages format, or of web_search_options in the
+// chat format.
 func Read(v rawjson.Value) *llm.Search {
 	s := &llm.Search{
 		Allowed: domains(v, "allowed_domains"), Blocked: domains(v, "blocked_domains"),
@@ -38,7 +40,7 @@ func Read(v rawjson.Value) *llm.Search {
 	return s
 }
 
-// domains returns a list of domains, which the Responses format has in an object of filters.
+// domains returns a list of domains. The Responses format has it in a filters object.
 func domains(v rawjson.Value, name string) (list []string) {
 	for _, value := range slices.Concat(v.Get(name).List(), v.Get("filters."+name).List()) {
 		if domain := value.String(); domain != "" && len(list) < maxDomains {
@@ -48,7 +50,7 @@ func domains(v rawjson.Value, name string) (list []string) {
 	return list
 }
 
-// WritePlace writes the approximate place of the user, as the Responses and the messages format have it.
+// WritePlace writes the user's approximate location in the form of the Responses and messages formats.
 func WritePlace(w *rawjson.Writer, p llm.Place) {
 	if p == (llm.Place{}) {
 		return
@@ -63,7 +65,7 @@ func WritePlace(w *rawjson.Writer, p llm.Place) {
 	w.Close()
 }
 
-// WriteDomains writes a list of domains, unless it is empty.
+// WriteDomains writes a list of domains if it is not empty.
 func WriteDomains(w *rawjson.Writer, name string, list []string) {
 	if len(list) == 0 {
 		return
