@@ -16,8 +16,8 @@ var ErrNoChunks = errors.New("no chunks of a response")
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed is a chunk as Assemble decodes it. Values stay raw: text is joined without decoding it, so that a surrogate pair
-// that was split between two chunks is complete again.
+// streamed is the part of a chunk that Assemble decodes. Values stay raw: text is joined without decoding it, so that a
+// surrogate pair that was split between two chunks is complete again.
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 
@@ -29,7 +29,7 @@ type streamedChoice struct {
 	Index   int
 	Finish  json.RawMessage
 	Message json.RawMessage
-	Text    json.RawMessage // of a legacy completion
+	Text    json.RawMessage // text of a legacy completion
 	Delta   *streamedDelta
 }
 
@@ -50,7 +50,7 @@ type streamedCall struct {
 	Extra    json.RawMessage `json:"extra_content"`
 }
 
-// rawList is a list of JSON values. Any other value is an empty list.
+// rawList is a list of JSON values. A value that is not a list becomes an empty list.
 type rawList [][]byte
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -71,7 +71,7 @@ type streamedFunc struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// joined is concatenated text: the inside of a JSON string, or nil when none came.
+// joined is concatenated text: the content of a JSON string, or nil if there was no text.
 type joined []byte
 
 func (j *joined) add(raw json.RawMessage) {
@@ -111,13 +111,13 @@ type joinedChoice struct {
 
 type joinedAnswer struct {
 	head    streamed // latest value of each common member
-	bare    bool     // a legacy completion
+	bare    bool     // whether the response is a legacy completion
 	choices []*joinedChoice
 	chunks  int
 }
 
-// Assemble joins the chunks of one stream, one JSON document per line, into the equivalent whole response. The finish_reason
-// of an interrupted choice is null. A whole response is returned unchanged.
+// Assemble joins the chunks of one stream, one JSON document per line, into the equivalent complete response. The
+// finish_reason of an interrupted choice is null. A response that is already complete is returned unchanged.
 func Assemble(events []byte) ([]byte, error) {
 	var one streamed
 	if err := one.read(events); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
@@ -203,7 +203,7 @@ func (a *joinedAnswer) choice(index int) *joinedChoice {
 	return c
 }
 
-// call returns the tool call that a delta belongs to. Without an index, an id begins a new call.
+// call returns the tool call that a delta belongs to. If the delta has no index, an ID begins a new call.
 func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 	index := len(c.calls) - 1
 	switch {
@@ -237,7 +237,7 @@ func (j *joinedCall) add(piece streamedCall) {
 	}
 }
 
-// json encodes the response in the usual order.
+// json encodes the response with the usual member order.
 func (a *joinedAnswer) json() []byte {
 	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
 	var w rawjson.Writer

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// read scans a chunk. Values refer to data. It returns an error for anything but an object, and for members of the wrong
+// read scans a chunk. Values refer to data. It returns an error if data is not an object or a member has the wrong
 // type.
 func (c *streamed) read(data []byte) error {
 	s := rawjson.Scanner{Data: data}
@@ -40,7 +40,7 @@ func (c *streamed) read(data []byte) error {
 	return errors.Join(s.Err, failed)
 }
 
-// name returns a string without escapes. It is empty for any other value.
+// name returns the content of a string without escapes, or an empty string for any other value.
 func name(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
@@ -95,7 +95,7 @@ func (c *streamedChoice) read(s *rawjson.Scanner) (failed error) {
 	return failed
 }
 
-// read decodes calls with encoding/json, because they are rare.
+// read decodes a delta. Tool calls are decoded with encoding/json, because they are rare.
 func (d *streamedDelta) read(s *rawjson.Scanner) (failed error) {
 	for key := range s.Members {
 		switch string(key) {

@@ -93,7 +93,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// A response that was split into a stream is assembled to the same response.
+// Splitting a response into a stream and assembling it gives the same response.
 func TestAssembleInvertsSplit(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"whole_for_stream.txt", "whole_tools_for_stream.txt"} {
@@ -125,7 +125,8 @@ func TestAssembleInvertsSplit(t *testing.T) {
 	}
 }
 
-// prune removes what a stream does not contain: nulls, empty text, log probabilities; a null finish becomes stop.
+// prune removes values that a stream does not contain: nulls, empty text and log probabilities. A null finish reason
+// becomes "stop".
 func prune(v any) {
 	switch v := v.(type) {
 	case []any:

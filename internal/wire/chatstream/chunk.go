@@ -5,11 +5,11 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// chunk is the result of scanning a chunk or a whole response. It is reused.
+// chunk is the result of scanning a chunk or a complete response. It is reused.
 type chunk struct {
 	whole  bool   // decode message instead of delta
-	bare   bool   // text is a member of the choice: a legacy completion
-	outer  string // other location of usage: the member, and the one inside it
+	bare   bool   // legacy completion: text is a member of the choice
+	outer  string // alternative location of usage: the outer and the inner member
 	inner  string
 	fields []llm.Field // members of the object, in order; only relevant names are kept
 
@@ -17,7 +17,7 @@ type chunk struct {
 	model             rawjson.String
 	hasModel          bool
 	usage             []byte // raw; nil when absent or null
-	usageOnTop        bool   // from the top-level member usage
+	usageOnTop        bool   // whether usage is the top-level member
 	fault             []byte // raw error member; nil when absent or null
 	choices           int    // number of choices; -1 when the member is absent or not a list
 
@@ -26,8 +26,8 @@ type chunk struct {
 	finish       string
 	ascii, other int
 	seen, ended  choiceSet
-	corrections  []correction // vendor-specific values
-	droppedPart  bool         // has content that the format cannot express
+	corrections  []correction // replacements for vendor-specific values
+	droppedPart  bool         // whether there is content that the format cannot express
 
 	out []byte // the resulting event
 }
@@ -35,7 +35,7 @@ type chunk struct {
 // maxChoices is the maximum number of choices that the format allows.
 const maxChoices = 128
 
-// choiceSet holds the indexes of choices; the format allows 128.
+// choiceSet is a set of choice indexes, which are below 128.
 type choiceSet [2]uint64
 
 func (s *choiceSet) add(n int64) {
@@ -63,8 +63,8 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects, which may
-// hold text.
+// scan reads data. It returns an error if data is not a JSON object or its choices are not a list of objects, because
+// such data may contain text.
 func (c *chunk) scan(data []byte) error {
 	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
 	s := rawjson.Scanner{Data: data}
@@ -85,7 +85,7 @@ func (c *chunk) scan(data []byte) error {
 	return s.Err
 }
 
-// member reads one top-level member and returns its name if rewriting needs it.
+// member reads one top-level member. It returns the member's name if rewriting needs it.
 func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
 	switch string(key) {
 	case "choices":
@@ -166,7 +166,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 				c.delta(s)
 			}
 		case "text":
-			if c.bare { // some vendors repeat the delta of a chat chunk
+			if c.bare { // some vendors also send the delta of a chat chunk
 				c.hasMessage = true
 				c.text(s)
 			}
@@ -209,7 +209,7 @@ func finishReason(reason []byte) string {
 	}
 }
 
-// delta reads the content of a choice. Text is counted; anything visible is content.
+// delta reads the content of a choice. It counts text and records whether there is visible content.
 func (c *chunk) delta(s *rawjson.Scanner) {
 	if s.SkipNull() {
 		return
@@ -253,14 +253,14 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 	c.droppedPart = c.droppedPart || list.lost
 }
 
-// reasoning reads reasoning, which some providers send in two members.
+// reasoning reads reasoning, which some providers send twice in different members.
 func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
 	if !list.reasoned {
 		list.reasoned = c.text(s)
 	}
 }
 
-// text reads a string and reports whether it has text.
+// text reads a string and reports whether it is not empty.
 func (c *chunk) text(s *rawjson.Scanner) bool {
 	before := s.ASCII + s.NonASCII
 	if s.Kind() == '"' {

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/wire/fault"
 )
 
-// Document is a response that is one JSON object other than a chat completion, such as embeddings.
+// Document is a response that consists of one JSON object other than a chat completion, such as embeddings.
 type Document struct {
 	Data   []byte
 	Model  string     // as reported by the provider; may be empty
@@ -15,7 +15,7 @@ type Document struct {
 	reader *responseReader
 }
 
-// ReadDocument decodes such a response. It returns the error that a provider reports inside a 2xx response.
+// ReadDocument decodes such a response. It returns an error if a provider reports an error inside a 2xx response.
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
 	reader.takeChunk()
@@ -38,7 +38,7 @@ func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	return d, nil
 }
 
-// WithModel returns data, which is Data or an edited copy of it, with the model name of EventOptions.
+// WithModel returns data with the model name of EventOptions. data is Data or an edited copy of it.
 func (d Document) WithModel(data []byte) ([]byte, error) {
 	if &data[0] != &d.Data[0] {
 		if err := d.reader.c.scan(data); err != nil {

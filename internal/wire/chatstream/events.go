@@ -1,5 +1,5 @@
-// Package chatstream reads the responses of providers that use the chat format: streams, whole responses and usage. The bytes
-// pass through; only the model name and known deviations of providers change.
+// Package chatstream reads the responses of providers that use the chat format: streams, complete responses and usage.
+// The bytes pass through; only the model name and known deviations of providers are changed.
 package chatstream
 
 import (
@@ -22,13 +22,13 @@ const DefaultMaxAnswer = 64 << 20
 // EventOptions holds the settings for decoding a provider's response.
 type EventOptions struct {
 	Stream         bool   // the request asked for a stream
-	Bare           bool   // a legacy completion
+	Bare           bool   // whether the response is a legacy completion
 	ContentType    string // content type of the response
 	Model          string // model name of every event; empty keeps the provider's
 	MaxLine        int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxAnswer      int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 	SizeHint       int64  // Content-Length of the response, if known
-	UsagePath      string // other location of usage, such as "x_groq.usage"
+	UsagePath      string // alternative location of usage, such as "x_groq.usage"
 	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
 
 	// Counter estimates usage that the provider does not report. It may be nil.
@@ -37,8 +37,8 @@ type EventOptions struct {
 	Warn func(string)
 }
 
-// Read decodes a provider's 2xx response, depending on its content: a whole response to a streaming request becomes an
-// equivalent stream. Usage comes once, at the end, in an event of its own.
+// Read decodes a provider's 2xx response according to its content. A non-streamed response to a streaming request
+// becomes an equivalent stream. Usage is returned once, at the end, in a separate event.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{responseReader: newResponseReader(r, o)}
 }
@@ -51,13 +51,13 @@ type responseReader struct {
 	from       io.Reader
 	o          EventOptions
 	model      []byte // quoted; empty to keep the provider's
-	c          *chunk // current chunk; nil while a stream waits for one
+	c          *chunk // current chunk; nil while a stream waits for the next one
 	size       int64
 	warnedLost bool // warned about dropped content
 
 	reported    string // model name that the provider reports
 	tier        string // service tier that the provider reports
-	id, created []byte // of the first chunk
+	id, created []byte // from the first chunk
 	seen, ended choiceSet
 	usage       *llm.Usage // latest usage; its event is held for the end
 	held        []byte
@@ -66,8 +66,8 @@ type responseReader struct {
 
 	events sse.Reader // of a streamed response
 	framed bool       // the response is streamed
-	chunks [][]byte   // remaining chunks of a whole response that is split
-	whole  bool       // a whole response is split
+	chunks [][]byte   // remaining chunks of a non-streamed response that is split
+	whole  bool       // whether a non-streamed response is split
 	over   bool
 	err    error // why the response is incomplete, at its end
 }
@@ -88,7 +88,7 @@ func malformed(message string) *llm.Error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
+// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
 func (a *responseReader) readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
@@ -106,7 +106,7 @@ func (a *responseReader) warn(format string, args ...any) {
 	}
 }
 
-// Next returns the next event. The last one has the usage that the provider reported or the gateway estimated.
+// Next implements llm.Stream. The last event contains the usage that the provider reported or the gateway estimated.
 func (a *responseReader) Next() (llm.Event, bool, error) {
 	for !a.over {
 		ev, ok, err := a.step()
@@ -124,7 +124,7 @@ func (a *responseReader) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, a.err
 }
 
-// step reads the next frame. It reports false if the frame yields no event.
+// step reads the next frame. It returns false if the frame yields no event.
 func (a *responseReader) step() (llm.Event, bool, error) {
 	switch {
 	case a.framed:
@@ -153,7 +153,7 @@ func (a *responseReader) begin() error {
 	return nil
 }
 
-// streamed decodes one event of the stream. The stream has no chunk while it waits for the event.
+// streamed decodes one event of the stream. The stream holds no chunk while it waits for the event.
 func (a *responseReader) streamed() (llm.Event, bool, error) {
 	a.leaveChunk()
 	in, err := a.events.Next()
@@ -172,7 +172,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	}
 	a.takeChunk()
 	if in.Unterminated && a.c.scan(in.Data) != nil {
-		in.Data = nil // half a chunk: the end of the stream follows
+		in.Data = nil // incomplete chunk; the end of the stream follows
 	}
 	return a.convert(in)
 }
@@ -185,7 +185,7 @@ func (a *responseReader) addSize(n int) error {
 	return nil
 }
 
-// convert converts one event. It reports false if there is nothing to forward.
+// convert converts one event. It returns false if there is nothing to forward.
 func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	if len(in.Data) == 0 {
 		return llm.Event{}, false, nil
@@ -198,7 +198,7 @@ func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	return ev, ok, err
 }
 
-// oneLineJSON replaces line ends between JSON tokens by spaces, because many clients parse a stream line by line.
+// oneLineJSON replaces line ends between JSON tokens with spaces, because many clients parse a stream line by line.
 func oneLineJSON(data []byte) {
 	for _, end := range []byte("\r\n") {
 		rest := data
@@ -209,7 +209,7 @@ func oneLineJSON(data []byte) {
 	}
 }
 
-// event converts one chunk. It reports false if there is nothing to forward.
+// event converts one chunk. It returns false if there is nothing to forward.
 func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	c := a.c
 	data, err := c.read(data)
@@ -218,7 +218,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 		a.over = true // the text is complete, as with a connection that breaks after the finish
 		a.warn("ignored the rest of the stream after its finish, from an event that cannot be decoded: %v", err)
 		return llm.Event{}, false, nil
-	case err != nil: // never skipped: it may hold text
+	case err != nil: // never skipped, because it may contain text
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
 	if c.fault != nil {
@@ -230,7 +230,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	a.recordHead(data)
 	usage := a.holdUsage(data)
 	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
-		return llm.Event{}, false, nil // usage is held for the end; annotations crash clients that read choices[0].delta
+		return llm.Event{}, false, nil // usage is held for the end; chunks without choices crash clients that read choices[0].delta
 	}
 	a.seen.merge(c.seen)
 	a.ended.merge(c.ended)
@@ -255,7 +255,7 @@ func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
 	return &usage
 }
 
-// describe returns an event with these bytes and the results of the scan.
+// describe returns an event with the given bytes and the results of the scan.
 func (a *responseReader) describe(data []byte) llm.Event {
 	a.ascii += int64(a.c.ascii)
 	a.other += int64(a.c.other)
@@ -290,7 +290,7 @@ func (a *responseReader) recordHead(data []byte) {
 // finished reports whether every choice has a finish reason.
 func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
 
-// complete returns nil when the stream may end here. said reports whether the provider sent the end marker.
+// complete returns an error if the stream must not end here. said reports whether the provider sent the end marker.
 func (a *responseReader) complete(said bool) error {
 	switch {
 	case a.seen.empty() && !said:

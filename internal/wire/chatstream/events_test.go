@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden events")
 
-// exchange is one golden file: the options, the response, and the resulting events. Line ends of the response are escaped
-// (\n, \r\n) to show its framing.
+// exchange is one golden file: the options, the response, and the resulting events. Line ends in the response are
+// escaped (\n, \r\n) to show its framing.
 type exchange struct {
 	options EventOptions
 	answer  string
@@ -128,7 +128,7 @@ func TestEventsGolden(t *testing.T) {
 	}
 }
 
-// outcome reads to the end and returns the error and the number of events.
+// outcome reads to the end and returns the number of events and the error.
 func outcome(r io.Reader, o EventOptions) (int, error) {
 	n := 0
 	for _, err := range Events(r, o) {
@@ -243,7 +243,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// paced is a source with one piece per read.
+// paced is a source that returns one piece per read.
 type paced struct {
 	pieces []string
 	onRead func()
@@ -259,7 +259,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A response that waits for its next event has no chunk: other responses use it in between.
+// A response that waits for its next event holds no chunk, so that other responses can use it.
 func TestWaitingResponsesShareChunks(t *testing.T) {
 	t.Parallel()
 	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"

@@ -25,13 +25,13 @@ func corrected(data []byte, places []correction) []byte {
 	return append(out, data[at:]...)
 }
 
-// parts is content that came as a list of text and thinking, as reasoning models of Mistral send it.
+// parts is content in the form of a list of text and thinking parts, which Mistral's reasoning models send.
 type parts struct {
 	from, to      int // position of the member with the list; to is 0 when absent
 	text, thought joined
-	lost          bool // has a part of another kind
+	lost          bool // whether there is a part of another kind
 
-	reasoned           bool // the thinking has its own member
+	reasoned           bool // whether the thinking has its own member
 	emptyFrom, emptyTo int  // position of a null or empty thinking member; emptyTo is 0 when absent
 }
 
@@ -64,7 +64,7 @@ func (p *parts) part(s *rawjson.Scanner) {
 	}
 }
 
-// think decodes thinking: a string or a list of parts.
+// think decodes thinking, which is a string or a list of parts.
 func (p *parts) think(s *rawjson.Scanner) {
 	if s.Kind() != '[' {
 		p.thought.add(s.Raw())
@@ -83,8 +83,8 @@ func (p *parts) think(s *rawjson.Scanner) {
 	}
 }
 
-// flat returns the replacement of the list: the text as content, the thinking as reasoning_content. A delta with only
-// thinking has no content.
+// flat returns the corrections that replace the list: the text becomes content, the thinking becomes reasoning_content.
+// A delta with only thinking has no content.
 func (p *parts) flat(whole bool) []correction {
 	if p.to == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The race detector drops pooled chunks, so the test runs without it.
+// The race detector discards pooled chunks, so the test does not run with it.
 func TestStreamAllocatesNothingPerChunk(t *testing.T) {
 	count := func(chunks int) float64 {
 		stream := []byte(strings.Repeat(oneChunk, chunks) + "data: [DONE]\n\n")

@@ -13,8 +13,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// unsound validates the data of an event: one JSON object with the canonical model and without an error member. It returns
-// an empty string if the data is valid.
+// unsound checks that the data of an event is one JSON object with the canonical model and without an error member. It
+// returns a description of the problem, or an empty string.
 func unsound(data []byte, model string) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -30,7 +30,7 @@ func unsound(data []byte, model string) string {
 	return ""
 }
 
-// drawMessage generates a delta or message with members in any order and in every shape that providers send.
+// drawMessage generates a delta or message with members in any order and in every form that providers send.
 func drawMessage(t *rapid.T) string {
 	text := rapid.SampledFrom([]string{`""`, `"Ahoy"`, `"grüße \" \u2028 \\"`, `"\ud83d"`, `null`, `7`})
 	part := rapid.SampledFrom([]string{
@@ -56,7 +56,7 @@ func drawMessage(t *rapid.T) string {
 	return `{` + strings.Join(rapid.Permutation(members).Draw(t, "order"), `,`) + `}`
 }
 
-// drawAnswer generates a chunk or a whole response with such messages.
+// drawAnswer generates a chunk or a complete response with such messages.
 func drawAnswer(t *rapid.T, says string) string {
 	finish := rapid.SampledFrom([]string{`null`, `"stop"`, `"eos"`, `"end_turn"`, `"model_length"`, `"max_tokens"`, `"tool_calls"`, `"odd \"word"`})
 	var choices []string

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// rewrite returns data with the client's model name, without a null error, and without usage if cutUsage.
+// rewrite returns data with the client's model name, without a null error and, with cutUsage, without usage.
 func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	fields := a.c.fields
 	if len(fields) == 0 {
@@ -43,7 +43,7 @@ func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	return out
 }
 
-// parseUsage returns the usage that the scan found; nil when missing or implausible.
+// parseUsage returns the usage that the scan found, or nil when it is missing or implausible.
 func (a *responseReader) parseUsage() *llm.Usage {
 	if a.c.usage == nil {
 		return nil
@@ -57,7 +57,7 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	return &usage
 }
 
-// holdUsage keeps the chunk's usage for the end of the stream, because clients add usage that comes twice.
+// holdUsage holds the chunk's usage until the end of the stream, because clients add up usage that is sent twice.
 func (a *responseReader) holdUsage(data []byte) *llm.Usage {
 	c, usage := a.c, a.parseUsage()
 	if usage == nil {
@@ -72,7 +72,7 @@ func (a *responseReader) holdUsage(data []byte) *llm.Usage {
 	return usage
 }
 
-// appendChunk appends a chunk with the common members and the given member.
+// appendChunk appends a chunk with the common members and the given members.
 func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
 	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
 	if a.o.Bare {

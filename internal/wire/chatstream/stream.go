@@ -16,7 +16,7 @@ type responseStream struct {
 
 var errClosed = errors.New("response closed before its end")
 
-// Next returns the next event. The last one has the usage.
+// Next implements llm.Stream.
 func (r *responseStream) Next() (llm.Event, bool, error) {
 	if r.responseReader == nil {
 		return llm.Event{}, false, r.err
@@ -38,16 +38,17 @@ func (r *responseStream) Close() {
 	r.responseReader = nil
 }
 
-// readerPool holds readers with their buffers.
+// readerPool pools readers with their buffers.
 var readerPool = sync.Pool{New: func() any { return &responseReader{} }}
 
-// chunkPool holds unused chunks. Very many streams may be open, but few of them use a chunk at the same time.
+// chunkPool pools chunks. Many streams may be open, but few of them use a chunk at the same time.
 var chunkPool = sync.Pool{New: func() any { return &chunk{fields: make([]llm.Field, 0, 12)} }}
 
-// largestKept is the maximum capacity of pooled buffers: very many streams may be open, and most events are short.
+// largestKept is the maximum capacity of pooled buffers. It is small because many streams may be open and most events
+// are short.
 const largestKept = 4 << 10
 
-// reset clears everything but the capacity of buffers.
+// reset clears everything except the capacity of the buffers.
 func (a *responseReader) reset() {
 	a.leaveChunk()
 	a.events.Reset(nil, 0)
@@ -72,7 +73,7 @@ func (a *responseReader) leaveChunk() {
 	}
 }
 
-// emptied returns the empty buffer, or nil if it is too large to keep.
+// emptied returns the buffer with length 0, or nil if its capacity is too large to keep.
 func emptied(b []byte) []byte {
 	if cap(b) > largestKept {
 		return nil

@@ -11,15 +11,15 @@ import (
 type counts struct {
 	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
 
-	present     bool // has any count
-	separate    bool // input and output are reported separately, not only as a total
-	hasOutput   bool // output is reported, directly or through the total
-	implausible bool // a count is negative, fractional or implausible
+	present     bool // whether there is any count
+	separate    bool // whether input and output are reported separately, not only as a total
+	hasOutput   bool // whether output is reported, directly or through the total
+	implausible bool // whether a count is negative, fractional or implausible
 }
 
-// parseUsage converts the usage object of a conversation into disjoint classes. It reports false for a missing or
-// implausible object, which is replaced by an estimate. onTop is for providers that exclude reasoning tokens from completion
-// tokens.
+// parseUsage converts the usage object of a chat response into disjoint classes. It returns false for a missing or
+// implausible object, which is replaced by an estimate. onTop is true for providers that exclude reasoning tokens from
+// completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok || !c.separate || !c.hasOutput {
@@ -28,7 +28,7 @@ func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	return c.usage(onTop), true
 }
 
-// parseEmbedUsage converts the usage of embeddings, which have no output: some vendors report only the total.
+// parseEmbedUsage converts the usage of embeddings, which have no output. Some vendors report only the total.
 func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok {
@@ -67,13 +67,13 @@ func readCounts(raw []byte) (counts, bool) {
 			c.read(&s, &c.reasoning)
 		}
 	}
-	if !c.hasOutput && c.total > 0 { // some report only the prompt and the total
+	if !c.hasOutput && c.total > 0 { // some vendors report only the prompt and the total
 		c.completion, c.hasOutput = max(c.total-c.prompt, 0), true
 	}
 	return c, s.Err == nil && c.present && !c.implausible
 }
 
-// details decodes the details of the prompt or of the completion; audio receives its audio tokens.
+// details decodes the details of the prompt or completion. audio receives the number of audio tokens.
 func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	if s.Kind() != '{' {
 		return
@@ -92,7 +92,8 @@ func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	}
 }
 
-// read reads a count and reports whether there is one. If a provider reports the same count twice, the larger one is used.
+// read reads a count and reports whether there is one. If a provider reports the same count twice, the larger one is
+// used.
 func (c *counts) read(s *rawjson.Scanner, into *int64) bool {
 	if s.Kind() != '0' {
 		return false
@@ -112,7 +113,7 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// If the total only adds up with reasoning outside of the completion, the provider counts it so.
+	// If the total adds up only with reasoning outside the completion, the provider counts reasoning separately.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		u.Output += c.reasoningOutsideOutput()
 	}
@@ -121,14 +122,14 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	return u
 }
 
-// reasoningOutsideOutput returns the reasoning tokens of a provider that does not count them as completion tokens. The total
-// shows whether they are included after all, and how many there are when no count is given.
+// reasoningOutsideOutput returns the reasoning tokens of a provider that does not count them as completion tokens. The
+// total shows whether they are included after all, and how many there are if their count is missing.
 func (c *counts) reasoningOutsideOutput() int64 {
 	rest := c.total - c.prompt - c.completion
 	switch {
 	case c.reasoning == 0:
 		return max(rest, 0)
-	case rest == 0 && c.reasoning <= c.completion: // a larger count cannot be included: Perplexity's total excludes it
+	case rest == 0 && c.reasoning <= c.completion: // a larger count cannot be included; Perplexity's total excludes it
 		return 0
 	}
 	return c.reasoning

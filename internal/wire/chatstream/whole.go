@@ -17,13 +17,13 @@ import (
 
 const (
 	firstRead       = 4 << 10
-	maxPooledBuffer = 64 << 10 // that is kept
+	maxPooledBuffer = 64 << 10 // maximum capacity of a pooled buffer
 )
 
-// responseBuffers hold whole responses while they are read. Events have a copy.
+// responseBuffers pools the buffers into which complete responses are read. Events have a copy of the data.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// readAll reads a response up to its limit, into buf while it has capacity.
+// readAll reads a response up to its limit. It uses buf as long as its capacity suffices.
 func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 	size := int64(firstRead)
 	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
@@ -53,7 +53,7 @@ func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 // withoutMark removes a byte order mark.
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// document checks a whole response and returns it with known deviations corrected.
+// document validates a complete response and returns it with known deviations corrected.
 func (a *responseReader) document(data []byte) ([]byte, error) {
 	a.takeChunk()
 	a.c.whole = true
@@ -95,14 +95,14 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	a.over = true
-	a.c.out = nil // so that the event owns its bytes
+	a.c.out = nil // the event owns its bytes
 	if len(a.c.fields) == 0 {
 		data = bytes.Clone(data) // the buffer is reused
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // the last event
 	ev.Usage = a.usageOrEstimate(a.parseUsage())
-	a.c.out = nil // the event keeps its bytes
+	a.c.out = nil // the event owns its bytes
 	if cap(read) <= maxPooledBuffer {
 		*room = read
 		responseBuffers.Put(room)
@@ -110,7 +110,7 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// split converts a whole response to a streaming request into the equivalent chunks.
+// split converts a non-streamed response to a streaming request into the equivalent chunks.
 func (a *responseReader) split(r io.Reader) error {
 	read, err := a.readAll(r, nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *responseReader) split(r io.Reader) error {
 	return nil
 }
 
-// nextChunk returns the next chunk of a whole response.
+// nextChunk returns the next chunk of a non-streamed response.
 func (a *responseReader) nextChunk() (llm.Event, bool, error) {
 	if len(a.chunks) == 0 {
 		a.over = true
@@ -143,7 +143,7 @@ func (a *responseReader) nextChunk() (llm.Event, bool, error) {
 	return a.convert(sse.Event{Data: piece})
 }
 
-// divide splits a whole response into chunks.
+// divide splits a complete response into chunks.
 func (a *responseReader) divide(data []byte) [][]byte {
 	s := rawjson.Scanner{Data: data}
 	var pieces [][]byte
@@ -194,7 +194,7 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	}
 	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
 	if len(said) > len(`{}`) {
-		if logprobs != nil { // it is next to delta
+		if logprobs != nil { // logprobs is next to delta
 			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
 		}
 		pieces = append(pieces, piece(said, nil))
@@ -211,8 +211,8 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	return append(pieces, piece([]byte(`{}`), finish))
 }
 
-// completionChunks returns the chunks of one choice of a legacy completion: choices have the same shape there. A choice
-// without a finish reason gets one.
+// completionChunks returns the chunks of one choice of a legacy completion, which have the same form as a choice. A
+// choice without a finish reason gets one.
 func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
 	index, ended := []byte(strconv.Itoa(n)), false
@@ -237,7 +237,7 @@ func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	return pieces
 }
 
-// splitMessage separates the content of a message, as one delta, from its tool calls, each with its index.
+// splitMessage splits a message into a delta with its content and its tool calls, each with its index.
 func splitMessage(message []byte) (said []byte, calls [][]byte) {
 	said = []byte{'{'}
 	s := rawjson.Scanner{Data: message}

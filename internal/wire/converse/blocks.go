@@ -19,7 +19,8 @@ func (r *renderer) textBlocks(p llm.Part) []block {
 	return r.marked([]block{{Text: p.Text}}, p.Cache)
 }
 
-// userBlocks encodes user content. Tool results come first and together, and a document needs a text block.
+// userBlocks encodes user content. Tool results come first, without other blocks between them, and a document needs a
+// text block.
 func (r *renderer) userBlocks(parts []llm.Part) []block {
 	var results, rest []block
 	for _, p := range parts {
@@ -65,7 +66,7 @@ func (r *renderer) result(res *llm.ToolResult) block {
 	return block{ToolResult: out}
 }
 
-// assistantBlocks encodes an earlier message of the model. Thinking comes first, if the model accepts it.
+// assistantBlocks encodes an earlier assistant message. Thinking comes first, if the model accepts it.
 func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 	var thought, rest []block
 	for _, p := range parts {
@@ -83,7 +84,7 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 	return append(thought, rest...)
 }
 
-// thought encodes thinking that has a valid signature. The API rejects any other.
+// thought encodes thinking with a valid signature. The API rejects any other thinking.
 func (r *renderer) thought(t *llm.Thinking) []block {
 	sealed := t.Signature != "" || t.Redacted != ""
 	switch {
@@ -96,7 +97,7 @@ func (r *renderer) thought(t *llm.Thinking) []block {
 	return []block{{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}}}
 }
 
-// call encodes a tool call of the model. Its input must be an object.
+// call encodes a tool call by the model. The input must be an object.
 func (r *renderer) call(c *llm.ToolCall) block {
 	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.theirName(c.Name)}
 	text := strings.TrimSpace(c.Arguments)
@@ -114,7 +115,7 @@ func (r *renderer) call(c *llm.ToolCall) block {
 	return block{ToolUse: use}
 }
 
-// marked appends a cache point to blocks that are not empty, if the model accepts one.
+// marked appends a cache point to a non-empty list of blocks, if the model accepts one.
 func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
 	if len(blocks) == 0 {
 		return nil
@@ -138,8 +139,8 @@ func markOf(p llm.Part) *llm.CacheMark {
 	return nil
 }
 
-// cachePoint returns a cache point, or nil where none is allowed. If there are too many, the last ones are kept: they cover
-// the others.
+// cachePoint returns a cache point, or nil where none is allowed. If there are too many, the last ones are kept,
+// because their prefixes include the others.
 func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	if mark == nil {
 		return nil
@@ -163,7 +164,7 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	return p
 }
 
-// countPoints counts the cache marks above the limit.
+// countPoints counts the cache marks and sets how many of the first ones must be skipped.
 func (r *renderer) countPoints() {
 	n := 0
 	for _, t := range r.conv.Tools {

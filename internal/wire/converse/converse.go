@@ -1,12 +1,12 @@
-// Package converse is the wire format of Amazon Bedrock's Converse API, for providers. It encodes conversations as requests
-// and decodes responses, whole or as a binary event stream. Clients cannot use it.
+// Package converse implements the wire format of Amazon Bedrock's Converse API, for providers. It encodes conversations
+// as requests and decodes responses, streamed as a binary event stream or not. Clients cannot use it.
 package converse
 
 // Name is the format's short name.
 const Name = "converse"
 
-// Dialect describes how a family of models differs from the others. The zero value is an unknown model: it may be offered
-// tools, and gets no settings that only some models support.
+// Dialect describes how a model family differs from others. The zero value is for an unknown model, which may be
+// offered tools but gets no settings that only some models support.
 type Dialect struct {
 	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
@@ -25,18 +25,18 @@ type Dialect struct {
 	OneSampler   bool // rejects temperature and top_p together
 	FixedSampler bool // rejects temperature, top_p and top_k
 	Status       bool // toolResult.status
-	OneCall      bool // supports tool_choice.disable_parallel_tool_use in additionalModelRequestFields
+	OneCall      bool // accepts tool_choice.disable_parallel_tool_use in additionalModelRequestFields
 	TellStop     bool // reports the matched stop sequence in an additional field
 
-	// CallID converts the id of a tool call to one that the model accepts; nil for the format's default rule. It must be
-	// deterministic.
+	// CallID converts the ID of a tool call to one that the model accepts; nil for the format's default rule. It must
+	// be deterministic.
 	CallID func(string) string
 }
 
 // Force describes how a tool call can be forced.
 type Force int
 
-// Values of Force; each includes the ones before.
+// Values of Force. Each value includes the ones before it.
 const (
 	ForceNone  Force = iota // unsupported
 	ForceAny                // any tool
@@ -58,7 +58,7 @@ const (
 // Cache describes where cache points are allowed.
 type Cache int
 
-// Values of Cache; each includes the ones before.
+// Values of Cache. Each value includes the ones before it.
 const (
 	CacheNowhere Cache = iota
 	CacheText          // after system messages and messages

@@ -25,21 +25,21 @@ const (
 
 // DeltaOptions holds the settings for decoding a response.
 type DeltaOptions struct {
-	Plan       Plan   // of the conversation
+	Plan       Plan   // plan of the conversation
 	ID         string // provider's id of the response; may be empty
 	Provider   string // owner of the thinking signatures
 	MaxMessage int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
 	MaxAnswer  int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 
-	// Stop returns the only stop sequence of the request, or nothing. It is called when a model stops at a stop sequence that it does
-	// not report. It may be nil.
+	// Stop returns the only stop sequence of the request, or "". It is called when a model stops at a stop sequence
+	// without reporting which one. It may be nil.
 	Stop func() string
 	// Warn receives warnings about dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Deltas decodes a 2xx response, whole or streamed, depending on its first byte. The last pair may hold an *llm.Error, or an
-// error that wraps the end of the request's context.
+// Deltas decodes a 2xx response, streamed or not, which it detects by the first byte. The last pair may contain an
+// *llm.Error, or an error that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxAnswer <= 0 {
@@ -64,7 +64,8 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// isText distinguishes JSON from a stream. A stream begins with the length of its first message, whose first byte is small.
+// isText distinguishes JSON from a stream. A stream begins with the length of its first message, whose first byte is
+// small.
 func isText(first byte) bool { return first >= '\t' }
 
 // answer is the state of decoding one response.
@@ -75,14 +76,14 @@ type answer struct {
 	over  bool // the consumer has stopped
 
 	open     map[int]*part // open blocks by index
-	calls    int           // number of calls of the client's tools
-	held     bytes.Buffer  // text that is held until it is known whether a tool carries the response
-	answered bool          // a tool carried the response
+	calls    int           // number of calls to the client's tools
+	held     bytes.Buffer  // text that is held until it is known whether the response is the input of a tool
+	answered bool          // whether the response was the input of a tool
 	finished bool
 	lost     bool
 }
 
-// say yields a delta. The first delta of a response is its beginning.
+// say yields a delta. Before the first delta, it yields a BeginDelta.
 func (a *answer) say(p llm.Delta) {
 	if !a.begun {
 		a.begun = true
@@ -115,7 +116,7 @@ func (a *answer) finish(reason, stopSequence string) {
 	case a.calls > 0 && finish == "stop":
 		finish = "tool_calls"
 	case a.calls == 0 && finish == "tool_calls":
-		finish = "stop" // a tool carried the response
+		finish = "stop" // the response was the input of a tool
 	}
 	if reason == "stop_sequence" && stopSequence == "" && a.o.Stop != nil {
 		stopSequence = a.o.Stop()
@@ -147,7 +148,7 @@ func (a *answer) leaveOut() {
 	a.lost = true
 }
 
-// wholeAnswer is a response that is not streamed.
+// wholeAnswer is a non-streamed response.
 type wholeAnswer struct {
 	Output struct {
 		Message *struct {
@@ -171,7 +172,7 @@ type wholeBlock struct {
 	} `json:"citationsContent"`
 }
 
-// additional is decoded leniently: its content depends on the model.
+// additional is decoded leniently, because its content depends on the model.
 type additional struct{ raw json.RawMessage }
 
 func (f *additional) UnmarshalJSON(b []byte) error {
@@ -220,7 +221,7 @@ func (a *answer) whole(r io.Reader) {
 	a.count(w.Usage, w.ServiceTier)
 }
 
-// noMessage returns the error for a response without a message, which may hold an error of the service.
+// noMessage returns the error for a response without a message, which may contain an error of the service.
 func noMessage(body []byte) error {
 	var said struct{ Message, Error json.RawMessage }
 	if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
@@ -229,7 +230,7 @@ func noMessage(body []byte) error {
 	return malformed("The provider's response has no message.")
 }
 
-// block yields a whole block as the deltas of a stream.
+// block yields a complete block as the deltas of a stream.
 func (a *answer) block(i int, b wholeBlock) {
 	switch {
 	case b.Text != nil:
@@ -264,7 +265,7 @@ func cut(err error) *llm.Error {
 
 var errTooLarge = errors.New("response is larger than allowed")
 
-// bounded limits the bytes that are read.
+// bounded limits the number of bytes that are read.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -283,7 +284,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
+// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
 func readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {

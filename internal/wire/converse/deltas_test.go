@@ -161,7 +161,7 @@ func TestBrokenStreams(t *testing.T) {
 	good := stream("messageStart", start, "contentBlockDelta", textA)
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)-20] ^= 1
-	// The headers are longer than the message, so the payload would have a negative length.
+	// The headers are longer than the message, so the payload length would be negative.
 	prelude := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 20), 100)
 	prelude = binary.BigEndian.AppendUint32(prelude, crc32.ChecksumIEEE(prelude))
 	huge := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 8<<20), 0)
@@ -309,7 +309,7 @@ func FuzzDeltas(f *testing.F) {
 	})
 }
 
-// FuzzEvents fuzzes the payloads of messages, which random bytes rarely reach.
+// FuzzEvents fuzzes the payloads of messages, which random bytes rarely produce.
 func FuzzEvents(f *testing.F) {
 	f.Add("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{"}}}`)
 	f.Add("contentBlockDelta", `{"contentBlockIndex":-1,"delta":{"reasoningContent":{"signature":"x"}}}`, "metadata", metadata)

@@ -23,8 +23,8 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// errorType returns the name of the error: from a header, with an address after it, or from the body, with a namespace
-// before it.
+// errorType returns the name of the error: from a header, where a URL may follow it, or from the body, where a
+// namespace may precede it.
 func errorType(h http.Header, body []byte) string {
 	name, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":")
 	if name != "" {
@@ -53,8 +53,8 @@ func asStatus(status int, kind string) int {
 	return status
 }
 
-// saysNoModel reports whether the message says that the account has no access to the model. Neither the credential nor the
-// request is invalid then.
+// saysNoModel reports whether the message says that the account has no access to the model. In this case, neither the
+// credential nor the request is invalid.
 func saysNoModel(message string) bool {
 	for _, words := range []string{
 		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
@@ -67,7 +67,7 @@ func saysNoModel(message string) bool {
 	return false
 }
 
-// withType inserts the type of an error into its body, where package fault expects it.
+// withType adds the type of an error to its body, where package fault expects it.
 func withType(body []byte, kind string) []byte {
 	var said map[string]json.RawMessage
 	if kind == "" {

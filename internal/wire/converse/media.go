@@ -24,7 +24,7 @@ func (r *renderer) image(m *llm.Media) *media {
 	return &media{Format: format, Source: src}
 }
 
-// source returns the location of the bytes: the request, or Amazon's storage.
+// source returns the source of the bytes: inline data, or Amazon's storage.
 func (r *renderer) source(m *llm.Media, what string) (source, bool) {
 	switch {
 	case m == nil:
@@ -47,10 +47,10 @@ var imageFormats = map[string]string{
 	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
 }
 
-// imageBeginnings maps the first bytes of image formats, in base64.
+// imageBeginnings maps the first bytes of image formats, in base64, to their names.
 var imageBeginnings = []struct{ begin, format string }{{"iVBOR", "png"}, {"/9j/", "jpeg"}, {"R0lG", "gif"}, {"UklG", "webp"}}
 
-// imageFormat returns the format by media type, or by the first bytes without one.
+// imageFormat returns the format for the media type or, without a type, for the first bytes.
 func imageFormat(m *llm.Media) string {
 	if format := imageFormats[strings.ToLower(m.Type)]; format != "" {
 		return format
@@ -97,7 +97,7 @@ var documentEndings = map[string]string{
 	".html": "html", ".htm": "html", ".txt": "txt", ".md": "md", ".json": "txt", ".xml": "txt",
 }
 
-// documentFormat prefers the file name if it is more specific than the media type.
+// documentFormat returns the format for the media type or the file name, whichever is more specific.
 func documentFormat(m *llm.Media) string {
 	byType, byName := documentFormats[strings.ToLower(m.Type)], documentEndings[strings.ToLower(path.Ext(m.Name))]
 	switch {
@@ -113,8 +113,8 @@ func documentFormat(m *llm.Media) string {
 
 const maxDocumentName = 180
 
-// documentName keeps the characters of a file name that the API accepts: letters, digits, single spaces, hyphens and
-// brackets. Names are unique within a request.
+// documentName removes characters that the API rejects from a file name. It accepts letters, digits, single spaces,
+// hyphens and brackets. Names are unique within a request.
 func (r *renderer) documentName(name string) string {
 	if documentEndings[strings.ToLower(path.Ext(name))] != "" {
 		name = strings.TrimSuffix(name, path.Ext(name))

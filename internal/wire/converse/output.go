@@ -28,8 +28,8 @@ func (r *renderer) config() *outputConfig {
 	return r.out.OutputConfig
 }
 
-// answerTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces one
-// of its tools, the tool is not added.
+// answerTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces
+// one of its own tools, the response tool is not added.
 func (r *renderer) answerTool(out llm.Output) {
 	if r.out.ToolConfig == nil {
 		r.out.ToolConfig = &toolConfig{}
@@ -48,7 +48,7 @@ func (r *renderer) answerTool(out llm.Output) {
 	}
 }
 
-// outputByWords requests JSON in an instruction.
+// outputByWords requests JSON with an instruction.
 func (r *renderer) outputByWords(out llm.Output) {
 	const plea = "Answer with one JSON object and nothing else: no other text, no code fence."
 	if out.Kind == llm.OutputJSON || len(out.Schema) == 0 {

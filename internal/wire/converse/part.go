@@ -11,14 +11,14 @@ import (
 // part is an open block of the response.
 type part struct {
 	call     bool
-	answer   bool // the tool that carries the response
-	custom   bool // a tool that takes free text
+	answer   bool // a call to the tool whose input is the response
+	custom   bool // a call to a tool that accepts free text
 	index    int  // index among the client's calls
 	thinking bool
 	sign     strings.Builder
 	redacted []string        // base64 chunks
-	said     bool            // arguments arrived
-	input    strings.Builder // of a custom tool
+	said     bool            // whether arguments have arrived
+	input    strings.Builder // input of a custom tool
 }
 
 func (a *answer) part(i int) *part {
@@ -28,8 +28,8 @@ func (a *answer) part(i int) *part {
 	return a.open[i]
 }
 
-// text yields text. If a tool may carry the response, text before its call is not part of the response, so it is held until
-// no such call can follow.
+// text yields text. If the response may be the input of a tool, text before the tool call is not part of the response,
+// so it is held until no such call can follow.
 func (a *answer) text(s string) {
 	switch {
 	case s == "" || a.answered:
@@ -48,7 +48,7 @@ func (a *answer) flush() {
 	}
 }
 
-// startCall begins a tool call, or the response if the tool carries it.
+// startCall begins a tool call, or the response if it is the input of the tool.
 func (a *answer) startCall(i int, id, name string) {
 	p := a.part(i)
 	if a.o.Plan.answer != "" && name == a.o.Plan.answer {
@@ -63,7 +63,7 @@ func (a *answer) startCall(i int, id, name string) {
 	a.say(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
 }
 
-// arguments yields input of a call.
+// arguments yields part of the input of a call.
 func (a *answer) arguments(i int, text string) {
 	p := a.part(i)
 	if text == "" {
@@ -101,7 +101,8 @@ func (a *answer) redact(i int, redacted string) {
 	}
 }
 
-// joinBase64 returns the base64 of the concatenated chunks. Chunks that are not base64 are concatenated unchanged.
+// joinBase64 returns the base64 of the concatenated chunks. Chunks that are not valid base64 are concatenated
+// unchanged.
 func joinBase64(pieces []string) string {
 	if len(pieces) == 1 {
 		return pieces[0]
@@ -117,7 +118,8 @@ func joinBase64(pieces []string) string {
 	return base64.StdEncoding.EncodeToString(all)
 }
 
-// stopBlock ends a block: the signature of thinking is complete, and a call without arguments gets an empty object.
+// stopBlock ends a block. It yields the signature of a thinking block, and an empty object for a call without
+// arguments.
 func (a *answer) stopBlock(i int) {
 	p := a.open[i]
 	delete(a.open, i)
@@ -138,7 +140,7 @@ func (a *answer) stopBlock(i int) {
 	}
 }
 
-// unwrap returns the free text from the object that carries it.
+// unwrap returns the free text from the object that contains it.
 func unwrap(input string) string {
 	var wrapped map[string]json.RawMessage
 	if json.Unmarshal([]byte(input), &wrapped) != nil {

@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the response
-// is decoded with the plan of the request.
+// Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the
+// response can be decoded with the plan of the request.
 type Plan struct {
-	theirs map[string]string     // by the client's name
-	ours   map[string]toolOfOurs // by the provider's name
+	theirs map[string]string     // provider's tool names, by the client's name
+	ours   map[string]toolOfOurs // client's tools, by the provider's name
 	way    outputWay
-	answer string // the tool that carries the response; empty for none
+	answer string // name of the tool whose input is the response; empty for none
 }
 
 type toolOfOurs struct {
@@ -24,7 +24,7 @@ type toolOfOurs struct {
 	custom bool
 }
 
-// outputWay describes how a schema reaches the model.
+// outputWay describes how a schema is sent to the model.
 type outputWay int
 
 const (
@@ -73,7 +73,7 @@ func (p *Plan) theirName(name string) string {
 	return toolName(name)
 }
 
-// ourTool returns the client's name of a tool. A name that the model invented is returned unchanged.
+// ourTool returns the client's tool for the provider's name. A name that the model invented is returned unchanged.
 func (p *Plan) ourTool(name string) toolOfOurs {
 	if t, known := p.ours[name]; known {
 		return t
@@ -84,11 +84,11 @@ func (p *Plan) ourTool(name string) toolOfOurs {
 const (
 	maxToolName = 64
 	maxCallID   = 64
-	customInput = "input" // argument of a tool that takes free text
+	customInput = "input" // argument of a tool that accepts free text
 )
 
-// toolName keeps a valid name: a letter, then letters, digits, underscores and hyphens. An invalid name becomes its valid
-// characters and a hash, so that different names stay different.
+// toolName returns a valid name unchanged: a letter, followed by letters, digits, underscores and hyphens. An invalid
+// name is reduced to its valid characters and a hash, so that different names stay different.
 func toolName(name string) string {
 	if fits(name, maxToolName) && isLetter(name[0]) {
 		return name
@@ -105,7 +105,7 @@ func toolName(name string) string {
 	return clean[:min(len(clean), maxToolName-9)] + "_" + hash(name)
 }
 
-// callID returns an id of a tool call that the model accepts. Calls and results with the same id keep matching.
+// callID returns a tool-call ID that the model accepts. Calls still match results with the same ID.
 func (r *renderer) callID(id string) string {
 	switch {
 	case r.d.CallID != nil:
@@ -145,7 +145,7 @@ func wayOf(out llm.Output, d Dialect) outputWay {
 	return byWords
 }
 
-// isObject reports whether the schema describes an object, which every tool input must be.
+// isObject reports whether the schema describes an object, as required for tool inputs.
 func isObject(schema json.RawMessage) bool {
 	var s struct{ Type json.RawMessage }
 	return json.Unmarshal(schema, &s) == nil && string(s.Type) == `"object"`

@@ -15,12 +15,12 @@ import (
 // RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Dialect     Dialect
-	Signers     []string // providers whose thinking signatures are valid here
+	Signers     []string // providers whose thinking signatures the target accepts
 	MaxOutput   int64    // limit for a conversation without one; 0 for none
 	ModelOutput int64    // the model's limit; 0 when unknown
 }
 
-// Render encodes a conversation as a Converse request. The warnings list changes. Errors are *llm.Error of kind
+// Render encodes a conversation as a Converse request. The warnings describe changes. Errors are *llm.Error of kind
 // Untranslatable for content that the API does not support, or of kind ClientCancelled when ctx ends.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := &renderer{ctx: ctx, conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
@@ -52,8 +52,8 @@ type renderer struct {
 	warnings     []string
 	instructions []string       // instructions added after the client's
 	documents    map[string]int // document names with the last number added to each
-	skipPoints   int            // cache points above the limit; counted before the first is written
-	noSampling   bool           // sampling settings are rejected together with another setting
+	skipPoints   int            // number of cache points above the limit; counted before the first one is written
+	noSampling   bool           // whether sampling settings are rejected because of another setting
 	err          error
 }
 
@@ -122,7 +122,7 @@ func (r *renderer) turn(turn llm.Message) {
 	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
 		return // only a cache point remains
 	}
-	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between was empty
+	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn in between was empty
 		joined := slices.Concat(r.out.Messages[n-1].Content, blocks)
 		slices.SortStableFunc(joined, func(a, b block) int { return rank(a) - rank(b) })
 		r.out.Messages[n-1].Content = joined
@@ -139,7 +139,7 @@ func rank(b block) int {
 	return 1
 }
 
-// trimPrefill removes trailing space from a text that the assistant continues, because the API rejects it.
+// trimPrefill removes trailing white space from a prefill, because the API rejects it.
 func (r *renderer) trimPrefill() {
 	last := len(r.out.Messages) - 1
 	if last < 0 || r.out.Messages[last].Role != string(llm.Assistant) {
@@ -150,13 +150,14 @@ func (r *renderer) trimPrefill() {
 	}
 }
 
-// prefilled reports whether the last message is one that the assistant continues.
+// prefilled reports whether the last message is a prefill, which the model continues.
 func (r *renderer) prefilled() bool {
 	last := len(r.out.Messages) - 1
 	return last >= 0 && r.out.Messages[last].Role == string(llm.Assistant)
 }
 
-// instruct appends an instruction to the client's. Models without system messages get it in the first message.
+// instruct adds an instruction after the client's. For models without system messages, it is added to the first
+// message.
 func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
 
 // placeSystem writes the system messages where the model accepts them.
@@ -200,7 +201,8 @@ func (r *renderer) leftOut() {
 	r.placeSystem()
 }
 
-// plain formats a member's name for a message: unchanged if it is a word, otherwise quoted.
+// plain formats a member name for a message. A name of letters, digits and common separators is unchanged, any other
+// name is quoted.
 func plain(name string) string {
 	odd := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'

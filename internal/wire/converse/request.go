@@ -19,7 +19,7 @@ type message struct {
 	Content []block `json:"content"`
 }
 
-// block is one block of a message: exactly one member is set.
+// block is one block of a message. Exactly one member is set.
 type block struct {
 	Text       string      `json:"text,omitempty"`
 	Image      *media      `json:"image,omitempty"`
@@ -101,7 +101,7 @@ type inputSchema struct {
 	JSON json.RawMessage `json:"json"`
 }
 
-// toolChoice has exactly one member.
+// toolChoice is the tool choice. Exactly one member is set.
 type toolChoice struct {
 	Auto *struct{}  `json:"auto,omitempty"`
 	Any  *struct{}  `json:"any,omitempty"`

@@ -2,8 +2,8 @@ package converse
 
 import "encoding/json"
 
-// Keywords that native output formats support. Schemas with other keywords are sent in another way, because native formats
-// reject or ignore those.
+// Keywords that native output formats support. Schemas with other keywords are sent in another way, because native
+// formats reject or ignore such keywords.
 var plainKeywords = map[string]bool{
 	"type": true, "properties": true, "required": true, "additionalProperties": true, "items": true, "enum": true, "const": true,
 	"anyOf": true, "description": true, "title": true, "default": true, "$defs": true, "definitions": true, "$ref": true, "$schema": true,
@@ -12,8 +12,8 @@ var plainKeywords = map[string]bool{
 // maxOptional is the maximum number of optional members in native output formats.
 const maxOptional = 10
 
-// isClosed reports whether a native output format supports the schema: supported keywords only, no additional members, and
-// few optional members.
+// isClosed reports whether a native output format supports the schema. It requires supported keywords only, no
+// additional members, and few optional members.
 func isClosed(schema json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -34,13 +34,13 @@ const maxSchemaDepth = 50
 func (c *schemaCheck) read(v any, depth int) {
 	s, ok := v.(map[string]any)
 	if !ok || depth > maxSchemaDepth {
-		c.open = true // true and false are schemas too, but not closed ones
+		c.open = true // true and false are valid schemas, but not closed
 		return
 	}
 	for keyword := range s {
 		c.open = c.open || !plainKeywords[keyword]
 	}
-	// A recursive schema is unlimited.
+	// A recursive schema has no size limit.
 	if ref, ok := s["$ref"].(string); ok && ref == "#" {
 		c.open = true
 	}

@@ -74,7 +74,7 @@ func (a *answer) stream(r *bufio.Reader) {
 	}
 }
 
-// next decodes one message. Lengths are checked before buffers are allocated.
+// next decodes one message. It checks lengths before it allocates buffers.
 func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []byte) (eventstream.Message, error) {
 	prelude, err := r.Peek(preludeBytes)
 	switch {
@@ -183,7 +183,7 @@ func (a *answer) delta(e deltaEvent) {
 	}
 }
 
-// exception handles an error that arrives as an event. Its payload equals the body of the same error.
+// exception converts an error that arrives as an event. Its payload has the same form as the body of the same error.
 func exception(kind string, payload []byte) error {
 	return fault.Inside(withType(payload, kind))
 }

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// thinking requests thinking in the model's way.
+// thinking requests thinking with the model's own settings.
 func (r *renderer) thinking() {
 	e := r.conv.Effort
 	asked := e.Budget > 0 || e.Adaptive || e.Level != "" && e.Level != "none"
@@ -20,7 +20,7 @@ func (r *renderer) thinking() {
 	}
 }
 
-// impeded warns and reports true if the model cannot think in this request.
+// impeded reports whether the model cannot think in this request, and adds a warning if so.
 func (r *renderer) impeded() bool {
 	if r.d.AlwaysThinks || r.d.Thinking != ThinkBudget && r.d.Thinking != ThinkAdaptive {
 		return false
@@ -39,7 +39,8 @@ func (r *renderer) impeded() bool {
 	return true
 }
 
-// lacksThought reports whether the last assistant turn called tools without thinking: a thinking model rejects such a turn.
+// lacksThought reports whether the last assistant turn called tools without thinking. A thinking model rejects such a
+// turn.
 func (r *renderer) lacksThought() bool {
 	for _, m := range slices.Backward(r.out.Messages) {
 		if m.Role == string(llm.Assistant) {
@@ -91,7 +92,7 @@ func (r *renderer) known(level string) string {
 	return nearest
 }
 
-// thinkWithin sets a token budget. It must be smaller than the output limit.
+// thinkWithin sets a token budget, which must be smaller than the output limit.
 func (r *renderer) thinkWithin(e llm.Effort) {
 	budget := e.ThinkingBudget(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput))
 	if budget == 0 {
@@ -105,7 +106,8 @@ func (r *renderer) thinkWithin(e llm.Effort) {
 	r.dropSampling("while the model thinks")
 }
 
-// novaEffort returns the effort for Amazon's own models, which accept no output limit and no sampling at the highest level.
+// novaEffort returns the effort for Amazon's own models, which accept neither an output limit nor sampling settings at
+// the highest level.
 func (r *renderer) novaEffort(e llm.Effort) string {
 	level := r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
 	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {

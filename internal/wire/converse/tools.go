@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// tools encodes the tools and the tool choice. The API cannot forbid calls, so the tools are dropped then, unless earlier
-// turns contain calls, which the API rejects without tools.
+// tools encodes the tools and the tool choice. The API has no tool choice "none", so for "none" the tools are omitted,
+// unless earlier turns contain tool calls: the API rejects such turns without tools.
 func (r *renderer) tools() {
 	choice := r.conv.ToolChoice
 	list := r.chosen(choice)
@@ -31,7 +31,8 @@ func (r *renderer) tools() {
 	r.out.ToolConfig = &config
 }
 
-// chosen returns the tools that the choice allows. If a required tool cannot be named, it is the only one.
+// chosen returns the tools that the choice allows. If the model cannot be forced to call a specific tool, only the
+// required tool is returned.
 func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
 	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
 	if len(choice.Names) == 0 || named {
@@ -79,10 +80,11 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	return append(json.RawMessage(`{"type":"object",`), trimmed[1:]...)
 }
 
-// remembered returns the tools that earlier turns called, for a conversation that no longer offers tools.
+// remembered returns definitions of the tools that earlier turns called, for a conversation that no longer offers
+// tools.
 func (r *renderer) remembered() []tool {
 	names := r.conv.CalledTools()
-	if len(names) == 0 { // results without their call
+	if len(names) == 0 { // results without their calls
 		names = []string{"earlier_tool"}
 	}
 	var tools []tool
@@ -107,7 +109,7 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 	return nil
 }
 
-// forbid requests that no tool is called.
+// forbid adds an instruction not to call a tool.
 func (r *renderer) forbid() {
 	if r.plan.way == byTool {
 		r.instruct("Call no tool but " + r.plan.answer + ".")
@@ -117,7 +119,7 @@ func (r *renderer) forbid() {
 	r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
 }
 
-// demand forces a call, as far as the model supports it.
+// demand forces a call as far as the model supports it.
 func (r *renderer) demand(names []string) *toolChoice {
 	switch {
 	case r.d.Force == ForceNone || r.d.AlwaysThinks:
@@ -130,8 +132,9 @@ func (r *renderer) demand(names []string) *toolChoice {
 	return &toolChoice{Any: &struct{}{}}
 }
 
-// oneCall limits the model to one tool call at a time if the client asks for it. It reports false if the model has no setting
-// for it. The setting is part of the model's own tool choice, and Bedrock rejects a request with two tool choices.
+// oneCall limits the model to one tool call at a time if the client asks for it. It returns false if the model has no
+// setting for it. The setting is part of the model's own tool choice, and Bedrock rejects a request with two tool
+// choices.
 func (r *renderer) oneCall() bool {
 	c, config := r.conv, r.out.ToolConfig
 	switch {

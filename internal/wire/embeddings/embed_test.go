@@ -125,7 +125,7 @@ func FuzzEmbedding(f *testing.F) {
 	})
 }
 
-// decode decodes a response of Embedding, which must be valid.
+// decode decodes a valid response with Embedding.
 func decode(t *testing.T, data []byte, inputs int, base64 bool) []byte {
 	t.Helper()
 	ev, err := Embedding(bytes.NewReader(data), EmbedOptions{Inputs: inputs, Base64: base64})

@@ -38,7 +38,7 @@ type vector struct {
 	text     bool // base64
 }
 
-// Embedding decodes a provider's embeddings response: one vector for each input, in order, in the requested encoding.
+// Embedding decodes a provider's embeddings response: one vector per input, in order, in the requested encoding.
 // Numbers are copied unchanged unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
@@ -62,15 +62,15 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// readVectors returns at most most entries of data, the number of entries, and the position of the list. The document is
-// valid JSON.
+// readVectors returns up to most entries of data, the number of entries, and the position of the list. The document
+// must be valid JSON.
 func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
 	s := rawjson.Scanner{Data: data}
 	for key := range s.Members {
 		if string(key) != "data" || s.Kind() != '[' {
 			continue
 		}
-		vectors, count, from = nil, 0, s.Pos // the last of repeated members counts, as in most parsers
+		vectors, count, from = nil, 0, s.Pos // the last of several equal members counts, as in most parsers
 		for n := range s.Elements {
 			if count++; n < most {
 				vectors = append(vectors, readVector(int64(n), s.Raw()))
@@ -155,7 +155,7 @@ func joinVectors(vectors []vector, wantBase64 bool) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// appendVector appends the embedding in the requested encoding: base64 holds little-endian 32-bit floats.
+// appendVector appends the embedding in the requested encoding. Base64 contains little-endian 32-bit floats.
 func appendVector(dst []byte, v vector, wantBase64 bool) ([]byte, error) {
 	value := v.raw[v.from:v.to]
 	switch {

@@ -17,8 +17,8 @@ type ModerationOptions struct {
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// Moderation decodes a provider's moderations response. Only the model name changes. Most providers report no usage; the
-// event has none then.
+// Moderation decodes a provider's moderations response. Only the model name is changed. Most providers report no usage,
+// and the event then has none.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	if err != nil {
@@ -32,7 +32,7 @@ func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// countResults counts the results of a response. The document is valid JSON.
+// countResults counts the results of a response, which must be valid JSON.
 func countResults(data []byte) int {
 	s, n := rawjson.Scanner{Data: data}, 0
 	for key := range s.Members {

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/token"
 )
 
-// Texts returns the inputs of a validated embeddings request, for a provider with another format. Token ids are rejected,
-// because they are only valid with one vocabulary.
+// Texts returns the inputs of a validated embeddings request, for a provider with another format. It rejects token IDs,
+// because they are valid with only one vocabulary.
 func Texts(req *llm.Request) ([]string, error) {
 	var texts []string
 	if req.TokenIDs == 0 {
@@ -30,13 +30,13 @@ func Texts(req *llm.Request) ([]string, error) {
 		}
 	}
 	if len(texts) == 0 {
-		return nil, &llm.Error{Kind: llm.Untranslatable, Param: "input", Message: "This model embeds text, not token ids. Send the text."}
+		return nil, &llm.Error{Kind: llm.Untranslatable, Param: "input", Message: "This model accepts text for embeddings, not token IDs. Send the text."}
 	}
 	return texts, nil
 }
 
-// WriteVectors writes an embeddings response: numbers as the provider wrote them, or base64 if requested. If the provider
-// reports no usage, the response has an estimate and the event has none.
+// WriteVectors writes an embeddings response: numbers as the provider wrote them, or base64 if requested. If the
+// provider reports no usage, the response contains an estimate and the event has no usage.
 func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, error) {
 	if len(v.Data) == 0 || req.Inputs > 0 && len(v.Data) != req.Inputs {
 		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", len(v.Data), req.Inputs)

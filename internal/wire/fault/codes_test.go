@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The cases are the documented errors of the vendors, grouped by effect: on the credential with all its models, on one
-// model, or only on the request.
+// The cases are the documented errors of vendors, grouped by scope: the credential with all its models, one model, or
+// only the request.
 func TestErrorCodeTakesPrecedenceOverStatus(t *testing.T) {
 	t.Parallel()
 	const (

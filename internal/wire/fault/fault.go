@@ -1,5 +1,5 @@
-// Package fault classifies the errors of providers in any format: the kind of failure, a message for the client, and the
-// time to wait.
+// Package fault classifies provider errors in any format: the kind of failure, a message for the client, and the time
+// to wait.
 package fault
 
 import (
@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Failure classifies a response that is not 2xx. body may be truncated. now is the time of arrival, for waits that are given
-// as a date.
+// Failure classifies a response that is not 2xx. body may be truncated. now is the time of arrival, for waits that are
+// given as a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
@@ -23,7 +23,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// Inside classifies an error inside a 2xx response. Such errors often contain the status that they stand for.
+// Inside classifies an error inside a 2xx response. Such errors often contain the HTTP status that would apply.
 func Inside(raw []byte) *llm.Error {
 	f := readFault(raw)
 	status, told := f.status, f.status
@@ -55,10 +55,10 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	return &llm.Error{Kind: kind, Message: show.Cut(message, maxMessage), UpstreamStatus: status, UpstreamCode: redact(show.Cut(code, 100))}
 }
 
-// plainMessages are the messages for errors without a readable one.
+// plainMessages holds the messages for errors without a readable message.
 var plainMessages = map[llm.Kind]string{
 	llm.UpstreamTimeout:       "The provider took too long to respond.",
-	llm.UpstreamRateLimited:   "The provider limits the rate of requests.",
+	llm.UpstreamRateLimited:   "The provider's rate limit was reached.",
 	llm.UpstreamOverloaded:    "The provider is overloaded.",
 	llm.UpstreamServer:        "The provider failed with an internal error.",
 	llm.UpstreamAuth:          "The provider does not accept the gateway's credential.",
@@ -70,15 +70,15 @@ var plainMessages = map[llm.Kind]string{
 	llm.UpstreamContentPolicy: "The request violates the provider's content policy.",
 }
 
-// kindOf classifies a failure. The code in the body takes precedence over the status: providers use one status for several
-// reasons, such as 403 for an invalid credential and for a model that it cannot use.
+// kindOf classifies a failure. The code in the body takes precedence over the status, because providers use one status
+// for several reasons, such as 403 for an invalid credential and for a model that the credential cannot use.
 func kindOf(status int, f fault) llm.Kind {
 	words := strings.ToLower(f.code + " " + f.kind + " " + f.inner)
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google words a per-minute limit like OpenAI words an account without credit: only the wait distinguishes the messages.
-		// A code is unambiguous, also with a wait that a proxy added.
+		// Google describes a per-minute limit in the same words as OpenAI an account without credit; only the wait
+		// distinguishes the messages. A code is unambiguous, even if a proxy added a wait.
 		if has(words, creditWords) || !f.passes && has(message, creditTexts) {
 			return llm.UpstreamAuth
 		}
@@ -102,7 +102,7 @@ func kindOf(status int, f fault) llm.Kind {
 	case has(words, contextWords) || has(message, contextTexts):
 		return llm.UpstreamContext
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
-		return llm.UpstreamContext // a single request above a per-minute limit: waiting does not help
+		return llm.UpstreamContext // a single request exceeds a per-minute limit; waiting does not help
 	case status == http.StatusNotFound && has(message, resourceTexts):
 		return llm.UpstreamRejected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -113,8 +113,9 @@ func kindOf(status int, f fault) llm.Kind {
 	return llm.UpstreamRejected
 }
 
-// refusesCredential reports whether the message says that the credential is invalid or has no credit. The message of a 400
-// or 422 may quote the request, so only its beginning counts there: a client must not be able to disable a credential.
+// refusesCredential reports whether the message says that the credential is invalid or has no credit. The message of a
+// 400 or 422 may quote the request, so only its beginning is checked: a client must not be able to disable a
+// credential.
 func refusesCredential(status int, message string) bool {
 	if status == http.StatusForbidden {
 		return has(message, keyTexts) || has(message, creditTexts)
@@ -154,7 +155,7 @@ var insideStatus = []struct {
 	{http.StatusBadRequest, []string{"invalid", "context_length", "content_filter", "content_policy", "bad_request", "validation", "badrequest"}},
 }
 
-// Codes and types, then phrases in messages, that classify an error more precisely than its status.
+// Codes and types, followed by phrases in messages, that classify an error more precisely than its status.
 var (
 	creditWords = []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"}
 	creditTexts = []string{
@@ -176,7 +177,7 @@ var (
 		"reduce the length of the messages", "input token count", "longer than the model", "exceeds the model's maximum",
 	}
 	modelWords = []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"}
-	// resourceTexts name resources that a provider may not find: files, earlier responses, caches.
+	// resourceTexts lists names of resources that a provider may not find: files, earlier responses, caches.
 	resourceTexts = []string{
 		"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",
 		"vector store", "item with id", "prompt with id", "thread", "assistant", "batch",

@@ -131,8 +131,8 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	}
 }
 
-// TestExhaustedQuotaIsDistinguishedFromRateLimits checks that a wait makes the words of an exhausted quota a rate limit, because
-// Google words both alike, and that the code of an exhausted quota is final.
+// TestExhaustedQuotaIsDistinguishedFromRateLimits checks that a message about an exhausted quota is a rate limit if it
+// comes with a wait, because Google uses the same words for both, and that the code of an exhausted quota is final.
 func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	t.Parallel()
 	const (

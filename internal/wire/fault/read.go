@@ -20,7 +20,7 @@ const (
 	maxRawFault = 4 << 10
 )
 
-// fault is a provider's error in any shape.
+// fault is a provider's error in any form.
 type fault struct {
 	message string
 	code    string // error.code, or Google's error.status
@@ -28,10 +28,10 @@ type fault struct {
 	inner   string // Azure's innererror.code, or the reason in Google's ErrorInfo
 	status  int    // HTTP status in a code
 	delay   string // Google's RetryInfo
-	passes  bool   // the error contains a wait
+	passes  bool   // whether the error contains a wait
 }
 
-// readFault extracts the message and the codes from the shapes that providers use: an error object, a string, a bare
+// readFault extracts the message and the codes from the forms that providers use: an error object, a string, a plain
 // message, a list of details, any of these nested, plain text, or an HTML page.
 func readFault(body []byte) fault {
 	var f fault
@@ -79,7 +79,7 @@ func (f *fault) say(s string) {
 	}
 }
 
-// list joins the first few entries. Validation errors include the path.
+// list joins the first few entries. Validation errors include the path of the field.
 func (f *fault) list(list []any, depth int) {
 	var said []string
 	for _, entry := range list {
@@ -106,7 +106,7 @@ func joinPlace(place []any) string {
 	return strings.Join(words, ".")
 }
 
-// adopt copies the fields that are not set yet.
+// adopt copies fields from o that are not set yet.
 func (f *fault) adopt(o fault) {
 	for _, pair := range []struct{ into, from *string }{{&f.code, &o.code}, {&f.kind, &o.kind}, {&f.inner, &o.inner}, {&f.delay, &o.delay}} {
 		if *pair.into == "" {
@@ -153,8 +153,8 @@ func (f *fault) codes(m map[string]any) {
 
 const removed = "[removed]"
 
-// Patterns of credentials (with a known prefix, after a keyword, masked, and long alphanumeric runs) and of the operator's
-// account ids (with a known prefix or after a keyword).
+// Patterns of credentials (with a known prefix, after a keyword, masked, and long alphanumeric runs) and of the
+// operator's account IDs (with a known prefix or after a keyword).
 var (
 	announced = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=*-]{6,}`)
 	assigned  = regexp.MustCompile(`(?i)\b(api[_-]?key|x-api-key|access[_-]?token|secret|password|token|authorization)(["']?\s*[:=]\s*["']?)[^\s"',;}]{6,}`)
@@ -167,7 +167,7 @@ var (
 	accountNamed = regexp.MustCompile("(?i)\\b((?:organi[sz]ation|org|account|project|tenant|team|workspace|subscription)s?(?:[ _-]?(?:id|number))?)([\"'`]?[ :=#/]+[\"'`<(]?)([a-z0-9][a-z0-9_-]{5,})")
 )
 
-// redact removes credentials and the operator's account ids, because providers quote both in error messages.
+// redact removes credentials and the operator's account IDs, because providers quote both in error messages.
 func redact(s string) string {
 	s = redactAccounts(s)
 	s = announced.ReplaceAllString(s, "$1 "+removed)
@@ -189,8 +189,9 @@ func redact(s string) string {
 	})
 }
 
-// redactAccounts removes the ids of organizations, projects and accounts. An id has digits or mixed case, unlike words and
-// codes such as org_rate_limit. After a slash only numbers are removed: other path segments may be model names.
+// redactAccounts removes the IDs of organizations, projects and accounts. An ID has digits or mixed case, unlike words
+// and codes such as org_rate_limit. After a slash, only numbers are removed, because other path segments may be model
+// names.
 func redactAccounts(s string) string {
 	s = accountID.ReplaceAllStringFunc(s, func(match string) string {
 		upper, lower := strings.ContainsFunc(match, unicode.IsUpper), strings.ContainsFunc(match, unicode.IsLower)

@@ -34,8 +34,8 @@ func passes(status int, h http.Header, f fault, now time.Time) bool {
 	return asked || f.delay != ""
 }
 
-// askedWait returns the wait that a response requests explicitly. Rate limit headers are excluded: some providers send them
-// with every response.
+// askedWait returns the wait that a response requests explicitly. Rate limit headers are ignored, because some
+// providers send them with every response.
 func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration, bool) {
 	for _, read := range []func() (time.Duration, bool){
 		func() (time.Duration, bool) { return inUnits(h.Get("Retry-After-Ms"), time.Millisecond) },
@@ -62,7 +62,7 @@ func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	return sane(time.Duration(n * float64(unit)))
 }
 
-// untilDate parses a date. It is relative to the provider's clock, so the Date header is used if present.
+// untilDate parses a date. The date is relative to the provider's clock, so the Date header is used if present.
 func untilDate(h http.Header, now time.Time) (time.Duration, bool) {
 	at, err := http.ParseTime(h.Get("Retry-After"))
 	if err != nil {
@@ -82,7 +82,8 @@ func parseWait(value string) (time.Duration, bool) {
 	return sane(d)
 }
 
-// resets returns the time until the limits reset: the longest of the exhausted limits, otherwise the shortest of all.
+// resets returns the time until the limits reset: the longest wait of the exhausted limits, or else the shortest of
+// all.
 func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	if !limited {
 		return 0, false
