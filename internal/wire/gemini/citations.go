@@ -9,11 +9,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// maxSupports limits the supported ranges of one candidate.
+// maxSupports limits the number of supported ranges per candidate.
 const maxSupports = 1000
 
-// cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are cited at the end
-// of the text.
+// cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are
+// cited at the end of the text.
 func (a *answer) cite(n int, c *choice) error {
 	if c.grounding == nil || !a.o.Search {
 		return nil
@@ -28,7 +28,7 @@ func (a *answer) cite(n int, c *choice) error {
 		}
 		return nil
 	}
-	for i := range supports { // a part of a stream is the whole text so far
+	for i := range supports { // in a stream, the part is the complete text so far
 		s := &supports[i].Segment
 		if s.Part >= 0 && s.Part < len(c.starts) {
 			s.Start, s.End = s.Start+c.starts[s.Part], s.End+c.starts[s.Part]
@@ -50,8 +50,8 @@ func (a *answer) cite(n int, c *choice) error {
 	return nil
 }
 
-// characters counts characters by their first byte, so that the counts of adjacent texts add up even when a range ends inside a
-// character.
+// characters counts characters by their first byte, so that the counts of adjacent texts add up even if a range ends
+// inside a character.
 func characters(text string) (n int) {
 	for i := range len(text) {
 		if utf8.RuneStart(text[i]) {

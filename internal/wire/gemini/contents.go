@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// foreignSignature replaces the signature of a call that another model made.
+// foreignSignature replaces the signature of a call that was made by another model.
 const foreignSignature = "skip_thought_signature_validator"
 
-// turns encodes the conversation. Tool results come first in a user turn, in a content of their own.
+// turns encodes the conversation. Tool results come first in a user turn, in a separate content.
 func (r *renderer) turns(turns []llm.Message) error {
 	r.calls, r.order = map[string]llm.ToolCall{}, map[string]int{}
 	r.out.Contents = []content{}
@@ -67,12 +67,12 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	return out, nil
 }
 
-// modelTurn encodes a turn of the model. Thinking is not sent as text. Only its signature is sent, on the text that follows
-// it, where the model put it.
+// modelTurn encodes a turn of the model. Thinking is not sent as text. Only its signature is sent, on the text that
+// follows it, where the model originally put it.
 func (r *renderer) modelTurn(said []llm.Part) error {
 	turn := modelTurn{renderer: r}
 	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
-		r.order = map[string]int{} // clearing a large map costs as much as filling it
+		r.order = map[string]int{} // a new map, because clearing a large one is as expensive as filling it
 	}
 	for _, p := range said {
 		if err := turn.add(p); err != nil {
@@ -87,7 +87,7 @@ func (r *renderer) modelTurn(said []llm.Part) error {
 type modelTurn struct {
 	*renderer
 	parts     []part
-	signature string // pending for the next text
+	signature string // signature to attach to the next text
 }
 
 func (t *modelTurn) add(p llm.Part) error {
@@ -128,7 +128,7 @@ func (t *modelTurn) call(c llm.ToolCall) {
 	t.parts = append(t.parts, out)
 }
 
-// finish places a signature that no text followed, and signs the first call if the model requires it.
+// finish attaches a signature that was not followed by text, and signs the first call if the model requires it.
 func (t *modelTurn) finish() {
 	if t.signature != "" {
 		last := -1
@@ -149,7 +149,7 @@ func (t *modelTurn) finish() {
 	}
 }
 
-// arguments encodes the arguments of a call as an object. A model may have written another type.
+// arguments encodes the arguments of a call as an object. The model may have generated another type.
 func arguments(c llm.ToolCall) json.RawMessage {
 	text := strings.TrimSpace(c.Arguments)
 	switch {
@@ -169,7 +169,7 @@ func member(name, text string) json.RawMessage {
 	return raw
 }
 
-// results encodes tool results in the order of their calls, because models without call ids match them by order.
+// results encodes tool results in the order of their calls, because models without call IDs match them by order.
 func (r *renderer) results(parts []llm.Part) ([]part, error) {
 	var found []llm.ToolResult
 	for _, p := range parts {
@@ -226,7 +226,8 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 	return append([]part{{Response: response}}, media...), nil
 }
 
-// outcome returns the result of a tool as an object: the tool's own, or one with the names from Google's documentation.
+// outcome returns a tool result as an object: the tool's own object, or an object with the member names from Google's
+// documentation.
 func outcome(text string, failed bool) json.RawMessage {
 	switch {
 	case failed:

@@ -32,21 +32,21 @@ type DeltaOptions struct {
 	ContentType string // content type of the response
 	Search      bool   // the request asked for web search
 	Provider    string // owner of the signatures
-	Request     []byte // body of the request; makes the ids of calls unique across turns when the response has no id
+	Request     []byte // body of the request; makes call IDs unique across turns when the response has no ID
 	ServiceTier string // service tier from the response headers; may be empty
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
 	SizeHint    int64  // Content-Length of the response, if known
 
-	// Custom reports whether a tool takes free text. It may be nil.
+	// Custom reports whether a tool accepts free text. It may be nil.
 	Custom func(name string) bool
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Deltas decodes a provider's 2xx response, whole or streamed, depending on its content. A response ends with its finish
-// and, if reported, its usage. A response without a finish is an error. The last pair may hold an *llm.Error, or an error
-// that wraps the end of the request's context.
+// Deltas decodes a provider's 2xx response, streamed or not, according to its content. A response ends with its finish
+// reason and, if reported, its usage. A response without a finish reason is an error. The last pair may contain an
+// *llm.Error, or an error that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -57,7 +57,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// errStopped means that the consumer has stopped.
+// errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
 // answer is the state of decoding one response.
@@ -69,12 +69,12 @@ type answer struct {
 	streamed bool
 	lost     bool // warned about dropped content
 	began    bool
-	seed     string // of the ids of calls
+	seed     string // seed of the call IDs
 	blocked  bool
 	choices  map[int]*choice
 	usage    *llm.Usage
-	counted  bool // usage reports the output so far
-	summed   bool // usage reports the total
+	counted  bool // whether usage includes the output so far
+	summed   bool // whether usage includes the total
 }
 
 // choice is one candidate of the response.
@@ -82,8 +82,8 @@ type choice struct {
 	calls  int
 	finish string // empty until the provider reports it
 
-	text      strings.Builder // kept for requests with web search, whose sources name ranges of bytes
-	starts    []int           // where each part of a whole response begins in text
+	text      strings.Builder // kept for requests with web search, whose sources refer to byte ranges
+	starts    []int           // start of each part of a non-streamed response in text
 	grounding *grounding
 }
 
@@ -114,7 +114,7 @@ func (a *answer) contentType() string {
 	return " but " + show.Quote(a.o.ContentType)
 }
 
-// readError returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
+// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
 func readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
@@ -126,7 +126,7 @@ func readError(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
-// whole decodes a response in one document: one object, or the list of events that the API sends without alt=sse.
+// whole decodes a response that is one document: one object, or the list of events that the API sends without alt=sse.
 func (a *answer) whole(r io.Reader) error {
 	data, err := readAll(r, a.o.MaxAnswer, a.o.SizeHint)
 	if err != nil {
@@ -170,7 +170,7 @@ func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// stream decodes events until the connection ends, which is the API's only end marker.
+// stream decodes events until the connection ends, because the API has no end marker.
 func (a *answer) stream(events *sse.Reader) error {
 	a.streamed = true
 	for {
@@ -201,13 +201,13 @@ func (a *answer) event(in sse.Event) error {
 	var got response
 	if err := json.Unmarshal(data, &got); err != nil {
 		if in.Unterminated {
-			return nil // half an event: the end of the stream follows
+			return nil // incomplete event; the end of the stream follows
 		}
 		if string(in.Name) == "error" || data[0] == '[' {
 			return fault.Inside(data)
 		}
-		// Invalid events are never skipped: they may hold text, also after a finish, because models may set a finish reason
-		// in every event.
+		// Never skip an invalid event: it may contain text, even after a finish reason, because models may set one in
+		// every event.
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
 	return a.take(data, &got)
@@ -301,7 +301,7 @@ func (a *answer) end(err error) {
 			}
 		}
 	}
-	// Output that was not reported, or that was interrupted, is not free: usage is then estimated.
+	// Output that was not reported or was interrupted is not free, so no usage is sent and the gateway estimates it.
 	if a.usage != nil && a.began && (a.counted || err == nil && (a.summed || a.blocked)) {
 		if a.usage.ServiceTier == "" {
 			a.usage.ServiceTier = Tier(a.o.ServiceTier)

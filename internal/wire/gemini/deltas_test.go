@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// deltaWords formats a response, one word per delta.
+// deltaWords returns the deltas, the warnings and the error of a response.
 func deltaWords(r io.Reader, o DeltaOptions) (pieces []llm.Delta, warnings []string, err error) {
 	o.Warn = func(w string) { warnings = append(warnings, w) }
 	for p, e := range Deltas(r, o) {

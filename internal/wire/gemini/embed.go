@@ -42,7 +42,7 @@ type parameters struct {
 	Dimensions int64 `json:"outputDimensionality"`
 }
 
-// RenderPredict encodes texts as the body of predict, the embedding call of Vertex AI.
+// RenderPredict encodes texts as the body of predict, Vertex AI's embedding method.
 func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 	body := struct {
 		Instances  []instance  `json:"instances"`
@@ -139,7 +139,8 @@ func (v *vectors) usage(list []values) *llm.Usage {
 	return &llm.Usage{Input: sum}
 }
 
-// numbers reports whether raw is a list of at least one number. raw is valid JSON, so checking characters is sufficient.
+// numbers reports whether raw is a list of at least one number. raw must be valid JSON, so checking characters is
+// sufficient.
 func numbers(raw json.RawMessage) bool {
 	list := bytes.TrimSpace(raw)
 	if len(list) < len("[0]") || list[0] != '[' {

@@ -37,7 +37,7 @@ func described(p llm.Part) string {
 	return "the " + string(p.Kind) + " " + show.Quote(cmp.Or(p.Media.Name, p.Media.URL, p.Media.FileID, "sent as bytes"))
 }
 
-// resolution requests the detail of images. The format has one setting for all images.
+// resolution sets the image detail. The format has one setting for all images.
 func (r *renderer) resolution(detail string) {
 	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[detail]
 	if wanted == "" || r.o.Traits.NoSystem {
@@ -53,8 +53,8 @@ func (r *renderer) resolution(detail string) {
 	r.out.Settings.Resolution = wanted
 }
 
-// mediaType returns the declared type, or the type detected from the name or the first bytes. It returns no type for a
-// wildcard such as image/*, because the API rejects a wrong type with a misleading message.
+// mediaType returns the declared type, or the type detected from the name or the first bytes. It ignores a wildcard
+// such as image/*, because the API rejects a wrong type with a misleading message.
 func mediaType(p llm.Part) string {
 	m := p.Media
 	if t, _, _ := strings.Cut(m.Type, ";"); strings.Contains(t, "/") && !strings.HasSuffix(t, "/*") && t != "application/octet-stream" {

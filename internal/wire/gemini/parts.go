@@ -14,7 +14,7 @@ import (
 
 const contentFilter = "content_filter"
 
-// finishes maps finish reasons to the names of the chat format. STOP becomes tool_calls if there are calls.
+// finishes maps Google's finish reasons to those of the chat format. STOP becomes tool_calls if there are calls.
 var finishes = map[string]string{
 	"STOP": "stop", "MAX_TOKENS": "length",
 	"SAFETY": contentFilter, "RECITATION": contentFilter, "BLOCKLIST": contentFilter, "PROHIBITED_CONTENT": contentFilter,
@@ -22,8 +22,8 @@ var finishes = map[string]string{
 	"IMAGE_SAFETY": contentFilter, "IMAGE_PROHIBITED_CONTENT": contentFilter, "IMAGE_RECITATION": contentFilter,
 }
 
-// candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because some
-// models set a reason in every event.
+// candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because
+// some models set a reason in every event.
 func (a *answer) candidate(got *candidate) error {
 	if got.Index < 0 || got.Index >= maxChoices {
 		return malformed("The provider sent a candidate with index %d.", got.Index)
@@ -62,7 +62,7 @@ func (c *choice) end(got *candidate) error {
 	return nil
 }
 
-// unfinished returns the error for a response with an error reason or an unknown reason.
+// unfinished returns the error for a response with an error or unknown finish reason.
 func unfinished(got *candidate) error {
 	kind := llm.UpstreamServer
 	if strings.HasPrefix(got.Finish, "MALFORMED") {
@@ -76,7 +76,7 @@ func unfinished(got *candidate) error {
 	return e
 }
 
-// part sends one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
+// part yields one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
 func (a *answer) part(n int, c *choice, got *answerPart) error {
 	switch {
 	case got.Call != nil:
@@ -107,7 +107,7 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	return a.tell(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
 }
 
-// call sends a tool call, which always arrives complete.
+// call yields a tool call, which always arrives complete.
 func (a *answer) call(n int, c *choice, got *answerPart) error {
 	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: compact(got.Call.Args)}
 	if call.ID == "" {
@@ -127,8 +127,8 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }
 
-// callID creates an id for a call without one. It is deterministic, and unique across the turns of a conversation even if the model
-// repeats a call.
+// callID creates an ID for a call without one. It is deterministic, and unique across the turns of a conversation even
+// if the model repeats a call.
 func (a *answer) callID(choice, place int, call *llm.ToolCall) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.seed, choice, place, call.Name, call.Arguments))
 	return "call_" + hex.EncodeToString(sum[:12])
@@ -140,12 +140,12 @@ func compact(args json.RawMessage) string {
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, args); err != nil {
-		return string(args) // unreachable: it was decoded from JSON
+		return string(args) // unreachable: the arguments were decoded from JSON
 	}
 	return out.String()
 }
 
-// freeText returns the text of a custom tool from the argument that carries it.
+// freeText returns the text argument of a custom tool.
 func freeText(args json.RawMessage, otherwise string) string {
 	m, _ := readMembers(args)
 	if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {

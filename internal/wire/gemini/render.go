@@ -13,7 +13,7 @@ import (
 // RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Traits        Traits
-	Provider      string // providers whose signatures are valid here
+	Provider      string // provider whose signatures the target accepts
 	MaxOutput     int64  // limit for a request without one; 0 for none
 	FixedSampling bool   // the model rejects temperature and other sampling settings
 }
@@ -43,7 +43,7 @@ type renderer struct {
 	schemas  *schemaBudget
 	warnings []string
 
-	calls map[string]llm.ToolCall // latest call of each id
+	calls map[string]llm.ToolCall // latest call by ID
 	order map[string]int          // position of each call in the latest turn with calls
 }
 
@@ -87,7 +87,7 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// system encodes the instructions: in a member of their own, or as the first content for a model without that member.
+// system encodes the instructions in a separate member, or as the first content for a model without that member.
 func (r *renderer) system(said []llm.Part, instruction string) {
 	var parts []part
 	for _, p := range said {
@@ -116,7 +116,7 @@ func (r *renderer) system(said []llm.Part, instruction string) {
 	}
 }
 
-// tier sets the service tier by Google's names.
+// tier sets the service tier under Google's name for it.
 func (r *renderer) tier() {
 	asked := r.conv.ServiceTier
 	names := map[string]string{"flex": "flex", "priority": "priority", "fast": "priority", "default": "standard", "standard": "standard"}
@@ -147,7 +147,8 @@ func (r *renderer) unsaid() {
 	}
 }
 
-// plain formats a member's name for a message: unchanged if it is a word, otherwise quoted.
+// plain formats a member name for a message. A name of letters, digits and common separators is unchanged, any other
+// name is quoted.
 func plain(name string) string {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {

@@ -23,7 +23,7 @@ const (
 	roleModel = "model"
 )
 
-// part is one part of a content: one member is set, and optionally the signature.
+// part is one part of a content. One member is set, and optionally the signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Inline    *inlineData       `json:"inlineData,omitempty"`

@@ -37,7 +37,8 @@ type grounding struct {
 	Supports []support `json:"groundingSupports"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Metadata of an unknown form is ignored: the text is complete without it.
+// UnmarshalJSON implements json.Unmarshaler. Metadata of an unknown form is ignored, because the text is complete
+// without it.
 func (g *grounding) UnmarshalJSON(data []byte) error {
 	type plain grounding
 	var got plain
@@ -50,7 +51,7 @@ func (g *grounding) UnmarshalJSON(data []byte) error {
 type support struct {
 	Segment struct {
 		Part  int `json:"partIndex"`
-		Start int `json:"startIndex"` // in bytes of the part
+		Start int `json:"startIndex"` // byte offset in the part
 		End   int `json:"endIndex"`
 	} `json:"segment"`
 	Chunks []int `json:"groundingChunkIndices"`
@@ -60,7 +61,7 @@ type feedback struct {
 	Reason string `json:"blockReason"`
 }
 
-// answerPart is a part of a response. Media are not decoded: the client formats cannot express them.
+// answerPart is a part of a response. Media are not decoded, because the client formats cannot express them.
 type answerPart struct {
 	Text      *string `json:"text"`
 	Thought   bool    `json:"thought"`
@@ -82,7 +83,7 @@ type usageMetadata struct {
 	PromptDetails []modality `json:"promptTokensDetails"`
 	CacheDetails  []modality `json:"cacheTokensDetails"`
 	AnswerDetails []modality `json:"candidatesTokensDetails"`
-	Traffic       string     `json:"trafficType"` // Vertex
+	Traffic       string     `json:"trafficType"` // Vertex AI only
 	Tier          string     `json:"serviceTier"`
 }
 

@@ -39,7 +39,7 @@ type schema struct {
 	Ordering    []string        `json:"propertyOrdering,omitempty"`
 	AnyOf       []*schema       `json:"anyOf,omitempty"`
 
-	at map[string]int // index of each of Properties; built by merge
+	at map[string]int // index in Properties by name; built by merge
 }
 
 type property struct {
@@ -47,7 +47,7 @@ type property struct {
 	schema *schema
 }
 
-// properties keep the client's order, because models generate members in it.
+// properties keeps the client's order, because models generate members in that order.
 type properties []property
 
 // MarshalJSON encodes an object.
@@ -70,7 +70,8 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// noArguments reports whether the schema describes an object without members, which the API requires to be omitted.
+// noArguments reports whether the schema describes an object without members. The API requires that such a schema is
+// omitted.
 func noArguments(raw json.RawMessage) bool {
 	m, ok := readMembers(raw)
 	if !ok {
@@ -89,8 +90,8 @@ func noArguments(raw json.RawMessage) bool {
 }
 
 // convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or
-// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. ordered adds
-// the member order, which response schemas need.
+// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. With
+// ordered, the member order is added, which response schemas need.
 func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
 	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
@@ -101,11 +102,12 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 	return out, c.lost, err
 }
 
-// schemaBudget limits all schemas of a request together. References make a small schema large, so that many small tools
-// could use any amount of memory.
+// schemaBudget limits all schemas of a request together. References can make a small schema large, so many small tools
+// could otherwise use any amount of memory.
 type schemaBudget struct{ nodes, work int }
 
-// newSchemaBudget allows several schemas that grow to their own limit, and any number of schemas that do not grow.
+// newSchemaBudget returns a budget for several schemas that grow to their own limit, and any number of schemas that do
+// not grow.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {
@@ -131,9 +133,9 @@ func (c *converter) lose(what string) {
 	}
 }
 
-var errTooLarge = errors.New("it is too large after its references are resolved")
+var errTooLarge = errors.New("the schema is too large after its references are resolved")
 
-// convert converts one schema. trail holds the references that led here, one per level.
+// convert converts one schema. trail holds the references that led to it, one per level.
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
@@ -147,7 +149,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	}
 	m, ok := readMembers(raw)
 	if !ok || len(m) == 0 {
-		return &schema{Type: "string"} // any value: the subset cannot express it
+		return &schema{Type: "string"} // the subset cannot express "any value"
 	}
 	s := &schema{}
 	if ref := text(m.get("$ref")); ref != "" {
@@ -183,7 +185,7 @@ func (c *converter) refer(ref string, trail []string) *schema {
 	return c.convert(target, append(slices.Clip(trail), ref))
 }
 
-// typed converts the constraints of the schema's type, or one alternative for each of several types.
+// typed converts the constraints of the schema's type. Several types become one alternative each.
 func (c *converter) typed(s *schema, m members, trail []string) {
 	kinds := c.kinds(s, m)
 	switch len(kinds) {
@@ -259,7 +261,8 @@ func (c *converter) object(s *schema, m members, trail []string) {
 	}
 }
 
-// items converts the element type of a list. A tuple becomes a list of alternatives; the subset requires a type.
+// items converts the element type of a list. A tuple becomes a list of alternatives, because the subset requires one
+// type.
 func (c *converter) items(m members, trail []string) *schema {
 	places := append(readList(m.get("prefixItems")), readList(m.get("items"))...)
 	if len(places) == 0 {
@@ -273,7 +276,7 @@ func (c *converter) items(m members, trail []string) *schema {
 	return c.finished(one)
 }
 
-// enumerate converts enum and const. The subset supports strings only.
+// enumerate converts enum and const. The subset supports only strings.
 func (c *converter) enumerate(s *schema, m members) {
 	values := readList(m.get("enum"))
 	if value := m.get("const"); value != nil {
@@ -314,7 +317,7 @@ func kindOf(raw string) string {
 	return "integer"
 }
 
-// alternatives converts anyOf and oneOf. If null is one of them, the rest is nullable.
+// alternatives converts anyOf and oneOf. If null is an alternative, the others become nullable.
 func (c *converter) alternatives(s *schema, m members, trail []string) {
 	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
 	var options []*schema
@@ -337,7 +340,7 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 	}
 }
 
-// describe sets the title and the description, which take precedence over those of a referenced schema.
+// describe sets the title and the description. They take precedence over those of a referenced schema.
 func (s *schema) describe(m members) {
 	if title := text(m.get("title")); title != "" {
 		s.Title = title
@@ -352,7 +355,7 @@ func (s *schema) describe(m members) {
 	s.Description = description
 }
 
-// finished adds what the API requires: a type, and only existing names in required.
+// finished makes the schema valid for the API: it sets a missing type and removes unknown names from required.
 func (c *converter) finished(s *schema) *schema {
 	if s.Type == "" && len(s.AnyOf) == 0 {
 		s.Type = "string"

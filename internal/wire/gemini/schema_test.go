@@ -138,7 +138,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// Schemas that grow by their references are limited for all tools together: each alone stays below its own limit.
+// Schemas that grow through references are limited for all tools together, although each one stays below its own limit.
 func TestSchemasOfManyToolsShareALimit(t *testing.T) {
 	t.Parallel()
 	var fields []string

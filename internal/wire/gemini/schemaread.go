@@ -46,7 +46,7 @@ func (m members) get(name string) json.RawMessage {
 	return nil
 }
 
-// readMembers decodes the members of an object. It reports false for anything else.
+// readMembers decodes the members of an object. It returns false for any other value.
 func readMembers(raw json.RawMessage) (members, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -88,7 +88,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// number returns a JSON number unchanged, and nil for anything else.
+// number returns a JSON number unchanged, or nil for any other value.
 func number(raw json.RawMessage) json.RawMessage {
 	var n json.Number
 	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &n) != nil || n == "" {

@@ -13,7 +13,8 @@ import (
 // maxStops is the maximum number of stop sequences.
 const maxStops = 5
 
-// settings encodes the generation settings. It returns an instruction that replaces a setting the model does not support.
+// settings encodes the generation settings. It returns an instruction in place of a setting that the model does not
+// support.
 func (r *renderer) settings() (instruction string, err error) {
 	s := &settings{}
 	if r.out.Settings != nil {
@@ -85,7 +86,8 @@ func smallWhole(n json.Number) bool {
 	return err == nil
 }
 
-// budgetOf returns the thinking budget of a level for models without levels, with the values of Google's own gateway.
+// budgetOf maps a level to a thinking budget for models without levels. The values are those of Google's own
+// OpenAI-compatible API.
 var budgetOf = map[string]int64{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": math.MaxInt64, "max": math.MaxInt64}
 
 // thinking encodes the thinking settings.

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// customInput is the argument of a tool that takes free text, because the format has only functions.
+// customInput is the argument of a tool that accepts free text. The format has only functions.
 const customInput = "input"
 
 var customSchema = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`)

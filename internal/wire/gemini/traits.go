@@ -28,7 +28,7 @@ type Thinking struct {
 	Off    bool     // a budget of 0 disables thinking
 }
 
-// TraitsOf returns the traits of a model by its name at the provider. A name without a version is an alias of the newest
+// TraitsOf returns the traits of a model by its upstream name. A name without a version is an alias of the newest
 // model.
 func TraitsOf(model string) Traits {
 	model = strings.TrimPrefix(model, "models/")
@@ -72,7 +72,7 @@ func budgets(name string) Thinking {
 	return Thinking{Least: 1, Most: 24576, Off: true}
 }
 
-// versionOf returns 250 for 2.5-flash and 300 for 3-pro-preview.
+// versionOf returns the version of a model name: 250 for 2.5-flash and 300 for 3-pro-preview.
 func versionOf(name string) (int, bool) {
 	digits, _, _ := strings.Cut(name, "-")
 	major, minor, _ := strings.Cut(digits, ".")
@@ -87,7 +87,7 @@ func versionOf(name string) (int, bool) {
 	return a*100 + b*10, true
 }
 
-// nearest returns the closest supported level, and whether it equals the requested one.
+// nearest returns the closest supported level, and whether it equals the requested level.
 func (t Thinking) nearest(level string) (string, bool) {
 	if slices.Contains(t.Levels, level) {
 		return level, true

@@ -6,8 +6,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// usage converts the counts into disjoint classes. Google counts cached tokens inside the prompt, and thoughts and the
-// prompts of its own tools outside. It reports false for missing or implausible counts.
+// usage converts the counts into disjoint classes. Google includes cached tokens in the prompt, but not thoughts and
+// the prompts of its own tools. usage returns false for missing or implausible counts.
 func (m *usageMetadata) usage() (llm.Usage, bool) {
 	if m == nil || m.Prompt == nil && m.Candidates == nil {
 		return llm.Usage{}, false
@@ -47,7 +47,7 @@ func sound(details []modality) int64 {
 	return int64(n)
 }
 
-// tier returns the service tier by the name that prices use.
+// tier returns the service tier under the name used for prices.
 func (m *usageMetadata) tier() string {
 	switch m.Traffic {
 	case "ON_DEMAND_PRIORITY":
@@ -58,7 +58,7 @@ func (m *usageMetadata) tier() string {
 	return Tier(m.Tier)
 }
 
-// Tier returns the service tier of a response by the name that prices use.
+// Tier returns the service tier of a response under the name used for prices.
 func Tier(told string) string {
 	name := strings.TrimPrefix(strings.ToLower(told), "service_tier_")
 	if name == "standard" || name == "unspecified" {

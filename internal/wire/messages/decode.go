@@ -155,7 +155,7 @@ func ignored(name string) validate.Field[llm.Request] {
 // active reports whether the context has not ended. Loops over the parts of a request stop when it has.
 func (d *decoder) active() bool { return d.Context.Err() == nil }
 
-// rejectLookAlikes checks the keys of an object. path is that of the object, with a dot at the end.
+// rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, names []string) {
 	if v.IsObject() && d.active() {
 		v.ForEach(func(key, _ rawjson.Value) bool {

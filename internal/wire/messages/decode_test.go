@@ -112,7 +112,7 @@ func TestCountingNeedsNoLimit(t *testing.T) {
 	}
 }
 
-// Deep nesting must not be read repeatedly.
+// Deeply nested values must be read only once.
 func TestDeepBodiesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 500) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 500)
@@ -158,7 +158,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
 		if lost && rawjson.Get(out, "messages.#").Int() == 0 {
-			return // only foreign thinking was there: the provider rejects the rest
+			return // the messages had only foreign thinking, and the provider rejects the rest
 		}
 		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)

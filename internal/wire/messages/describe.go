@@ -207,7 +207,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	return rawjson.Value{}
 }
 
-// attachment counts a block whose tokens only the provider can count. Inline data is not text.
+// attachment counts a block whose tokens only the provider can count. Inline data does not count as text.
 func (d *decoder) attachment(v rawjson.Value) {
 	d.req.Unsized++
 	v.ForEach(func(key, value rawjson.Value) bool {
@@ -220,7 +220,7 @@ func (d *decoder) attachment(v rawjson.Value) {
 	})
 }
 
-// textual reports whether a block of this type adds only its strings to the prompt.
+// textual reports whether a block of the given type adds only its strings to the prompt.
 func textual(kind string) bool {
 	return kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result")
 }
@@ -232,7 +232,7 @@ func (d *decoder) countExtra(v rawjson.Value) {
 	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
 }
 
-// counted adds every string of a value, including keys, to the text.
+// counted adds every string of a value, including keys, to the text counts.
 func (d *decoder) counted(v rawjson.Value) {
 	if v.Kind == rawjson.Text {
 		d.text(v.String())

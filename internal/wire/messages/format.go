@@ -1,5 +1,6 @@
-// Package messages is the client side of Anthropic's Messages format. It validates requests and edits them for providers that
-// use the same format. messagesconv converts to other formats, and messagesstream reads responses.
+// Package messages implements the client side of Anthropic's Messages format. It validates requests and edits them for
+// providers that use the same format. Package messagesconv converts to other formats, and package messagesstream reads
+// responses.
 package messages
 
 import (
@@ -42,7 +43,7 @@ func (framing) WriteEvent(w io.Writer, ev llm.Event) error {
 	return sse.WriteEvent(w, ev.Name, ev.Data)
 }
 
-// WriteEnd implements wire.Framing. It writes nothing: the event message_stop ends a stream.
+// WriteEnd implements wire.Framing. It writes nothing, because the event message_stop ends a stream.
 func (framing) WriteEnd(io.Writer) error { return nil }
 
 // WriteError implements wire.Framing with the format's error event.
@@ -60,7 +61,7 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 	return messagesconv.Encode(req, model, deltas)
 }
 
-// ErrorBody implements wire.ErrorFormat. The code and the details follow the members of this format.
+// ErrorBody implements wire.ErrorFormat. The code and the details follow the format's own members.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	flat := rawjson.Parse(e.Body(requestID))
 	var w rawjson.Writer
@@ -77,8 +78,8 @@ func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	return w.Out
 }
 
-// errorType returns the error type of this format. Claude Code recognizes an overloaded provider by the type as well as by status
-// 529, so that the gateway's own statuses can stay.
+// errorType returns the error type of this format. Claude Code recognizes an overloaded provider by the type as well as
+// by status 529, so the gateway can keep its own statuses.
 func errorType(kind llm.Kind) string {
 	if kind == llm.UpstreamOverloaded || kind == llm.NoTargetAvailable {
 		return "overloaded_error"

@@ -94,8 +94,8 @@ func TestEncodeResponseAsStream(t *testing.T) {
 	}
 }
 
-// TestUsageIsEstimatedUntilItIsReported checks the counts of message_start, message_delta and a whole response. Most providers
-// of other formats report usage at the end.
+// TestUsageIsEstimatedUntilItIsReported checks the counts in message_start, message_delta and a complete response. Most
+// providers of other formats report usage at the end.
 func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
 	t.Parallel()
 	begin, text, finish := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "Ahoy, captain."}, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}
@@ -171,7 +171,7 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 	return list
 }
 
-// The client sends the signatures of a response back in its next request.
+// A client sends the signatures of a response back in its next request.
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	events := collect(t, Format{}.EncodeResponse(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
@@ -190,7 +190,7 @@ func TestSignaturesRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, conv.Messages[1].Parts); diff != "" {
 		t.Error(diff)
 	}
-	// Only the provider that signed gets its signature back.
+	// Only the provider that created a signature gets it back.
 	body, lost := Rewrite(req, Edit{Signer: "p"})
 	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
 		t.Errorf("sent %s", kinds)
@@ -259,7 +259,7 @@ func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	}
 }
 
-// said returns the deltas of a response without boundaries between pieces.
+// said joins adjacent deltas, so that responses can be compared without their boundaries.
 func said(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, p := range list {

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// eventsOf collects the events of a response with copied data.
+// eventsOf collects the events of a response, with copied data.
 func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
 	t.Helper()
 	var all []llm.Event

@@ -19,13 +19,14 @@ type Edit struct {
 	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
 	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
 	Signer string            // provider whose wrapped signatures are valid
-	// NoSystemTurns merges messages of role system into the user messages before them.
+	// NoSystemTurns merges messages with the role system into the user messages before them.
 	NoSystemTurns bool
 }
 
-// Rewrite returns the body for a provider of the same format: the client's body with the edits and without the gateway's own
-// members (models, provider, session_id). Thinking that is empty or that a provider of another format signed is removed and reported by
-// lost; a thinking budget must not be requested then. Everything else is kept byte for byte and in order.
+// Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the
+// gateway's own members (models, provider, session_id). Thinking that is empty or was signed by a provider of another
+// format is removed; lost reports this, and a thinking budget must not be requested in that case. Everything else is
+// kept byte for byte and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {
@@ -69,18 +70,18 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	return append(out, req.Body[fields[len(fields)-1].End:]...), lost
 }
 
-// ours reports whether a member is the gateway's own and is never forwarded.
+// ours reports whether a member is an option of the gateway that is never forwarded.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
 var emptyThinking = regexp.MustCompile(`"thinking"\s*:\s*""`)
 
-// mayHaveInvalidThinking reports whether messages may hold thinking that the provider rejects.
+// mayHaveInvalidThinking reports whether messages may contain thinking that the provider rejects.
 func mayHaveInvalidThinking(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) || emptyThinking.Match(raw)
 }
 
-// withoutInvalidThinking unwraps the signatures of one provider and removes blocks with those of others and empty blocks. A
-// message that becomes empty is removed.
+// withoutInvalidThinking unwraps the signatures of one provider. It removes empty thinking blocks and blocks with
+// signatures of other providers. A message that becomes empty is removed.
 func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
@@ -108,8 +109,8 @@ func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bo
 	return list.Out, lost
 }
 
-// unwrapBlock returns a block with its original signature. It reports false for thinking that is empty or that another
-// provider signed.
+// unwrapBlock returns a block with its original signature. It returns false for thinking that is empty or was signed by
+// another provider.
 func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	if block.Get("type").String() == "text" {
 		return withoutForeignCitations(block), true
@@ -131,7 +132,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true
 }
 
-// withoutForeignCitations removes the citations of a text if the gateway made them from those of another format.
+// withoutForeignCitations removes the citations of a text if the gateway converted them from another format.
 func withoutForeignCitations(block rawjson.Value) []byte {
 	if !strings.HasPrefix(block.Get("citations.0.encrypted_index").String(), messagesconv.SignaturePrefix) {
 		return []byte(block.Raw)

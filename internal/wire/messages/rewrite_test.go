@@ -74,7 +74,8 @@ func TestRewriteMergesSystemTurns(t *testing.T) {
 	}
 }
 
-// TestRewriteDropsForeignCitations checks that citations which the gateway made are not sent to a provider, which would reject them.
+// TestRewriteDropsForeignCitations checks that citations created by the gateway are not sent to a provider, which would
+// reject them.
 func TestRewriteDropsForeignCitations(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,14 +9,14 @@ import (
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
 
-// HasSystemTurns reports whether messages may contain one of role system.
+// HasSystemTurns reports whether messages may contain a message with the role system.
 func HasSystemTurns(messages []byte) bool { return systemRole.Match(messages) }
 
-// withoutSystemTurns appends the text of each message of role system to the user message before it, for models that accept only
-// user and assistant. A message of role system after another one becomes a user message.
+// withoutSystemTurns appends the text of each message with the role system to the user message before it, for models
+// that accept only user and assistant. If there is no such user message, it becomes a user message.
 func withoutSystemTurns(messages []byte) []byte {
 	var list [][]byte
-	user := false // the last message is a user message
+	user := false // whether the last message is a user message
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
 		content := message.Get("content")
 		switch role := message.Get("role").String(); {
@@ -39,7 +39,7 @@ func withoutSystemTurns(messages []byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
 
-// joinContent returns the blocks of two contents, each of which is a text or a list of blocks.
+// joinContent returns the blocks of several contents, each of which is a text or a list of blocks.
 func joinContent(contents ...rawjson.Value) []byte {
 	w := rawjson.Writer{Out: []byte{'['}}
 	for _, content := range contents {

@@ -15,7 +15,7 @@ func (r *reader) parts(v rawjson.Value) []llm.Part {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
-	var signed WrappedSignature // of the next call
+	var signed WrappedSignature // signature of the next call
 	v.ForEach(func(_, block rawjson.Value) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
 			if s, ours := UnwrapSignature(data); ours && s.Call {
@@ -36,7 +36,7 @@ func (r *reader) parts(v rawjson.Value) []llm.Part {
 	return parts
 }
 
-// part decodes one block. It reports false for an unsupported one.
+// part decodes one block. It returns false for an unsupported block.
 func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
@@ -63,8 +63,8 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	}
 }
 
-// signature returns a signature and its provider. A signature that the gateway did not wrap is the format's own: it is only
-// valid at a provider of this format.
+// signature returns a signature and its provider. A signature that the gateway did not wrap was created in this format
+// and is valid only at a provider of this format.
 func signature(text string) (value, provider string) {
 	if s, ours := UnwrapSignature(text); ours {
 		return s.Value, s.Provider
@@ -105,7 +105,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: result}
 }
 
-// media decodes an image or a document by its source.
+// media decodes an image or a document from its source.
 func (r *reader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The format restricts the characters in the ids of tool calls, and ids must be unique. An invalid id is encoded as
+// The format restricts the characters of tool-call IDs, and IDs must be unique. An invalid ID is encoded as
 // fl<n>_<base64>, where n counts its uses, so that it can be decoded again.
 var (
 	plainID  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
@@ -33,13 +33,13 @@ func decodeID(id string) string {
 	return string(plain)
 }
 
-// callIDs maps the ids of one conversation.
+// callIDs maps the tool-call IDs of one conversation.
 type callIDs struct {
 	used map[string]int
 	open map[string][]string // calls without a result, by the client's id
 }
 
-// call returns the id of a call for the provider. Some clients reuse call ids in every turn.
+// call returns the provider's ID for a call. Some clients reuse call IDs in every turn.
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used, c.open = map[string]int{}, map[string][]string{}
@@ -50,7 +50,7 @@ func (c *callIDs) call(id string) string {
 	return encoded
 }
 
-// result returns the provider's id of the call that a result belongs to: the oldest one without a result.
+// result returns the provider's ID of the call that a result belongs to, which is the oldest call without a result.
 func (c *callIDs) result(id string) string {
 	if waiting := c.open[id]; len(waiting) > 0 {
 		c.open[id] = waiting[1:]

@@ -40,10 +40,10 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 type reader struct {
 	ctx   context.Context
 	conv  *llm.Conversation
-	names map[string]string // of tools, by the original call id
+	names map[string]string // tool names by original call ID
 }
 
-// silent are members that do not affect the conversation.
+// silent lists members that do not affect the conversation.
 var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
 func (r *reader) member(name string, v rawjson.Value) {
@@ -90,7 +90,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 
 func (r *reader) dropField(what string) { r.conv.DropField(what) }
 
-// number keeps a number as it is written.
+// number returns the text of a number, unchanged.
 func number(v rawjson.Value) json.Number {
 	if v.Kind != rawjson.Number {
 		return ""

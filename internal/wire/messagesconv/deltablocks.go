@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// open begins a block with its initial content. In a whole response that is all content.
+// open begins a block with its initial content. In a non-streamed response, this is the complete content.
 func (p *deltaReader) open(index int64, v rawjson.Value) {
 	b := &block{kind: v.Get("type").String(), from: p.characters}
 	p.blocks[index] = b
@@ -85,7 +85,7 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	}
 }
 
-// cite adds a citation to a block of text. The other formats have citations of web pages only.
+// cite adds a citation to a block of text. The other formats support only citations of web pages.
 func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	url := v.Get("url").String()
 	if url == "" && v.Get("type").String() == "search_result_location" {
@@ -98,8 +98,7 @@ func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	b.citations = append(b.citations, llm.Citation{URL: url, Title: v.Get("title").String(), Quote: v.Get("cited_text").String(), Start: b.from})
 }
 
-// input adds to the input of a call. It is sent as text if the call carries the response, and held if it is free text in
-// JSON.
+// input adds to the input of a call. It is sent as text if it is the response, and held if it is free text in JSON.
 func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
 		return
@@ -115,7 +114,8 @@ func (p *deltaReader) input(b *block, text string) {
 	}
 }
 
-// close ends a block. A citation applies to the whole block; thinking gets its signature; a call without arguments gets an empty object.
+// close ends a block. It yields citations, which apply to the whole block, the signature of a thinking block, and an
+// empty object for a call without arguments.
 func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)

@@ -19,12 +19,12 @@ import (
 type DeltaOptions struct {
 	messagesstream.Reading
 	Signer      string   // owner of thinking signatures
-	SchemaTool  string   // the tool whose input is the response; see SchemaTool
-	CustomTools []string // tools that take free text
+	SchemaTool  string   // name of the tool whose input is the response; see SchemaTool
+	CustomTools []string // tools that accept free text
 }
 
-// Deltas decodes a provider's 2xx response, whole or streamed. The last pair may hold an *llm.Error, or an error that wraps
-// the end of the request's context.
+// Deltas decodes a provider's 2xx response, streamed or not. The last pair may contain an *llm.Error, or an error that
+// wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		p := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
@@ -50,11 +50,11 @@ type deltaReader struct {
 	*messagesstream.Source
 	o      DeltaOptions
 	yield  func(llm.Delta, error) bool
-	gone   bool // the consumer has stopped
+	gone   bool // whether the consumer has stopped
 	counts messagesstream.Counts
 
 	ascii, other int // bytes of text
-	characters   int // of the text, without thinking and arguments
+	characters   int // characters of text, without thinking and arguments
 	began, ended bool
 	blocks       map[int64]*block // open blocks
 	calls        int              // number of tool calls
@@ -66,15 +66,15 @@ type deltaReader struct {
 // block is an open content block.
 type block struct {
 	kind      string
-	index     int    // of the tool call
+	index     int    // index of the tool call
 	call      string // tool name
 	id        string
 	initial   string // input in the start event
 	held      []byte // input of a custom tool
-	spoke     bool   // input was sent
+	spoke     bool   // whether input was sent
 	signature strings.Builder
 	sealed    string
-	from      int // text: its first character
+	from      int // position of the first character of a text block
 	citations []llm.Citation
 }
 
@@ -114,7 +114,7 @@ func (p *deltaReader) read(r io.Reader) error {
 	return nil
 }
 
-// message decodes a whole response as the equivalent stream.
+// message decodes a non-streamed response as the equivalent stream.
 func (p *deltaReader) message(r io.Reader) error {
 	message, _, err := p.Whole(r)
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *deltaReader) message(r io.Reader) error {
 	return nil
 }
 
-// take decodes one event of a stream. It reports false at the end.
+// take decodes one event of a stream. It returns false at the end.
 func (p *deltaReader) take(f messagesstream.Frame) (bool, error) {
 	index := f.Value.Get("index").Int()
 	switch f.Name {
@@ -189,7 +189,7 @@ func (p *deltaReader) addUsage(v rawjson.Value) {
 	}
 }
 
-// end yields the finish reason. A response whose only call carries the response has no calls.
+// end yields the finish reason. A response whose only call contains the response itself has no calls.
 func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {

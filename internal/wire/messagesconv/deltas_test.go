@@ -168,7 +168,7 @@ func TestDeltasOfAStream(t *testing.T) {
 	}
 }
 
-// estimated is the usage of a response that is interrupted after the given number of output tokens.
+// estimated returns the usage of a response that is interrupted after the given number of output tokens.
 func estimated(output int64) llm.Delta {
 	u := *read1.Usage
 	u.Estimated, u.Output = true, output

@@ -9,13 +9,13 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// plan holds the decisions about a request that affect several of its parts.
+// plan holds decisions that affect several parts of a request.
 type plan struct {
 	maxTokens   int64
 	tools       []llm.Tool
 	choice      llm.ToolChoice
-	schemaTool  string // its input is the response
-	schema      []byte // of output_config.format
+	schemaTool  string // tool whose input is the response
+	schema      []byte // schema in output_config.format
 	instruction string // requirements that are sent as an instruction
 
 	thinking thinkingMode
@@ -23,7 +23,7 @@ type plan struct {
 	effort   string
 }
 
-// thinkingMode is the requested thinking type: one of these, or the model's value that disables thinking.
+// thinkingMode is the requested thinking type: one of these constants, or the model's value that disables thinking.
 type thinkingMode string
 
 const (
@@ -56,8 +56,8 @@ func (r *renderer) planLength() {
 	r.plan.maxTokens = asked
 }
 
-// planTools selects the tools to send. A choice among some tools drops the others; a history with calls needs a list even if
-// the client sent none.
+// planTools selects the tools to send. If the choice names some tools, the others are dropped. A history with calls
+// needs a list of tools even if the client sent none.
 func (r *renderer) planTools() {
 	p := &r.plan
 	p.choice = r.conv.ToolChoice
@@ -88,7 +88,7 @@ func (r *renderer) planTools() {
 // searchTool is the name of the web search tool, which the provider prescribes.
 const searchTool = "web_search"
 
-// planSearch reports whether web search is requested, and warns about options that the provider does not have.
+// planSearch reports whether web search is requested. It warns about options that the provider does not support.
 func (r *renderer) planSearch(s *llm.Search) bool {
 	taken := func(t llm.Tool) bool { return t.Hosted == "" && t.Name == searchTool }
 	switch {
@@ -107,7 +107,7 @@ func (r *renderer) planSearch(s *llm.Search) bool {
 	return true
 }
 
-// IsHosted reports whether providers of this format run the tool: the type of such a tool ends in a date.
+// IsHosted reports whether providers of this format run the tool. The type of such a tool ends in a date.
 func IsHosted(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
@@ -147,8 +147,8 @@ func (r *renderer) planOutput() {
 	}
 }
 
-// SchemaTool returns the tool whose input is the response, for models without another way to enforce a schema; empty when
-// none is needed. Deltas needs this name.
+// SchemaTool returns the name of the tool whose input is the response, for models that can enforce a schema only in
+// this way; empty when none is needed. Deltas needs this name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// If the client forces one of its tools, the response is a call and the schema does not apply.

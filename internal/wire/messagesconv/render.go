@@ -17,7 +17,7 @@ import (
 type Traits struct {
 	Thinking        Thinking
 	Efforts         []string // values of output_config.effort, lowest first; for adaptive thinking
-	ThinksByDefault bool     // unless disabled
+	ThinksByDefault bool     // thinks unless thinking is disabled
 	Off             string   // thinking.type that disables thinking; empty for a model that always thinks
 	Schemas         bool     // supports output_config.format and strict tools
 	NoForcedTools   bool     // rejects a tool_choice that forces a call
@@ -25,7 +25,7 @@ type Traits struct {
 	OneSampler      bool     // rejects temperature and top_p together
 }
 
-// Thinking is how a model is asked to think.
+// Thinking is the way in which a model is asked to think.
 type Thinking string
 
 // Values of Thinking.
@@ -41,8 +41,8 @@ type RenderOptions struct {
 	Stream    bool
 	MaxOutput int64  // limit for a request without one; 0 for ModelMax
 	ModelMax  int64  // the model's output limit; 0 when unknown
-	Signer    string // providers whose thinking signatures are valid here
-	Search    bool   // the provider searches the web
+	Signer    string // provider whose thinking signatures the target accepts
+	Search    bool   // whether the provider can search the web
 	Traits    Traits
 }
 
@@ -54,15 +54,15 @@ const (
 	maxUser        = 256  // bytes of metadata.user_id
 )
 
-// Render encodes a conversation in the messages format. The warnings report changes and dropped content. The error is an
-// *llm.Error for content that cannot be expressed.
+// Render encodes a conversation in the messages format. The warnings describe changes and dropped content. The error is
+// an *llm.Error for content that cannot be expressed.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := renderer{ctx: ctx, conv: conv, o: o}
 	if err := r.body(); err != nil {
 		return nil, nil, err
 	}
 	if extra := r.marks - maxMarks; extra > 0 {
-		r = renderer{ctx: ctx, conv: conv, o: o, unmarked: extra} // the last ones cover the longest prefixes
+		r = renderer{ctx: ctx, conv: conv, o: o, unmarked: extra} // keep the last marks, which cover the longest prefixes
 		if err := r.body(); err != nil {
 			return nil, nil, err
 		}
@@ -216,7 +216,7 @@ func (r *renderer) sampling() {
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // no value equals the default
+		r.drop(&topK, "top_k", 2, why) // every value differs from the default
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
 		r.warn("top_p was dropped: the model does not support it together with temperature")
@@ -232,7 +232,7 @@ func (r *renderer) sampling() {
 	}
 }
 
-// drop clears a setting that the model does not support. Values below minimum are dropped; at most 1 is allowed.
+// drop removes a setting that the model does not support if its value is below lowest or above 1.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
 	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""

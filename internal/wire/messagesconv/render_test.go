@@ -32,7 +32,7 @@ func thought(signer string) llm.Part {
 	return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: signer}}
 }
 
-// rendered encodes a conversation and returns the members at the paths, and the warnings.
+// rendered encodes a conversation and returns the values at the paths and the warnings.
 func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, paths ...string) ([]string, []string) {
 	t.Helper()
 	o.Model = "m"

@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/messagesstream"
 )
 
-// Encode encodes a response in the messages format: many events for a stream, one otherwise. An error among the deltas ends
-// the events, after the usage so far.
+// Encode encodes a response in the messages format: many events for a stream, otherwise one. An error among the deltas
+// ends the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	a := &responseWriter{request: req, model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(deltas)
@@ -55,7 +55,7 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// idOf returns the id, or a generated one if the provider sends none.
+// idOf derives an ID from the request, for providers that send none.
 func idOf(req *llm.Request) string {
 	sum := sha256.Sum256(req.Body)
 	return "msg_" + hex.EncodeToString(sum[:12])
@@ -67,7 +67,7 @@ type responseWriter struct {
 	model, fallbackID string
 	emit              func(llm.Event) bool
 	stream            bool
-	disconnected      bool // the consumer has stopped
+	disconnected      bool // whether the consumer has stopped
 
 	id, reported string
 	started      bool
@@ -83,7 +83,7 @@ type responseWriter struct {
 // content is one block of the response.
 type content struct {
 	kind      string
-	text      strings.Builder // or arguments, or redacted data; not kept in a stream
+	text      strings.Builder // text, arguments or redacted data; not kept for a stream
 	id, name  string
 	signature string
 	citations [][]byte
@@ -130,7 +130,7 @@ func (a *responseWriter) addContent(p llm.Delta) error {
 	return nil
 }
 
-// addText adds to a block of text or thinking, and begins one if the open block has another kind.
+// addText appends to a block of text or thinking. It begins a new block if the open block has another kind.
 func (a *responseWriter) addText(kind, text string) {
 	if text == "" {
 		return
@@ -141,8 +141,9 @@ func (a *responseWriter) addText(kind, text string) {
 	a.appendText(text)
 }
 
-// addSignature ends a thinking block with its signature. The signature names its provider, because the client sends it back
-// and it must not reach another one. Thinking without a signature is marked too, because providers of this format reject it.
+// addSignature ends a thinking block with its signature. The signature names its provider, because the client sends it
+// back and it must not be sent to another provider. Thinking without a signature is marked, too, because providers of
+// this format reject it.
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}
@@ -161,11 +162,12 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 	a.close()
 }
 
-// foreignCitation marks citations that a provider of another format made. Providers of this format reject them, so they are removed
-// when the client sends them back.
+// foreignCitation marks citations from a provider of another format. Providers of this format reject them, so they are
+// removed when the client sends them back.
 const foreignCitation = SignaturePrefix + "citation"
 
-// cite adds a citation to the last block, which cites as a whole. A block that has ended cannot get one.
+// cite adds a citation to the last block. A citation applies to the whole block. It cannot be added to a block that has
+// ended.
 func (a *responseWriter) cite(c *llm.Citation) {
 	last := len(a.blocks) - 1
 	if last < 0 || a.blocks[last].kind != "text" || a.stream && a.current != last {

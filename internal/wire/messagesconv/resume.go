@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// Resume decodes the events of an interrupted stream. It can be continued if its last text block is open.
+// Resume decodes the events of an interrupted stream. The stream can be continued if its last text block is open.
 func Resume(sent []byte) (wire.Continuation, bool) {
 	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
 	var said strings.Builder
@@ -23,7 +23,7 @@ func Resume(sent []byte) (wire.Continuation, bool) {
 	return wire.Continuation{Text: said.String(), Encode: a.write}, true
 }
 
-// replay applies an event that was sent. It reports false if the stream cannot be continued after it.
+// replay applies an event that was sent. It returns false if the stream cannot be continued after it.
 func (a *responseWriter) replay(v rawjson.Value, said *strings.Builder) bool {
 	block, delta := v.Get("content_block"), v.Get("delta")
 	switch v.Get("type").String() {

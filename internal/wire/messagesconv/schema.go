@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// maxSchemaDepth limits how deep a schema is converted; deeper parts are sent unchanged.
+// maxSchemaDepth limits the depth to which a schema is converted. Deeper parts are sent unchanged.
 const maxSchemaDepth = 32
 
-// refused are keywords that the provider does not support.
+// refused lists keywords that the provider does not support.
 var refused = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
 	"maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "unevaluatedItems",
@@ -20,11 +20,11 @@ var refused = []string{
 	"dependentRequired", "dependentSchemas", "dependencies", "if", "then", "else", "not",
 }
 
-// formats are the supported values of format.
+// formats lists the supported values of format.
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 
-// narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords move
-// into the description, so that the model still sees them. what names the schema in warnings.
+// narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are
+// moved to the description, so that the model still sees them. what is the name of the schema in warnings.
 func (r *renderer) narrowSchema(schema json.RawMessage, what string) []byte {
 	n := narrower{}
 	out := n.schema(rawjson.Parse(schema), 0)
@@ -76,7 +76,7 @@ func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 	return w.Out
 }
 
-// unknown returns the unsupported keywords.
+// unknown reports whether a keyword is unsupported.
 func unknown(name string, value rawjson.Value) bool {
 	return slices.Contains(refused, name) || name == "minItems" && value.Float() > 1 ||
 		name == "format" && !slices.Contains(formats, value.String())
@@ -98,7 +98,7 @@ func (n *narrower) hints(v rawjson.Value) string {
 	return "(" + strings.Join(hints, ", ") + ")"
 }
 
-// keyword returns the provider's name of a keyword.
+// keyword returns the provider's name for a keyword.
 func (n *narrower) keyword(name string) string {
 	if name == "oneOf" {
 		n.note(name)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WrappedSignature is the signature of a provider of another format, encoded as one of this format. It names the provider,
-// so that it is sent to no other.
+// WrappedSignature is the signature of a provider of another format, encoded as a signature of this format. It names
+// the provider, so that it is sent only to that provider.
 type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`
@@ -25,7 +25,7 @@ func (s WrappedSignature) String() string {
 	return SignaturePrefix + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// UnwrapSignature decodes a wrapped signature. It reports false for one of the format's own.
+// UnwrapSignature decodes a wrapped signature. It returns false for a signature that was created in this format.
 func UnwrapSignature(signature string) (WrappedSignature, bool) {
 	rest, ours := strings.CutPrefix(signature, SignaturePrefix)
 	if !ours {

@@ -41,7 +41,7 @@ func (a *responseWriter) start() {
 	})
 }
 
-// usageSoFar returns the reported usage, or an estimate for the client until the provider reports it.
+// usageSoFar returns the reported usage, or an estimate until the provider reports it.
 func (a *responseWriter) usageSoFar() llm.Usage {
 	if a.usage != nil {
 		return *a.usage
@@ -68,7 +68,7 @@ func (a *responseWriter) head(w *rawjson.Writer) {
 	w.Str("model", a.model)
 }
 
-// open begins a block, and ends the open one.
+// open begins a block and ends the open one.
 func (a *responseWriter) open(b *content) {
 	a.close()
 	a.current = len(a.blocks)
@@ -101,7 +101,7 @@ func (b *content) begin(w *rawjson.Writer) {
 	w.Close()
 }
 
-// appendText adds to the open block.
+// appendText appends to the open block.
 func (a *responseWriter) appendText(text string) {
 	if text == "" {
 		return
@@ -142,7 +142,8 @@ func (a *responseWriter) counted(ev *llm.Event, text string) {
 	a.other += other
 }
 
-// close ends the open block. Thinking always ends with a signature: the provider's, or a mark that it has none.
+// close ends the open block. A thinking block always ends with a signature: the provider's, or a placeholder if the
+// provider sent none.
 func (a *responseWriter) close() {
 	if a.current < 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// planThinking decides whether and how thinking is requested. Requirements take precedence over preferences: a forced call,
-// or a turn whose thinking is missing, disables thinking.
+// planThinking decides whether and how thinking is requested. Requirements take precedence over preferences: a forced
+// call, or a turn with missing thinking, disables thinking.
 func (r *renderer) planThinking(turns []llm.Message) {
 	e, t, p := r.conv.Effort, r.o.Traits, &r.plan
 	wanted := e.Adaptive || e.Budget > 0 || e.Level != "" && e.Level != "none"
@@ -47,7 +47,7 @@ func first(list []string) string {
 // levels are the effort levels, lowest first.
 var levels = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 
-// level returns the requested level, otherwise the next lower one, otherwise the lowest.
+// level returns the requested level, or else the next lower one, or else the lowest.
 func (r *renderer) level(e llm.Effort) string {
 	if e.Budget > 0 {
 		r.warn("the thinking budget was dropped: the model decides how much it thinks")
@@ -89,8 +89,8 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	}
 }
 
-// lostThinking reports whether the last turn has tool results but not the thinking that led to the call. The provider
-// rejects such a turn when thinking is enabled.
+// lostThinking reports whether the last turn has tool results, but the thinking that led to the call is missing. The
+// provider rejects such a turn when thinking is enabled.
 func (r *renderer) lostThinking(turns []llm.Message) bool {
 	last := len(turns) - 1
 	if last < 1 || !slices.ContainsFunc(turns[last].Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart }) {
@@ -99,7 +99,7 @@ func (r *renderer) lostThinking(turns []llm.Message) bool {
 	return !slices.ContainsFunc(turns[last-1].Parts, r.goodThinking)
 }
 
-// goodThinking reports whether the provider signed the thinking.
+// goodThinking reports whether a part is thinking that was signed by the provider.
 func (r *renderer) goodThinking(p llm.Part) bool {
 	return p.Kind == llm.ThinkingPart && p.Thinking.Provider == r.o.Signer && (p.Thinking.Signature != "" || p.Thinking.Redacted != "")
 }
@@ -120,7 +120,7 @@ func (r *renderer) thinking() {
 		if r.conv.Effort.Hide {
 			display = "omitted"
 		}
-		r.w.Str("display", display) // newer models return no thinking unless asked
+		r.w.Str("display", display) // newer models return thinking only on request
 	}
 	r.w.Close()
 }

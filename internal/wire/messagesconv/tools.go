@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire/websearch"
 )
 
-// freeText is the schema of a tool that takes free text, in its only member.
+// freeText is the schema of a tool that accepts free text in its only member.
 const freeText = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
 func (r *renderer) tools() {
@@ -88,7 +88,7 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 	w.Close()
 }
 
-// objectSchema returns a schema with type object, as the provider requires for tools.
+// objectSchema returns the schema with type object, as the provider requires for tools.
 func objectSchema(schema json.RawMessage) []byte {
 	root := rawjson.Parse(schema)
 	if !root.IsObject() {

@@ -15,8 +15,8 @@ type turn struct {
 	blocks rawjson.Writer
 }
 
-// sendable returns the turns without the parts that the provider rejects: blank text, and thinking that is empty or not signed by
-// the provider. Empty turns are dropped and their neighbours joined.
+// sendable returns the turns without the parts that the provider rejects: blank text, and thinking that is empty or was
+// not signed by the provider. Empty turns are dropped and their neighbours joined.
 func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 	var kept []llm.Message
 	for _, m := range turns {
@@ -25,7 +25,7 @@ func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 		}
 		var parts []llm.Part
 		for _, p := range m.Parts {
-			switch p.Kind { //nolint:exhaustive // the others are never empty
+			switch p.Kind { //nolint:exhaustive // the other kinds are never empty
 			case llm.TextPart, llm.RefusalPart:
 				if strings.TrimSpace(p.Text) == "" {
 					continue
@@ -87,8 +87,8 @@ func (r *renderer) messages(turns []llm.Message) error {
 	return nil
 }
 
-// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant messages.
-// Thinking that is first already keeps its order, because it may alternate with calls.
+// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant
+// messages. If thinking already comes first, the order is kept, because thinking may alternate with calls.
 func (r *renderer) ordered(m llm.Message) []llm.Part {
 	kind := llm.ResultPart
 	if m.Role == llm.Assistant {
@@ -110,7 +110,7 @@ func (r *renderer) ordered(m llm.Message) []llm.Part {
 	return parts
 }
 
-// prefill trims white space from the end of the text that the model continues.
+// prefill trims trailing white space from the text that the model continues.
 func (r *renderer) prefill(parts []llm.Part) []llm.Part {
 	last := len(parts) - 1
 	if last < 0 || parts[last].Kind != llm.TextPart {
@@ -224,7 +224,7 @@ func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
 	return nil
 }
 
-// freeTextOf returns the text argument of a call of a custom tool.
+// freeTextOf returns the text argument of a call to a custom tool.
 func freeTextOf(input string) string {
 	if text := rawjson.ParseString(input).Get("input"); text.Kind == rawjson.Text {
 		return text.String()

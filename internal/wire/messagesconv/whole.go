@@ -55,7 +55,7 @@ func (b *content) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// inputOf returns the arguments of a call as an object; invalid JSON is wrapped as text.
+// inputOf returns the arguments of a call as an object. Invalid JSON is wrapped as text.
 func inputOf(arguments string) []byte {
 	trimmed := strings.TrimSpace(arguments)
 	if trimmed == "" {

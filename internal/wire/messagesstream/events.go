@@ -16,8 +16,8 @@ type EventOptions struct {
 	Model string // name that the client sees; empty keeps the provider's
 }
 
-// Read decodes a provider's 2xx response for a client of the same format: the provider's events unchanged except for the
-// model name. A whole response to a streaming request becomes the equivalent stream.
+// Read decodes a provider's 2xx response for a client of the same format. Events are unchanged except for the model
+// name. A non-streamed response to a streaming request becomes the equivalent stream.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{Source: NewSource(o.Reading), from: r, model: o.Model}
 }
@@ -32,9 +32,9 @@ type responseStream struct {
 	model  string
 	counts Counts
 
-	events *sse.Reader // of a streamed response
-	pieces []llm.Event // remaining events of a whole response that is split
-	split  bool        // a whole response is split
+	events *sse.Reader // reader of a streamed response
+	pieces []llm.Event // remaining events of a non-streamed response that is split
+	split  bool        // whether a non-streamed response is split
 
 	ascii, other int    // bytes of text
 	reported     string // model name that the provider reports
@@ -42,7 +42,7 @@ type responseStream struct {
 	err          error // why the response is incomplete, at its end
 }
 
-// Next returns the next event. Before an error it returns the usage so far, if known.
+// Next implements llm.Stream. Before an error, it returns an event with the usage so far, if known.
 func (p *responseStream) Next() (llm.Event, bool, error) {
 	for !p.over {
 		ev, ok, err := p.step()
@@ -60,10 +60,10 @@ func (p *responseStream) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, p.err
 }
 
-// Close does nothing: the stream holds no resources.
+// Close implements llm.Stream. It does nothing, because the stream holds no resources.
 func (p *responseStream) Close() {}
 
-// step reads the next frame. It reports false if the frame yields no event.
+// step reads the next frame. It returns false if the frame yields no event.
 func (p *responseStream) step() (llm.Event, bool, error) {
 	switch {
 	case p.events != nil:
@@ -92,8 +92,8 @@ func (p *responseStream) begin() error {
 	return nil
 }
 
-// streamed forwards one event of the stream. A stream that the provider closes without message_stop, after its stop reason,
-// is completed.
+// streamed forwards one event of the stream. If the provider closes the stream after the stop reason but without
+// message_stop, streamed completes it.
 func (p *responseStream) streamed() (llm.Event, bool, error) {
 	f, more, err := p.next(p.events)
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *responseStream) total() *llm.Usage {
 	return RunningUsage(p.counts.Usage(), p.ascii, p.other)
 }
 
-// divide splits a whole response into the equivalent stream.
+// divide splits a complete response into the equivalent stream.
 func (p *responseStream) divide(r io.Reader) error {
 	message, data, err := p.Whole(r)
 	if err != nil {
@@ -240,7 +240,7 @@ func (p *responseStream) divide(r io.Reader) error {
 	return nil
 }
 
-// nextEvent forwards the next event of a whole response.
+// nextEvent forwards the next event of a non-streamed response.
 func (p *responseStream) nextEvent() (llm.Event, bool, error) {
 	if len(p.pieces) == 0 {
 		p.over = true

@@ -1,5 +1,5 @@
-// Package messagesstream reads the responses of providers that use the messages format: streams, whole responses and usage.
-// The bytes pass through; only the model name changes.
+// Package messagesstream reads the responses of providers that use the messages format: streams, complete responses and
+// usage. The bytes pass through; only the model name is changed.
 package messagesstream
 
 import (
@@ -37,10 +37,10 @@ type Reading struct {
 type Source struct {
 	o        Reading
 	size     int64
-	Finished bool // the stop reason has arrived
+	Finished bool // whether the stop reason has arrived
 }
 
-// NewSource returns a source with the defaults of unset options.
+// NewSource returns a source. Unset options get their defaults.
 func NewSource(o Reading) *Source {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
@@ -60,7 +60,7 @@ func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-// Failure returns context errors and *llm.Error values unchanged. Any other error is a broken connection.
+// Failure returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
 func Failure(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
@@ -72,7 +72,7 @@ func Failure(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
-// AddSize counts bytes of the response and fails when it is too large.
+// AddSize counts bytes of the response. It returns an error when the response is too large.
 func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
 	if s.size > s.o.MaxAnswer {
@@ -81,7 +81,7 @@ func (s *Source) AddSize(n int) error {
 	return nil
 }
 
-// Document reads a response that is one JSON object and returns an error for one that reports a failure.
+// Document reads a response that is one JSON object. It returns an error if the object reports a failure.
 func (s *Source) Document(r io.Reader) (rawjson.Value, []byte, error) {
 	message, data, err := s.Object(r)
 	if err == nil && IsFault(message) {
@@ -176,8 +176,8 @@ type Frame struct {
 	Value rawjson.Value
 }
 
-// Frames calls take with every event that is a JSON object, until take returns false. The error is the reason why the stream
-// stopped; it is nil when the provider closed it.
+// Frames calls take for every event that is a JSON object, until take returns false. It returns the error that stopped
+// the stream, or nil when the provider closed it.
 func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) error {
 	for {
 		f, ok, err := s.next(events)
@@ -190,7 +190,7 @@ func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) erro
 	}
 }
 
-// next returns the next event that is a JSON object. It reports false when the provider has closed the stream.
+// next returns the next event that is a JSON object. It returns false when the provider has closed the stream.
 func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	for {
 		in, ok, err := s.NextData(events)
@@ -214,7 +214,7 @@ func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	}
 }
 
-// NextData returns the next event with data, on one line. It reports false when the provider has closed the stream.
+// NextData returns the next event with data, on one line. It returns false when the provider has closed the stream.
 func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	for {
 		in, err := events.Next()
@@ -235,19 +235,19 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	}
 }
 
-// Unreadable returns the error for an event that is not a JSON object. It is never skipped, because it may hold text, unless the
-// stream ends with it. more reports whether the stream may go on.
+// Unreadable returns the error for an event that is not a JSON object. Such an event is never skipped, because it may
+// contain text, unless the stream ends with it. more reports whether the stream may continue.
 func (s *Source) Unreadable(in sse.Event) (more bool, err error) {
 	switch {
 	case in.Unterminated:
-		return true, nil // half an event: the end of the stream follows
+		return true, nil // incomplete event; the end of the stream follows
 	case s.Finished:
 		return false, nil // the text is complete, as with a connection that breaks after the finish
 	}
 	return false, Malformed("The provider sent an event that cannot be decoded.")
 }
 
-// oneLine replaces line ends between JSON tokens by spaces, because many clients parse a stream line by line.
+// oneLine replaces line ends between JSON tokens with spaces, because many clients parse a stream line by line.
 func oneLine(data []byte) {
 	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
 		return
@@ -259,7 +259,7 @@ func oneLine(data []byte) {
 	}
 }
 
-// FinishReason converts a stop reason to that of the chat format. Unknown reasons become a normal end.
+// FinishReason converts a stop reason to a finish reason of the chat format. Unknown reasons become a normal end.
 func FinishReason(reason string) string {
 	switch reason {
 	case "":

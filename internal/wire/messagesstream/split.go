@@ -2,7 +2,7 @@ package messagesstream
 
 import "fairlead/internal/rawjson"
 
-// splitMessage splits a whole message into events.
+// splitMessage splits a complete message into events.
 func splitMessage(message rawjson.Value) []Frame {
 	var out []Frame
 	add := func(name string, write func(w *rawjson.Writer)) {
@@ -65,7 +65,7 @@ func or(raw, otherwise string) []byte {
 	return []byte(raw)
 }
 
-// splitBlock separates the start of a block from its content. A block of an unknown type is sent as its start.
+// splitBlock splits a block into its start and its deltas. A block of an unknown type consists only of its start.
 func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	parts := map[string][]struct{ member, kind, as, empty string }{
 		"text":     {{"text", "text_delta", "text", `""`}},
@@ -89,7 +89,7 @@ func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	return w.Out, deltas
 }
 
-// deltaOf encodes a delta with a string, or with the JSON of an object as a string.
+// deltaOf encodes a delta with a string. The value of an object is its JSON.
 func deltaOf(kind, member string, value rawjson.Value) []byte {
 	text := value.String()
 	if value.IsObject() {

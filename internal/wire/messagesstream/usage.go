@@ -8,23 +8,23 @@ import (
 	"fairlead/internal/token"
 )
 
-// Counts holds the usage as it arrives. The counts of a stream are totals and are repeated.
+// Counts collects the usage of a response. A stream reports totals and repeats them.
 type Counts struct {
 	input, read, written, writtenLong, output, thinking int64
 
 	tier   string
 	told   bool
-	Final  bool // output of the whole response, not of the start of a stream
+	Final  bool // whether the output count is final, not that of the start of a stream
 	absurd bool
 }
 
-// End adds the usage of a complete response or of the end of a stream. Some providers omit the output even there.
+// End adds the usage of a complete response or of the end of a stream. Some providers omit the output count even there.
 func (c *Counts) End(v rawjson.Value) {
 	c.Add(v)
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
-// Add adds one usage object. Totals never decrease: the larger number is the later one.
+// Add adds one usage object. Totals never decrease, so the larger number is the later one.
 func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -60,11 +60,11 @@ func (c *Counts) Add(v rawjson.Value) {
 	}
 }
 
-// fast is the speed with its own price. The service tier of a response does not show it.
+// fast is a speed with its own price. It is not part of the response's service tier.
 const fast = "fast"
 
-// compacted returns the usage of conversation summaries that the provider made. Its totals exclude them, its invoice does
-// not.
+// compacted returns the usage of conversation summaries made by the provider. They are billed, but not included in the
+// reported totals.
 func compacted(v rawjson.Value, name string) (sum float64) {
 	v.Get("iterations").ForEach(func(_, one rawjson.Value) bool {
 		if one.Get("type").String() == "compaction" {
@@ -75,7 +75,8 @@ func compacted(v rawjson.Value, name string) (sum float64) {
 	return sum
 }
 
-// Usage returns nil when the provider reported nothing or implausible counts. The gateway estimates usage then.
+// Usage returns the usage, or nil when the provider reported none or implausible counts. In that case the gateway
+// estimates the usage.
 func (c *Counts) Usage() *llm.Usage {
 	if !c.told || c.absurd {
 		return nil
@@ -87,11 +88,11 @@ func (c *Counts) Usage() *llm.Usage {
 	}
 }
 
-// cautious is the vocabulary for estimates during a response: the one with the fewest tokens, so that no client pays for
-// tokens that were not written.
+// cautious is the vocabulary for estimates during a response. It is the one with the fewest tokens, so that no client
+// pays for tokens that were not generated.
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
-// RunningUsage returns the usage of a response that has not ended: the reported input and an estimate of the output.
+// RunningUsage returns the usage of an unfinished response: the reported input and an estimate of the output.
 func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	if u == nil {
 		return nil
@@ -125,7 +126,7 @@ func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Close()
 }
 
-// ReadTier returns the service tier by the name that prices use.
+// ReadTier returns the service tier under the name used for prices.
 func ReadTier(tier string) string {
 	if tier == "standard_only" || tier == "standard" {
 		return "default"
@@ -133,7 +134,7 @@ func ReadTier(tier string) string {
 	return tier
 }
 
-// CountText counts the bytes of a text inside and outside ASCII.
+// CountText returns the number of ASCII and other bytes of a text.
 func CountText(s string) (ascii, other int) {
 	for i := range len(s) {
 		if s[i] < utf8.RuneSelf {

@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Controls declares the fields by which a request of any format selects its model and provider.
+// Controls declares the fields with which a request of any format selects its model and provider.
 func Controls[T any](request func(*T) *llm.Request) []Field[T] {
 	return []Field[T]{
 		Name("model", func(t *T, s string) { request(t).Model = s }),
@@ -19,7 +19,7 @@ func Controls[T any](request func(*T) *llm.Request) []Field[T] {
 	}
 }
 
-// providerPreferences declares the field provider. Members that only other gateways know are allowed.
+// providerPreferences declares the provider field. It allows members that only other gateways support.
 var providerPreferences = NewObject(
 	Names("order", func(p *llm.ProviderPreferences, s []string) { p.Order = s }),
 	Names("only", func(p *llm.ProviderPreferences, s []string) { p.Only = s }),
@@ -43,7 +43,7 @@ var maxPrice = NewObject(
 	Field[llm.MaxPrice]{"completion", func(r *Reader, param string, p *llm.MaxPrice) { p.Completion = r.readPrice(param) }},
 )
 
-// readPrice reads dollars per million tokens, which clients send as a number or as a string.
+// readPrice reads a price in dollars per million tokens, which clients send as a number or as a string.
 func (r *Reader) readPrice(param string) *float64 {
 	var raw string
 	switch r.Kind() {

@@ -8,7 +8,7 @@ import (
 // Field declares one member of an object that is decoded into a T.
 type Field[T any] struct {
 	Name string
-	// Read reads the value that comes next. param is the path of the field. It is nil for a field that only the provider
+	// Read reads the next value. param is the path of the field. Read is nil for a field that only the provider
 	// interprets.
 	Read func(r *Reader, param string, into *T)
 }
@@ -19,7 +19,7 @@ type Object[T any] struct {
 	names  []string // names whose other spellings are rejected
 }
 
-// NewObject declares an object with these fields.
+// NewObject declares an object with the given fields.
 func NewObject[T any](fields ...Field[T]) *Object[T] {
 	o := &Object[T]{fields: make(map[string]Field[T], len(fields))}
 	for _, f := range fields {
@@ -34,7 +34,7 @@ func NewObject[T any](fields ...Field[T]) *Object[T] {
 // Names returns the names whose other spellings are rejected.
 func (o *Object[T]) Names() []string { return o.names }
 
-// Read reads the object that comes next. Unknown members are skipped: the provider may know them.
+// Read reads the next object. Unknown members are skipped, because the provider may support them.
 func (o *Object[T]) Read(r *Reader, param string, into *T) bool {
 	if !r.Is('{', param, "an object") {
 		return false
@@ -49,8 +49,8 @@ func (o *Object[T]) Read(r *Reader, param string, into *T) bool {
 	return true
 }
 
-// ReadMember reads the value of a member of the request itself and returns its name. It reads nothing for a member without
-// a Read function.
+// ReadMember reads the value of a top-level member and returns the member's name. It reads nothing if the member has no
+// Read function.
 func (o *Object[T]) ReadMember(r *Reader, key []byte, into *T) string {
 	f, known := o.fields[string(key)]
 	if !known {
@@ -100,12 +100,12 @@ func Label[T any](name string, set func(*T, string)) Field[T] {
 	return Text(name, func(into *T, s string) { set(into, show.Cut(s, MaxName)) })
 }
 
-// Bool declares true or false.
+// Bool declares a boolean.
 func Bool[T any](name string, set func(*T, bool)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { set(into, r.ReadBool(param)) }}
 }
 
-// OptionalBool declares true or false. set is not called for null.
+// OptionalBool declares an optional boolean. set is not called for null.
 func OptionalBool[T any](name string, set func(*T, *bool)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) {
 		if value := r.ReadOptionalBool(param); value != nil {

@@ -1,5 +1,6 @@
-// Package validate decodes and checks the fields of a request. A format declares its fields in tables: name, type, limits
-// and destination. Every problem is recorded with the path of its field, so that a client gets all problems in one response.
+// Package validate decodes and checks the fields of a request. A format declares its fields in tables: name, type,
+// limits and destination. Every problem is recorded with the path of its field, so that a client gets all problems in
+// one response.
 package validate
 
 import (
@@ -38,7 +39,7 @@ func (r *Reader) Problem(param, format string, args ...any) {
 	}
 }
 
-// HasProblem reports whether a problem of the field was recorded, in any case of letters.
+// HasProblem reports whether a problem of the field was recorded. It ignores the case of param.
 func (r *Reader) HasProblem(param string) bool {
 	return slices.ContainsFunc(r.problems, func(p strict.Problem) bool { return strings.EqualFold(p.Param, param) })
 }
@@ -46,7 +47,7 @@ func (r *Reader) HasProblem(param string) bool {
 // Valid reports whether no problem was recorded.
 func (r *Reader) Valid() bool { return len(r.problems) == 0 }
 
-// Reject returns the error for the client: every problem, or nil when there is none.
+// Reject returns an error with every problem for the client, or nil when there is none.
 func (r *Reader) Reject() *llm.Error {
 	if r.Valid() {
 		return nil
@@ -54,22 +55,22 @@ func (r *Reader) Reject() *llm.Error {
 	return strict.Reject(r.problems...)
 }
 
-// Require records that a field is missing unless it is present or has another problem. advice says what to send.
+// Require records a problem if a field is missing and has no other problem. advice describes what to send.
 func (r *Reader) Require(param string, present bool, advice string) {
 	if !present && !r.HasProblem(param) {
 		r.Problem(param, "The field %q is missing. %s", param, advice)
 	}
 }
 
-// RejectLookAlikes records a key that equals one of names except for case: some providers ignore the case of keys and would
-// use a field that was not validated. path is that of the object, with a dot at the end.
+// RejectLookAlikes records a problem for a key that differs from one of names only in case. Some providers ignore the
+// case of keys and would use a field that was not validated. path is the path of the object, with a dot at the end.
 func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
 	if name, found := strict.LookAlike(key, names...); found {
 		r.Problem(path+show.Cut(key, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
 	}
 }
 
-// Wrong records that the next value has the wrong type, and skips it.
+// Wrong skips the next value and records that it has the wrong type.
 func (r *Reader) Wrong(param, want string) {
 	kind := rawjson.KindOf(r.Kind())
 	if r.Skip(); r.Err == nil {
@@ -84,8 +85,8 @@ func kindName(kind rawjson.Kind) string {
 	}[kind]
 }
 
-// Is reports whether a value of this kind comes next; see rawjson.Scanner.Kind. A null is skipped and counts as absent.
-// Any other kind is a problem.
+// Is reports whether the next value has the given kind; see rawjson.Scanner.Kind. A null is skipped and counts as
+// absent. Any other kind is recorded as a problem.
 func (r *Reader) Is(kind byte, param, want string) bool {
 	switch r.Kind() {
 	case kind:
@@ -98,7 +99,8 @@ func (r *Reader) Is(kind byte, param, want string) bool {
 	return false
 }
 
-// IsKind records a problem when v is not of an allowed kind. allowNull makes a null absent instead of a problem.
+// IsKind reports whether v has an allowed kind, and records a problem otherwise. With allowNull, a null counts as
+// absent instead of as a problem.
 func (r *Reader) IsKind(param string, v rawjson.Value, allowNull bool, want string, allowed ...rawjson.Kind) bool {
 	ok := slices.Contains(allowed, v.Kind)
 	if !ok && (v.Kind != rawjson.Null || !allowNull) {
@@ -107,7 +109,7 @@ func (r *Reader) IsKind(param string, v rawjson.Value, allowNull bool, want stri
 	return ok
 }
 
-// ReadText reads a string. It reports false when there is none.
+// ReadText reads a string. It returns false when there is none.
 func (r *Reader) ReadText(param string) (string, bool) {
 	if !r.Is('"', param, "a string") {
 		return "", false
@@ -152,13 +154,13 @@ func (r *Reader) ReadNames(param string) []string {
 	return list
 }
 
-// ReadBool reads true or false. A null is false.
+// ReadBool reads a boolean. A null is false.
 func (r *Reader) ReadBool(param string) bool {
 	value := r.ReadOptionalBool(param)
 	return value != nil && *value
 }
 
-// ReadOptionalBool reads true or false. It returns nil for null and for any other value, which is a problem.
+// ReadOptionalBool reads a boolean. It returns nil for null, and for any other value, which is recorded as a problem.
 func (r *Reader) ReadOptionalBool(param string) *bool {
 	switch kind := r.Kind(); kind {
 	case 't', 'f':
@@ -173,7 +175,7 @@ func (r *Reader) ReadOptionalBool(param string) *bool {
 	return nil
 }
 
-// ReadInt reads an integer from low to high. It reports false when there is none.
+// ReadInt reads an integer from low to high. It returns false when there is none.
 func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	if !r.Is('0', param, "a whole number") {
 		return 0, false
@@ -187,7 +189,7 @@ func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	return n, r.Err == nil
 }
 
-// ReadOneOf reads a string that must be one of allowed. It is empty when there is none.
+// ReadOneOf reads a string that must be one of allowed. It returns "" when there is none.
 func (r *Reader) ReadOneOf(param string, allowed ...string) string {
 	s, ok := r.ReadText(param)
 	if ok && !slices.Contains(allowed, s) {

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// read decodes body with the fields that select a model and provider, and returns the request and the problems in order.
+// read decodes body with the fields that select a model and provider. It returns the request and the problems in order.
 func read(t *testing.T, body string) (*llm.Request, []strict.Problem) {
 	t.Helper()
 	self := func(req *llm.Request) *llm.Request { return req }
