@@ -15,7 +15,7 @@ import (
 // Store implements the interfaces of account.Stores and keyring.Store.
 type Store struct{ db *sqldb.DB }
 
-// New returns the accounts stored in db.
+// New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 // Stores returns the store as the parts of an account.Service.
@@ -26,7 +26,7 @@ func (s *Store) Stores() account.Stores {
 // Revisions implements keyring.Store.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
 
-// notFound translates the error of a query that found no row to account.ErrNotFound.
+// notFound converts the error of a query without a result to account.ErrNotFound.
 func notFound(err error) error {
 	if sqldb.IsNotFound(err) {
 		return account.ErrNotFound
@@ -57,28 +57,28 @@ func scanAccount(row sqldb.Scanner) (account.Account, error) {
 	return a, notFound(err)
 }
 
-// HasAccounts reports whether anybody has registered.
+// HasAccounts reports whether any account exists.
 func (s *Store) HasAccounts(ctx context.Context) (bool, error) {
 	var n int
 	err := s.db.QueryRow(ctx, `select count(*) from (select 1 from accounts limit 1) first_one`).Scan(&n)
 	return n > 0, err
 }
 
-// AccountByEmail returns account.ErrNotFound when no account has the address.
+// AccountByEmail returns the account with the address, or account.ErrNotFound.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (account.Account, error) {
 	return scanAccount(s.db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`, email))
 }
 
-// AccountByID returns account.ErrNotFound when there is none.
+// AccountByID returns the account, or account.ErrNotFound.
 func (s *Store) AccountByID(ctx context.Context, accountID string) (account.Account, error) {
 	return scanAccount(s.db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
 }
 
-// ChangeAccount writes name and time zone.
+// ChangeAccount changes the name and time zone of an account.
 func (s *Store) ChangeAccount(ctx context.Context, accountID string, change func(*account.Account) (account.AuditEvent, error)) (account.Account, error) {
 	var a account.Account
 	err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
-		// An update that changes nothing makes others wait until we are done.
+		// An update without changes locks the row, so that other transactions wait for this one.
 		if err := affect(ctx, tx, `update accounts set name = name where id = $1`, accountID); err != nil {
 			return err
 		}
@@ -97,10 +97,11 @@ func (s *Store) ChangeAccount(ctx context.Context, accountID string, change func
 	return a, err
 }
 
-// SetPassword replaces the hash and all sessions.
+// SetPassword replaces the password hash and deletes all sessions. It creates the session next if it is not nil.
 func (s *Store) SetPassword(ctx context.Context, accountID, hash string, next *account.Session, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
-		// The row first: a session that starts at this moment either comes before and is deleted, or finds the new hash.
+		// Update the row first: a concurrent sign-in either finishes before and its session is deleted, or it fails
+		// because of the new hash.
 		if err := affect(ctx, tx, `update accounts set password_hash = $2 where id = $1`, accountID, hash); err != nil {
 			return err
 		}
@@ -116,8 +117,9 @@ func (s *Store) SetPassword(ctx context.Context, accountID, hash string, next *a
 	})
 }
 
-// DeleteAccount removes an account with its sessions and memberships. It returns account.ErrLastOwner when others would be
-// left without an owner, and revokes the account's keys and the keys of workspaces without members.
+// DeleteAccount deletes an account with its sessions and memberships, and revokes the account's keys and the keys of
+// workspaces that have no members left. It returns account.ErrLastOwner when a workspace with other members would be
+// left without an owner.
 func (s *Store) DeleteAccount(ctx context.Context, accountID string, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil {
@@ -146,7 +148,7 @@ func (s *Store) DeleteAccount(ctx context.Context, accountID string, event accou
 	})
 }
 
-// leavable refuses when the account is the only owner of a workspace with other members.
+// leavable returns an error when the account is the only owner of a workspace with other members.
 func leavable(ctx context.Context, tx *sql.Tx, accountID string) error {
 	const q = `select count(*) from members m where m.account_id = $1 and m.role = 'owner'
 		and exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)
@@ -161,18 +163,18 @@ func leavable(ctx context.Context, tx *sql.Tx, accountID string) error {
 	return nil
 }
 
-// writeAudit records a change, in the transaction that makes it.
+// writeAudit records a change in the transaction that makes it.
 func writeAudit(ctx context.Context, tx *sql.Tx, e account.AuditEvent) error {
 	const q = `insert into audit (id, workspace_id, at, actor, action, object, before_text, after_text)
 		values ($1, $2, $3, $4, $5, $6, $7, $8)`
 	_, err := tx.ExecContext(ctx, q, e.ID, e.WorkspaceID, sqldb.Millis(e.At), e.Actor, e.Action, e.Object, string(e.Before), string(e.After))
 	if err != nil {
-		return fmt.Errorf("write the audit log: %w", err)
+		return fmt.Errorf("write audit log: %w", err)
 	}
 	return nil
 }
 
-// WriteAudit records an event alone.
+// WriteAudit records an event that is not part of another change.
 func (s *Store) WriteAudit(ctx context.Context, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
 }

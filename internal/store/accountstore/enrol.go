@@ -10,10 +10,10 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Enrol writes a new account with its membership and session.
+// Enrol creates an account with its membership and session.
 func (s *Store) Enrol(ctx context.Context, e account.Enrolment) (member account.Member, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		revision, err := sqldb.NextRevision(ctx, tx, "workspaces") // registrations wait for each other here
+		revision, err := sqldb.NextRevision(ctx, tx, "workspaces") // serializes registrations
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,8 @@ func (s *Store) Enrol(ctx context.Context, e account.Enrolment) (member account.
 	return member, err
 }
 
-// place finds the workspace of a new account: the invitation's, the oldest one without members, or its own.
+// place returns the membership of a new account: in the invitation's workspace, in the oldest workspace without
+// members, or in a new workspace.
 func place(ctx context.Context, tx *sql.Tx, e account.Enrolment, first bool, revision int64) (account.Member, error) {
 	m := account.Member{
 		AccountID: e.Account.ID, Email: e.Account.Email, Name: e.Account.Name, Role: account.Owner, JoinedAt: e.Account.CreatedAt,

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// keyRows reads keys together with their secrets, one row per secret; the caller adds conditions and an order that
+// keyRows selects keys joined with their secrets, one row per secret. The caller adds conditions and an order that
 // keeps the rows of a key together.
 const keyRows = `select k.id, k.workspace_id, k.name, k.scopes, k.allowed_models, k.requests_per_minute, k.tokens_per_minute, k.concurrent,
 	k.budget, k.sessions, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
@@ -44,7 +44,7 @@ func (r *keyRow) asSecret() account.Secret {
 	return s
 }
 
-// asKey returns the key. It shares values that equal those of keys read before.
+// asKey returns the key. It reuses equal values of keys that were read before.
 func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	k := r.key
 	k.WorkspaceID, k.CreatedBy = same.text(k.WorkspaceID), same.text(k.CreatedBy)
@@ -52,10 +52,10 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 		return nil, err
 	}
 	if k.AllowedModels, err = once(same.models, r.models, fromText[[]string]); err != nil {
-		return nil, fmt.Errorf("read the models of key %s: %w", k.ID, err)
+		return nil, fmt.Errorf("read models of key %s: %w", k.ID, err)
 	}
 	if k.Tags, err = once(same.tags, r.tags, fromText[map[string]string]); err != nil {
-		return nil, fmt.Errorf("read the tags of key %s: %w", k.ID, err)
+		return nil, fmt.Errorf("read tags of key %s: %w", k.ID, err)
 	}
 	if r.logBodies.Valid {
 		logBodies := r.logBodies.Int64 != 0
@@ -70,8 +70,8 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	return &k, err
 }
 
-// alike holds values by their stored text, so that a million keys with the same tags and budgets share them. Readers
-// must not change them.
+// alike caches values by their stored text, so that a million keys with the same tags and budgets share them. The
+// values must not be changed.
 type alike struct {
 	scopes   map[string][]account.Scope
 	models   map[string][]string
@@ -89,11 +89,11 @@ func newAlike() *alike {
 }
 
 func (a *alike) text(text string) string {
-	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // which cannot fail
+	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // never fails
 	return same
 }
 
-// once reads a text, unless it was read before.
+// once parses a text, or returns the cached value of the same text.
 func once[T any](known map[string]T, text string, read func(string) (T, error)) (T, error) {
 	if value, ok := known[text]; ok {
 		return value, nil
@@ -112,7 +112,7 @@ func splitScopes(text string) (scopes []account.Scope, _ error) {
 	return scopes, nil
 }
 
-// visitKeys gathers the rows of each key and passes it on.
+// visitKeys combines the rows of each key and calls visit for each key.
 func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var current *account.Key
@@ -142,7 +142,7 @@ func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 	return visit(current)
 }
 
-// keyArguments are the settings of a key in the order of the statements below.
+// keyArguments returns the settings of a key in the order of the statements below.
 func keyArguments(k account.Key, revision int64) ([]any, error) {
 	scopes := make([]string, len(k.Scopes))
 	for i, scope := range k.Scopes {
@@ -178,10 +178,10 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	}, nil
 }
 
-// CreateKey writes a key with its secrets. It returns account.ErrTooMany when its creator has most active keys.
+// CreateKey writes a key with its secrets. It returns account.ErrTooMany when the creator already has most active keys.
 func (s *Store) CreateKey(ctx context.Context, k account.Key, most int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
-		revision, err := sqldb.NextRevision(ctx, tx, "keys") // creations wait for each other here, so the count is exact
+		revision, err := sqldb.NextRevision(ctx, tx, "keys") // serializes the creation of keys, so that the count is exact
 		if err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, most int, event ac
 	})
 }
 
-// checkKeyCount returns account.ErrTooMany when the creator of the key has most active keys. Keys without an account
-// count within their workspace.
+// checkKeyCount returns account.ErrTooMany when the creator of the key already has most active keys. Keys without an
+// account are counted per workspace.
 func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) error {
 	if most <= 0 {
 		return nil
@@ -223,7 +223,7 @@ func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) err
 	return nil
 }
 
-// writeSecrets makes the stored secrets those of the key. First uses are recorded elsewhere and stay.
+// writeSecrets replaces the stored secrets with those of the key. The recorded first use of a secret is kept.
 func writeSecrets(ctx context.Context, tx *sql.Tx, k account.Key) error {
 	args := []any{k.ID}
 	for position, s := range k.Secrets {
@@ -259,7 +259,7 @@ func (s *Store) KeysOf(ctx context.Context, workspaceID string) ([]account.Key, 
 
 const keyByID = keyRows + `where k.workspace_id = $1 and k.id = $2 order by s.position`
 
-// KeyByID returns account.ErrNotFound when the workspace has no such key.
+// KeyByID returns a key of the workspace, or account.ErrNotFound.
 func (s *Store) KeyByID(ctx context.Context, workspaceID, keyID string) (account.Key, error) {
 	rows, err := s.db.Query(ctx, keyByID, workspaceID, keyID)
 	return onlyKey(rows, err)
@@ -279,7 +279,7 @@ func onlyKey(rows *sql.Rows, err error) (account.Key, error) {
 	return found, nil
 }
 
-// ChangeKey writes all settings of a key and its secrets.
+// ChangeKey changes the settings and secrets of a key.
 func (s *Store) ChangeKey(ctx context.Context, workspaceID, keyID string, change func(*account.Key) (account.AuditEvent, error)) (k account.Key, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "keys")

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// ChangedKeys visits every key that changed after the revision. It has no time bound of its own, because the first
-// reading of very many keys takes its time.
+// ChangedKeys calls visit for every key that changed after the revision. It has no timeout of its own, because the
+// first read of a large number of keys takes long.
 func (s *Store) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
 	rows, err := s.db.Query(ctx, keyRows+`where k.revision > $1 order by k.revision, k.id, s.position`, after)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Store) ChangedKeys(ctx context.Context, after int64, visit func(*accoun
 	return visitKeys(rows, visit)
 }
 
-// ChangedWorkspaces visits every workspace that changed after the revision.
+// ChangedWorkspaces calls visit for every workspace that changed after the revision.
 func (s *Store) ChangedWorkspaces(ctx context.Context, after int64, visit func(*account.Workspace) error) error {
 	rows, err := s.db.Query(ctx, `select `+workspaceColumns+` from workspaces w where w.revision > $1`, after)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) ChangedWorkspaces(ctx context.Context, after int64, visit func(*
 	return rows.Err()
 }
 
-// RecordUses writes the last uses of keys. Only the first use of a secret increments the revision.
+// RecordUses records the last uses of keys. Only the first use of a secret increments the revision.
 func (s *Store) RecordUses(ctx context.Context, uses []keyring.KeyUse) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := recordFirstUses(ctx, tx, uses); err != nil {
@@ -57,7 +57,7 @@ func (s *Store) RecordUses(ctx context.Context, uses []keyring.KeyUse) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("record %d uses of keys: %w", len(uses), err)
+		return fmt.Errorf("record %d key uses: %w", len(uses), err)
 	}
 	return nil
 }

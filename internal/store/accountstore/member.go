@@ -23,19 +23,19 @@ func scanMember(row sqldb.Scanner) (account.Member, error) {
 	return m, notFound(err)
 }
 
-// MembersOf lists members, the first to join first.
+// MembersOf lists the members of a workspace in the order in which they joined.
 func (s *Store) MembersOf(ctx context.Context, workspaceID string) ([]account.Member, error) {
 	rows, err := s.db.Query(ctx, memberRows+` order by m.joined_at, m.account_id`, workspaceID)
 	return sqldb.Collect(rows, err, scanMember)
 }
 
-// MemberOf returns account.ErrNotFound when the account is not a member.
+// MemberOf returns a member, or account.ErrNotFound.
 func (s *Store) MemberOf(ctx context.Context, workspaceID, accountID string) (account.Member, error) {
 	return scanMember(s.db.QueryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
 }
 
-// ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations. With
-// revokeKeys it revokes the keys of a removed member and returns them.
+// ChangeMember changes the role of a member, or removes the member when the role is empty, and deletes the member's
+// open invitations. With revokeKeys, it revokes the keys of a removed member and returns them.
 func (s *Store) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes, so that two owners cannot leave concurrently
@@ -139,12 +139,12 @@ func (s *Store) InvitationsOf(ctx context.Context, workspaceID string, now time.
 	return sqldb.Collect(rows, err, scanInvitation)
 }
 
-// InvitationByHash returns account.ErrNotFound when there is none.
+// InvitationByHash returns an invitation, or account.ErrNotFound.
 func (s *Store) InvitationByHash(ctx context.Context, hash []byte) (account.Invitation, error) {
 	return scanInvitation(s.db.QueryRow(ctx, `select `+invitationColumns+` from invitations where token_hash = $1`, hash))
 }
 
-// DeleteInvitation returns account.ErrNotFound when the workspace has no such invitation.
+// DeleteInvitation deletes an invitation of the workspace, or returns account.ErrNotFound.
 func (s *Store) DeleteInvitation(ctx context.Context, workspaceID, invitationID string, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := affect(ctx, tx, `delete from invitations where workspace_id = $1 and id = $2`, workspaceID, invitationID); err != nil {
@@ -154,10 +154,10 @@ func (s *Store) DeleteInvitation(ctx context.Context, workspaceID, invitationID 
 	})
 }
 
-// AcceptInvitation makes the account a member and uses the invitation up.
+// AcceptInvitation makes the account a member and deletes the invitation.
 func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // a role or an account does not vanish meanwhile
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes, so that the inviter's role and the account stay valid
 			return err
 		}
 		a, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
@@ -180,14 +180,14 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID str
 	return m, err
 }
 
-// acceptance is the event of an invitation that is used up: it says which one, so that the log can tell whom it invited.
+// acceptance adds the invitation to the event of its acceptance, so that the audit log shows which account accepted it.
 func acceptance(event account.AuditEvent, i account.Invitation) account.AuditEvent {
 	event.WorkspaceID = i.WorkspaceID
 	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // strings always marshal
 	return event
 }
 
-// consume deletes a valid invitation and returns it. Of two concurrent calls, only one returns it.
+// consume deletes a valid invitation and returns it. Of two concurrent calls, only one succeeds.
 func consume(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) (account.Invitation, error) {
 	const q = `delete from invitations where token_hash = $1 returning ` + invitationColumns
 	i, err := scanInvitation(tx.QueryRowContext(ctx, q, hash))

@@ -11,14 +11,15 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Names returns names for the IDs in the audit log of a workspace: the address of an account, the last one if it was
-// deleted, and for an invitation the address of the account that accepted it. It omits other and unknown IDs.
+// Names returns display names for the IDs in a workspace's audit log. The name of an account is its email address (the
+// last one if the account was deleted). The name of an invitation is the address of the account that accepted it. Other
+// and unknown IDs are omitted.
 func (s *Store) Names(ctx context.Context, workspaceID string, ids []string) (map[string]string, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	accepted, err := s.accepted(ctx, workspaceID, withPrefix(ids, "inv_"))
 	if err != nil {
-		return nil, fmt.Errorf("read who accepted invitations: %w", err)
+		return nil, fmt.Errorf("read accepted invitations: %w", err)
 	}
 	accounts := withPrefix(ids, "acc_")
 	for _, accountID := range accepted {
@@ -26,7 +27,7 @@ func (s *Store) Names(ctx context.Context, workspaceID string, ids []string) (ma
 	}
 	names, err := s.addresses(ctx, accounts)
 	if err != nil {
-		return nil, fmt.Errorf("read addresses of accounts: %w", err)
+		return nil, fmt.Errorf("read account addresses: %w", err)
 	}
 	for invitation, accountID := range accepted {
 		if name := names[accountID]; name != "" {
@@ -46,7 +47,7 @@ func withPrefix(ids []string, prefix string) []string {
 	return some
 }
 
-// addresses maps accounts to their addresses. That of a deleted one is in the audit log alone.
+// addresses maps accounts to their addresses. The address of a deleted account is only in the audit log.
 func (s *Store) addresses(ctx context.Context, accounts []string) (map[string]string, error) {
 	names := map[string]string{}
 	if len(accounts) == 0 {
@@ -68,13 +69,13 @@ func (s *Store) addresses(ctx context.Context, accounts []string) (map[string]st
 	return names, err
 }
 
-// acceptedFacts is what the audit log keeps of an invitation that was used.
+// acceptedFacts is the data of an accepted invitation in the audit log.
 type acceptedFacts struct {
 	Invitation string `json:"invitation"`
 	Role       string `json:"role"`
 }
 
-// accepted maps invitations to the accounts that used them.
+// accepted maps invitations to the accounts that accepted them.
 func (s *Store) accepted(ctx context.Context, workspaceID string, invitations []string) (map[string]string, error) {
 	by := map[string]string{}
 	if len(invitations) == 0 {
@@ -94,7 +95,7 @@ func (s *Store) accepted(ctx context.Context, workspaceID string, invitations []
 	return by, err
 }
 
-// pairs calls fn for each row of two texts.
+// pairs calls fn for each row of a query with two text columns.
 func (s *Store) pairs(ctx context.Context, q string, args []any, fn func(a, b string)) error {
 	rows, err := s.db.Query(ctx, q, args...)
 	if err != nil {

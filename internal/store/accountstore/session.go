@@ -23,7 +23,7 @@ func insertSession(ctx context.Context, tx *sql.Tx, s account.Session) error {
 	return err
 }
 
-// CreateSession returns account.ErrConflict when the password has been changed since it was checked.
+// CreateSession creates a session. It returns account.ErrConflict when the password was changed since it was checked.
 func (s *Store) CreateSession(ctx context.Context, session account.Session, passwordHash string) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		const q = `update accounts set signed_in_at = $3 where id = $1 and password_hash = $2`
@@ -49,7 +49,7 @@ func scanSession(row sqldb.Scanner, more ...any) (account.Session, error) {
 	return s, notFound(err)
 }
 
-// SessionByHash returns account.ErrNotFound when there is none.
+// SessionByHash returns the session with its account, or account.ErrNotFound.
 func (s *Store) SessionByHash(ctx context.Context, hash []byte) (account.Session, account.Account, error) {
 	var a account.Account
 	var created int64
@@ -59,28 +59,29 @@ func (s *Store) SessionByHash(ctx context.Context, hash []byte) (account.Session
 	return session, a, err
 }
 
-// TouchSession moves the times of a session; one that has ended stays ended.
+// TouchSession updates the last use and the expiry of a session. It does not restore a deleted session.
 func (s *Store) TouchSession(ctx context.Context, hash []byte, seen, expires time.Time) error {
 	const q = `update sessions set seen_at = $2, expires_at = $3 where token_hash = $1 and seen_at < $2`
 	_, err := s.db.Exec(ctx, q, hash, sqldb.Millis(seen), sqldb.Millis(expires))
 	return err
 }
 
-// SessionsOf lists an account's sessions, the last used first.
+// SessionsOf lists the sessions of an account, most recently used first.
 func (s *Store) SessionsOf(ctx context.Context, accountID string) ([]account.Session, error) {
 	const q = `select ` + sessionColumns + ` from sessions s where s.account_id = $1 order by s.seen_at desc, s.token_hash`
 	rows, err := s.db.Query(ctx, q, accountID)
 	return sqldb.Collect(rows, err, func(row sqldb.Scanner) (account.Session, error) { return scanSession(row) })
 }
 
-// DeleteSession returns account.ErrNotFound when the account has no such session.
+// DeleteSession deletes a session of the account, or returns account.ErrNotFound.
 func (s *Store) DeleteSession(ctx context.Context, accountID string, hash []byte) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		return affect(ctx, tx, `delete from sessions where token_hash = $1 and account_id = $2`, hash, accountID)
 	})
 }
 
-// TakeGuess notes a guess, or says how long to wait when limit of them lie within the window.
+// TakeGuess records a sign-in attempt against the subject. If the window already contains limit attempts, it records
+// nothing and returns the time to wait.
 func (s *Store) TakeGuess(ctx context.Context, subject []byte, at time.Time, window time.Duration, limit int) (wait time.Duration, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		times, err := lockGuesses(ctx, tx, subject)
@@ -102,7 +103,7 @@ func (s *Store) TakeGuess(ctx context.Context, subject []byte, at time.Time, win
 	return wait, err
 }
 
-// ReturnGuess forgets one guess.
+// ReturnGuess removes the attempt recorded at time at, so that it does not count toward the limit.
 func (s *Store) ReturnGuess(ctx context.Context, subject []byte, at time.Time) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		times, err := lockGuesses(ctx, tx, subject)
@@ -116,7 +117,7 @@ func (s *Store) ReturnGuess(ctx context.Context, subject []byte, at time.Time) e
 	})
 }
 
-// ForgetGuesses deletes all guesses against the subject.
+// ForgetGuesses deletes all recorded attempts against the subject.
 func (s *Store) ForgetGuesses(ctx context.Context, subject []byte, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `delete from guesses where subject = $1`, subject); err != nil {
@@ -126,7 +127,7 @@ func (s *Store) ForgetGuesses(ctx context.Context, subject []byte, event account
 	})
 }
 
-// lockGuesses returns the noted times, and makes others who guess at the same subject wait for this transaction.
+// lockGuesses returns the times of the recorded attempts. It locks the subject's row until the transaction ends.
 func lockGuesses(ctx context.Context, tx *sql.Tx, subject []byte) ([]int64, error) {
 	const q = `insert into guesses (subject, times, last_at) values ($1, '', 0)
 		on conflict (subject) do update set subject = excluded.subject returning times`
@@ -138,7 +139,7 @@ func lockGuesses(ctx context.Context, tx *sql.Tx, subject []byte) ([]int64, erro
 	for part := range strings.FieldsSeq(text) {
 		ms, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("read guesses: %w", err)
+			return nil, fmt.Errorf("read sign-in attempts: %w", err)
 		}
 		times = append(times, ms)
 	}

@@ -35,16 +35,16 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	return w, err
 }
 
-// fromBudget decodes the output of textOf. Empty means no budget.
+// fromBudget decodes the output of textOf. An empty text means no budget.
 func fromBudget(text string) (*account.Budget, error) {
 	b, err := fromText[*account.Budget](text)
 	if err != nil {
-		return nil, fmt.Errorf("read a budget: %w", err)
+		return nil, fmt.Errorf("read budget: %w", err)
 	}
 	return b, nil
 }
 
-// fromText reads a value from its JSON; none when the text is empty.
+// fromText decodes a value from JSON. An empty text gives the zero value.
 func fromText[T any](text string) (value T, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &value)
@@ -52,7 +52,7 @@ func fromText[T any](text string) (value T, err error) {
 	return value, err
 }
 
-// textOf is the JSON of a value; empty for none.
+// textOf encodes a value as JSON. It returns "" for nil.
 func textOf[T any](v *T) (string, error) {
 	if v == nil {
 		return "", nil
@@ -79,7 +79,7 @@ func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revis
 	return err
 }
 
-// WorkspacesOf lists where the account is a member, the oldest first.
+// WorkspacesOf lists the workspaces of which the account is a member, oldest first.
 func (s *Store) WorkspacesOf(ctx context.Context, accountID string) ([]account.Membership, error) {
 	const q = `select ` + workspaceColumns + `, m.role from workspaces w join members m on m.workspace_id = w.id
 		where m.account_id = $1 order by w.created_at, w.id`
@@ -91,17 +91,17 @@ func (s *Store) WorkspacesOf(ctx context.Context, accountID string) ([]account.M
 	})
 }
 
-// WorkspaceByID returns account.ErrNotFound when there is none.
+// WorkspaceByID returns the workspace, or account.ErrNotFound.
 func (s *Store) WorkspaceByID(ctx context.Context, workspaceID string) (account.Workspace, error) {
 	return scanWorkspace(s.db.QueryRow(ctx, workspaceByID, workspaceID))
 }
 
-// OldestWorkspace returns account.ErrNotFound while there is none.
+// OldestWorkspace returns the oldest workspace, or account.ErrNotFound if there is none.
 func (s *Store) OldestWorkspace(ctx context.Context) (account.Workspace, error) {
 	return scanWorkspace(s.db.QueryRow(ctx, oldestWorkspace))
 }
 
-// EnsureWorkspace returns the oldest workspace, after writing the draft when there is none.
+// EnsureWorkspace returns the oldest workspace. If there is none, it creates draft.
 func (s *Store) EnsureWorkspace(ctx context.Context, draft account.Workspace, event account.AuditEvent) (w account.Workspace, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")
@@ -121,7 +121,8 @@ func (s *Store) EnsureWorkspace(ctx context.Context, draft account.Workspace, ev
 	return w, err
 }
 
-// CreateWorkspace writes a workspace with its owner. It returns account.ErrTooMany when the owner owns most workspaces.
+// CreateWorkspace creates a workspace with its owner. It returns account.ErrTooMany when the owner already owns most
+// workspaces.
 func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, most int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")
@@ -145,7 +146,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner 
 	})
 }
 
-// ChangeWorkspace writes all settings of a workspace.
+// ChangeWorkspace changes the settings of a workspace.
 func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change func(*account.Workspace) (account.AuditEvent, error)) (w account.Workspace, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")
@@ -181,7 +182,7 @@ func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change 
 	return w, changed(err)
 }
 
-// errUnchanged takes a transaction back that turned out to have nothing to write.
+// errUnchanged rolls back a transaction that has nothing to write.
 var errUnchanged = errors.New("unchanged")
 
 func changed(err error) error {
