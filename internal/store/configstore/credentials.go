@@ -8,7 +8,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-// SaveCredential writes a sealed credential.
+// SaveCredential stores an encrypted credential.
 func (s *Store) SaveCredential(ctx context.Context, c vault.Credential) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "credentials"); err != nil {
@@ -20,7 +20,7 @@ func (s *Store) SaveCredential(ctx context.Context, c vault.Credential) error {
 	})
 }
 
-// Credentials lists all sealed credentials, the oldest first.
+// Credentials lists all encrypted credentials, oldest first.
 func (s *Store) Credentials(ctx context.Context) ([]vault.Credential, error) {
 	rows, err := s.db.Query(ctx, `select id, provider, sealed, hint, created_by, created_at from credentials order by created_at, id`)
 	return sqldb.Collect(rows, err, func(row sqldb.Scanner) (vault.Credential, error) {
@@ -32,7 +32,7 @@ func (s *Store) Credentials(ctx context.Context) ([]vault.Credential, error) {
 	})
 }
 
-// DeleteCredential returns vault.ErrNotFound when the provider has no such credential.
+// DeleteCredential deletes a credential of the provider, or returns vault.ErrNotFound.
 func (s *Store) DeleteCredential(ctx context.Context, provider, credentialID string) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "credentials"); err != nil {

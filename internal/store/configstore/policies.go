@@ -1,4 +1,5 @@
-// Package configstore stores policies, provider credentials, model lists, and the archived versions that decisions were made with.
+// Package configstore stores policies, provider credentials, model lists, and the archived versions of the data that
+// decisions were made with.
 package configstore
 
 import (
@@ -17,7 +18,7 @@ type Store struct {
 	codec *entryblock.Codec
 }
 
-// New returns the configuration stored in db.
+// New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db, codec: entryblock.NewCodec()} }
 
 // Revisions implements policystore.Storage.
@@ -33,7 +34,8 @@ func scanPolicies(row sqldb.Scanner, more ...any) (policystore.Version, error) {
 	return v, err
 }
 
-// ChangedPolicies visits the newest version of every workspace whose policies changed after the revision.
+// ChangedPolicies calls visit with the newest policy version of every workspace whose policies changed after the
+// revision.
 func (s *Store) ChangedPolicies(ctx context.Context, after int64, visit func(workspaceID string, v policystore.Version) error) error {
 	const q = `select ` + policyColumns + `, p.workspace_id from policy_versions p where p.revision > $1
 		and p.number = (select max(n.number) from policy_versions n where n.workspace_id = p.workspace_id) order by p.revision`
@@ -55,7 +57,7 @@ func (s *Store) ChangedPolicies(ctx context.Context, after int64, visit func(wor
 	return rows.Err()
 }
 
-// AddPolicies writes the next version, or returns policystore.ErrConflict when basedOn is not the newest.
+// AddPolicies adds the next version. It returns policystore.ErrConflict when basedOn is not the newest version.
 func (s *Store) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, policystore.Topic)
@@ -78,7 +80,7 @@ func (s *Store) AddPolicies(ctx context.Context, workspaceID string, basedOn int
 	if err != nil {
 		return policystore.Version{}, fmt.Errorf("save policies: %w", err)
 	}
-	draft.CreatedAt = sqldb.FromMillis(sqldb.Millis(draft.CreatedAt)) // as it will be read
+	draft.CreatedAt = sqldb.FromMillis(sqldb.Millis(draft.CreatedAt)) // rounded as stored
 	return draft, nil
 }
 
@@ -91,12 +93,12 @@ func (s *Store) PolicyVersions(ctx context.Context, workspaceID string) ([]polic
 	rows, err := s.db.Query(ctx, q, workspaceID)
 	all, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (policystore.Version, error) { return scanPolicies(row) })
 	if err != nil {
-		return nil, fmt.Errorf("list versions of policies: %w", err)
+		return nil, fmt.Errorf("list policy versions: %w", err)
 	}
 	return all, nil
 }
 
-// PolicyVersion returns one version, the newest for number 0, or policystore.ErrNotFound.
+// PolicyVersion returns one version (the newest for number 0), or policystore.ErrNotFound.
 func (s *Store) PolicyVersion(ctx context.Context, workspaceID string, number int64) (policystore.Version, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -107,7 +109,7 @@ func (s *Store) PolicyVersion(ctx context.Context, workspaceID string, number in
 		return v, policystore.ErrNotFound
 	}
 	if err != nil {
-		return v, fmt.Errorf("read version %d of the policies: %w", number, err)
+		return v, fmt.Errorf("read policy version %d: %w", number, err)
 	}
 	return v, nil
 }

@@ -13,12 +13,12 @@ import (
 // ErrNoVersion is returned for a version that was never archived or has expired.
 var ErrNoVersion = errors.New("this version is not archived")
 
-// usedMargin is how much longer than the requests that name it a version is kept. Callers archive an active version again
-// at least once a day, so a version's last request is never later than its last recorded use plus this margin.
+// usedMargin is how much longer a version is kept than the requests that refer to it. Callers archive an active version
+// again at least once a day, so a version's last request is never later than its last recorded use plus this margin.
 const usedMargin = 48 * time.Hour
 
-// KeepVersion archives the inputs of decisions by kind (snapshot, policies, abilities) and version. An archived version is
-// left unchanged and marked as used now: call it when a version becomes active, and at least once a day.
+// KeepVersion archives the inputs of decisions by kind (snapshot, policies, abilities) and version. An archived version
+// is not changed, only marked as used now. Call KeepVersion when a version becomes active, and at least once a day.
 func (s *Store) KeepVersion(ctx context.Context, kind, version string, body []byte) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		used := sqldb.Millis(s.db.Now())
@@ -54,7 +54,7 @@ func (s *Store) KeptVersion(ctx context.Context, kind, version string) ([]byte, 
 	return s.codec.Unpack(packed)
 }
 
-// ExpireVersions deletes the versions that were last used before the oldest entry that any workspace keeps.
+// ExpireVersions deletes the versions that were last used before the oldest entry that any workspace still keeps.
 func (s *Store) ExpireVersions(ctx context.Context, oldestEntry time.Time) error {
 	_, err := s.db.Exec(ctx, `delete from kept_versions where used_at < $1`, sqldb.Millis(oldestEntry.Add(-usedMargin)))
 	return err
