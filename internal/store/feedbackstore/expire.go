@@ -11,7 +11,7 @@ import (
 )
 
 // DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. Deleting ratings that count
-// changes the corrections, so it moves the revision.
+// changes the corrections, so it increments the revision.
 func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) e
 	return ratingsChanged(ctx, tx, workspace)
 }
 
-// Expire deletes feedback on requests older than the workspace's retention, 0 for unlimited. Feedback is deleted with its
-// request; this finds feedback whose entry was lost.
+// Expire deletes feedback on requests that are older than the workspace's retention (0 for unlimited). Feedback is
+// normally deleted with its request; Expire finds feedback whose entry was lost.
 func (s *Store) Expire(ctx context.Context, now time.Time, retention func(workspace string) time.Duration) error {
 	for workspace := ""; ; {
 		var next sql.NullString

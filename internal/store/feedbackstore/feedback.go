@@ -19,7 +19,7 @@ type Store struct {
 	insertRatings, insertSignals *sqldb.Inserter
 }
 
-// New returns the feedback stored in db.
+// New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	fields := slices.Concat(
 		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score"),
@@ -35,7 +35,7 @@ func New(db *sqldb.DB) *Store {
 // Revisions implements feedback.Reader.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
 
-// replaceRating is what a later rating by the same rater does to the earlier one.
+// replaceRating makes a later rating by the same rater replace the earlier one.
 const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
 	score = excluded.score, label = excluded.label, comment = excluded.comment, source = excluded.source,
 	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor`
@@ -51,7 +51,7 @@ func ratingRow(r *feedback.Rating) ([]any, error) {
 	}, nil
 }
 
-// SaveRating writes a rating in place of an earlier one by the same rater.
+// SaveRating stores a rating. It replaces an earlier rating by the same rater.
 func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 	row, err := ratingRow(&r)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 	return nil
 }
 
-// SaveSignals writes ratings by signal. Corrections do not depend on them, so no revision moves.
+// SaveSignals stores ratings derived from signals. Corrections do not depend on them, so the revision does not change.
 func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
 	rows := make([][]any, len(signals))
 	for i := range signals {
@@ -88,7 +88,7 @@ func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) erro
 	return nil
 }
 
-// ResetFeedback lets ratings up to a time count no longer.
+// ResetFeedback excludes ratings up to the given time from the corrections.
 func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
@@ -105,7 +105,7 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// ratingsChanged counts a change of a workspace's ratings, in the transaction that makes it.
+// ratingsChanged records that a workspace's ratings change, in the transaction that changes them.
 func ratingsChanged(ctx context.Context, tx *sql.Tx, workspaceID string) error {
 	revision, err := sqldb.NextRevision(ctx, tx, feedback.Topic)
 	if err != nil {
@@ -121,7 +121,7 @@ func ratingsChanged(ctx context.Context, tx *sql.Tx, workspaceID string) error {
 func (s *Store) ChangedFeedback(ctx context.Context, after int64) ([]string, error) {
 	all, err := s.db.Strings(ctx, `select workspace_id from rating_changes where revision > $1 order by workspace_id`, []any{after})
 	if err != nil {
-		return nil, fmt.Errorf("look for changed ratings: %w", err)
+		return nil, fmt.Errorf("list changed ratings: %w", err)
 	}
 	return all, nil
 }

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// TestReadingRatingsUsesAnIndex keeps corrections cheap for a workspace with many ratings.
+// TestReadingRatingsUsesAnIndex checks that computing corrections is cheap for a workspace with many ratings.
 func TestReadingRatingsUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	db, err := sqldb.Open(t.Context(), "sqlite", t.TempDir(), sqldb.Options{})

@@ -14,7 +14,7 @@ import (
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
 	r.source, r.signal, r.model, r.task, r.skills, r.predictor from ratings r `
 
-// Each of these walks an index, however many ratings there are.
+// Each of these statements uses an index, so that its cost does not depend on the number of ratings.
 const (
 	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2 and source <> 'signal'`
 	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.source <> 'signal' and r.at > $3
@@ -39,11 +39,11 @@ func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	return r, nil
 }
 
-// CountedRatings visits each model with the newest of its ratings that count.
+// CountedRatings calls visit for each model with its newest ratings that count.
 func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []feedback.Rating) error) error {
 	resets, err := s.resets(ctx, workspaceID)
 	if err != nil {
-		return fmt.Errorf("read resets of feedback: %w", err)
+		return fmt.Errorf("read feedback resets: %w", err)
 	}
 	for model := ""; ; {
 		if model, err = s.nextRated(ctx, workspaceID, model); err != nil || model == "" {
@@ -63,7 +63,7 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 	}
 }
 
-// nextRated walks the models that have ratings, without reading the ratings.
+// nextRated returns the next model that has ratings, without reading the ratings.
 func (s *Store) nextRated(ctx context.Context, workspaceID, after string) (string, error) {
 	var next sql.NullString
 	if err := s.db.QueryRow(ctx, nextRated, workspaceID, after).Scan(&next); err != nil {
@@ -72,7 +72,7 @@ func (s *Store) nextRated(ctx context.Context, workspaceID, after string) (strin
 	return next.String, nil
 }
 
-// resets returns since when ratings count, by model; the empty name is for all models.
+// resets returns the time since which ratings count, by model. The empty name stands for all models.
 func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int64, error) {
 	rows, err := s.db.Query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int6
 	return resets, rows.Err()
 }
 
-// SignalCounts counts signals since a time.
+// SignalCounts counts signals since the given time.
 func (s *Store) SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]feedback.SignalCount, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
