@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// migrated opens a database and migrates it up to a number.
+// migrated opens a database and migrates it up to the given number.
 func migrated(t *testing.T, dsn, dir string, through int) *sqldb.DB {
 	t.Helper()
 	db, err := sqldb.Connect(dsn, dir, sqldb.Options{})
@@ -30,7 +30,8 @@ func migrated(t *testing.T, dsn, dir string, through int) *sqldb.DB {
 	return db
 }
 
-// TestMigrationAddsRollupDimensions migrates a database whose roll-ups keep all dimensions apart, and then writes.
+// TestMigrationAddsRollupDimensions migrates a database whose roll-ups have only rows with all dimensions, and then
+// writes to it.
 func TestMigrationAddsRollupDimensions(t *testing.T) {
 	t.Parallel()
 	pgtest.EachDialect(t, func(t *testing.T, dsn, dir string) {
@@ -106,7 +107,8 @@ func TestCoarsestDimensionsForFilter(t *testing.T) {
 	}
 }
 
-// TestMigrationSeparatesPlaygroundAndServed migrates a database whose roll-ups count all requests together.
+// TestMigrationSeparatesPlaygroundAndServed migrates a database whose roll-ups do not separate playground and served
+// requests.
 func TestMigrationSeparatesPlaygroundAndServed(t *testing.T) {
 	t.Parallel()
 	pgtest.EachDialect(t, func(t *testing.T, dsn, dir string) {

@@ -22,8 +22,8 @@ type segment struct {
 	from, to time.Time
 }
 
-// segments covers a span with the coarsest buckets that fit, and its ends with finer ones where those are still stored.
-// Where they are not, the span grows to whole coarse buckets. Units are given coarsest first.
+// segments covers a time range with the coarsest buckets that fit, and its ends with finer buckets if those are still
+// stored. Otherwise, the range is extended to whole coarse buckets. Units are given coarsest first.
 func segments(from, to, now time.Time, units []unit) []segment {
 	if !from.Before(to) {
 		return nil
@@ -58,7 +58,8 @@ type figureRow struct {
 	sums                         requestlog.Sums
 }
 
-// coarsest returns the dimensions with the fewest rows that can still evaluate the filter and group by the given one.
+// coarsest returns the dimensions with the fewest rows that can still evaluate the filter and group by the given
+// dimensions.
 func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions {
 	needed := by
 	for _, filtered := range []struct {
@@ -76,7 +77,8 @@ func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions 
 	return needed
 }
 
-// eachFigure calls fn for every roll-up row that the filter selects in the segments. Rows keep the dimensions of by apart.
+// eachFigure calls fn for every roll-up row that the filter selects in the segments. Rows with different values of by
+// are separate.
 func (s *Store) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by rollupDimensions, spans []segment, fn func(*figureRow)) error {
 	for _, span := range spans {
 		if err := s.segmentFigures(ctx, f, by, span, fn); err != nil {
@@ -115,7 +117,7 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	})
 }
 
-// scanSums scans a row whose first columns are the caller's, followed by all counts and histograms.
+// scanSums scans a row whose first columns belong to the caller, followed by all counts and histograms.
 func scanSums(row sqldb.Scanner, s *requestlog.Sums, first ...any) error {
 	var latency, ttft string
 	f := &s.Figures
@@ -137,9 +139,9 @@ func (s *Store) rollupSelect(u unit, w *sqldb.Where) string {
 	return q
 }
 
-// Series returns figures in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days; a span that
-// begins earlier gets hours instead. Days of a zone other than UTC are summed from hours while those are kept. A span with
-// more than MaxBuckets buckets, such as one without From, begins with the first request.
+// Series returns figures in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days; a range
+// that begins earlier gets hours instead. Days of a zone other than UTC are summed from hours while those are kept. A
+// range with more than MaxBuckets buckets, such as one without From, begins with the first request.
 func (s *Store) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -186,7 +188,7 @@ func TooManyBuckets() error {
 	return &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("The range has more than %d buckets. Choose a shorter range.", MaxBuckets)}
 }
 
-// fill returns every bucket from first to to; buckets without requests are zero.
+// fill returns every bucket from first to to. Buckets without requests are zero.
 func fill(sums map[time.Time]*requestlog.Sums, first, to time.Time, next func(time.Time) time.Time) []requestlog.Bucket {
 	var out []requestlog.Bucket
 	for at := first; at.Before(to) && len(out) <= MaxBuckets; at = next(at) {
@@ -207,7 +209,7 @@ func span(f *requestlog.RollupFilter) time.Time {
 	return f.From.UTC()
 }
 
-// until returns the end of a query; now when it has none.
+// until returns the end of a query, or the current time if it has none.
 func (s *Store) until(f *requestlog.RollupFilter) time.Time {
 	if f.To.IsZero() {
 		return minutes.ceil(s.db.Now()).Add(time.Minute)
@@ -215,8 +217,8 @@ func (s *Store) until(f *requestlog.RollupFilter) time.Time {
 	return f.To.UTC()
 }
 
-// Breakdown sums entries up by model, provider, key or policy, most requests first. A model or provider that was tried
-// And never served is there too.
+// Breakdown sums entries by model, provider, key or policy, most requests first. It includes a model or provider that
+// was tried but never served a request.
 func (s *Store) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

@@ -10,11 +10,11 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// rollupLock is the key of the advisory lock held while roll-ups change. Replicas of earlier versions change them with every
-// batch.
+// rollupLock is the key of the advisory lock that is held while roll-ups change. Replicas of earlier versions change
+// them with every batch.
 const rollupLock = 0x726f6c6c757073
 
-// foldRows is the number of queued rows that one transaction folds in.
+// foldRows is the number of queued rows that one transaction adds to the roll-ups.
 const foldRows = 2000
 
 // queue writes the sums of a batch to rollup_waiting, in the transaction of the batch.
@@ -29,8 +29,8 @@ func (s *Store) queue(ctx context.Context, tx *sql.Tx, sums rollups) error {
 	return err
 }
 
-// Fold adds queued sums to the roll-ups and reports whether more are queued. Readers see each sum once, in the queue or in
-// the roll-ups. SQLite has no queue.
+// Fold adds queued sums to the roll-ups and reports whether more are queued. Readers see each sum once, in the queue or
+// in the roll-ups. SQLite has no queue.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 	if s.db.Dialect() != sqldb.Postgres {
 		return false, nil
@@ -47,7 +47,7 @@ func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 		return s.merge(ctx, tx, sums)
 	})
 	if err != nil {
-		return false, fmt.Errorf("fold in roll-ups: %w", err)
+		return false, fmt.Errorf("add queued sums to roll-ups: %w", err)
 	}
 	return more, nil
 }

@@ -25,7 +25,7 @@ type Store struct {
 	insertWaiting *sqldb.Inserter
 }
 
-// New returns the figures stored in db.
+// New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	s := &Store{db: db, insertWaiting: sqldb.NewInserter("rollup_waiting", slices.Concat(sqldb.TextFields("unit"), rollupFields()), "")}
 	for u := range unitCount {
@@ -34,7 +34,7 @@ func New(db *sqldb.DB) *Store {
 	return s
 }
 
-// unit is the bucket width of one roll-up table. Units are ordered from the coarsest, which is kept longest.
+// unit is the bucket width of one roll-up table. Units are ordered coarsest first; coarser units are kept longer.
 type unit int
 
 const (
@@ -74,8 +74,9 @@ func (u unit) ceil(t time.Time) time.Time {
 	return floor.Add(u.width())
 }
 
-// rollupDimensions names the dimensions that a roll-up row keeps apart. Rows with all dimensions grow with the product of
-// their values; rows with one or none are few, and are what most pages read. The stored column is called grain.
+// rollupDimensions names the dimensions by which roll-up rows are separated. The number of rows with all dimensions
+// grows with the product of their values. Rows with one dimension or none are few, and most pages read only those. The
+// stored column is called grain.
 type rollupDimensions string
 
 const (
@@ -87,17 +88,17 @@ const (
 	dimensionPolicy   rollupDimensions = "policy"
 )
 
-// rollupKey identifies a roll-up row. Dimensions that the row does not keep apart are empty.
+// rollupKey identifies a roll-up row. Dimensions by which the row is not separated are empty.
 type rollupKey struct {
 	workspace                    string
 	dimensions                   rollupDimensions
 	key, model, provider, policy string
 	simulated                    bool
-	playground                   bool  // sent by a user, without a key; kept apart by all rows
-	start                        int64 // unix milliseconds
+	playground                   bool  // sent from the playground, without a key; separate in all rows
+	start                        int64 // Unix milliseconds
 }
 
-// only returns the key with the given dimensions only.
+// only returns the key reduced to the given dimensions.
 func (k rollupKey) only(d rollupDimensions) rollupKey {
 	kept := rollupKey{workspace: k.workspace, dimensions: d, simulated: k.simulated, playground: k.playground, start: k.start}
 	switch d {
@@ -117,8 +118,9 @@ func (k rollupKey) only(d rollupDimensions) rollupKey {
 	return kept
 }
 
-// id returns the row's primary key. It begins with the time, so that new rows are close to each other. Migration 6 writes
-// the same ids for rows with one dimension or none. With all dimensions, the API key already identifies playground requests.
+// id returns the row's primary key. It begins with the time, so that new rows are stored close to each other. Migration
+// 6 writes the same IDs for rows with one dimension or none. With all dimensions, the API key already identifies
+// playground requests.
 func (k rollupKey) id() string {
 	if k.dimensions != dimensionsAll {
 		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.dimensions, sqldb.Flag(k.simulated)+2*sqldb.Flag(k.playground), k.key+k.model+k.provider+k.policy)
@@ -127,10 +129,10 @@ func (k rollupKey) id() string {
 	return fmt.Sprintf("%014d-%s", k.start, hex.EncodeToString(sum[:12]))
 }
 
-// rollups are sums by table and row.
+// rollups holds sums by table and row.
 type rollups map[unit]map[rollupKey]*requestlog.Sums
 
-// Batch sums up the entries of a batch by all dimensions and the minute. Deriving the rows of all tables from these sums is
+// Batch sums the entries of a batch by all dimensions and by minute. Deriving the rows of all tables from these sums is
 // far less work than adding each entry to every row it belongs to.
 type Batch map[batchKey]*requestlog.Sums
 
@@ -167,7 +169,7 @@ func (b Batch) sums(key batchKey) *requestlog.Sums {
 	return sums
 }
 
-// rollups distributes the sums over tables and dimensions.
+// rollups distributes the sums to tables and dimensions.
 func (b Batch) rollups() rollups {
 	r := rollups{}
 	for key, sums := range b {
@@ -182,7 +184,7 @@ func (b Batch) rollups() rollups {
 	return r
 }
 
-// sums returns the sums of one row, creating them when missing.
+// sums returns the sums of one row. It creates them if they are missing.
 func (r rollups) sums(u unit, key rollupKey) *requestlog.Sums {
 	if r[u] == nil {
 		r[u] = map[rollupKey]*requestlog.Sums{}
@@ -212,7 +214,7 @@ func rollupFields() []sqldb.Field {
 }
 
 // Write adds the sums of a batch in the transaction that writes its entries. In PostgreSQL the sums are queued until a
-// replica folds them in.
+// replica adds them to the roll-ups.
 func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 	if s.db.Dialect() == sqldb.Postgres {
 		return s.queue(ctx, tx, b.rollups())
@@ -266,7 +268,7 @@ func (s *Store) Statements() []string {
 func (s *Store) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
 	args := make([]any, mergeRows)
 	for some := range slices.Chunk(ids, mergeRows) {
-		for i := range args { // a fixed number of arguments: repeat the last id
+		for i := range args { // the number of arguments is fixed, so repeat the last ID
 			args[i] = some[min(i, len(some)-1)]
 		}
 		rows, err := s.db.QueryPrepared(ctx, tx, u.selectHistograms(), args) //nolint:rowserrcheck // Each checks it
@@ -297,7 +299,7 @@ func mergeHistograms(s *requestlog.Sums, latency, ttft string) error {
 	return nil
 }
 
-// inserter adds to the counts of an existing row and replaces its histograms.
+// inserter returns an inserter that adds to the counts of an existing row and replaces its histograms.
 func (u unit) inserter() *sqldb.Inserter {
 	var sets []string
 	for _, c := range countColumns() {
@@ -318,10 +320,10 @@ func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	}
 }
 
-// Expire deletes expired rows of minutes and hours. It keeps one bucket more than the retention requires.
+// Expire deletes expired minute and hour rows. It keeps one bucket more than the retention requires.
 func (s *Store) Expire(ctx context.Context, now time.Time) error {
 	for _, u := range []unit{minutes, hours} {
-		bound := fmt.Sprintf("%014d", u.horizon(now).Add(-u.width()).UnixMilli()) // ids begin with the time
+		bound := fmt.Sprintf("%014d", u.horizon(now).Add(-u.width()).UnixMilli()) // IDs begin with the time
 		q := fmt.Sprintf(`delete from %[1]s where id in (select id from %[1]s where id < $1 order by id limit $2)`, u.table())
 		for n := int64(sqldb.DeleteBatch); n == sqldb.DeleteBatch; {
 			res, err := s.db.Exec(ctx, q, bound, sqldb.DeleteBatch)
@@ -344,7 +346,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time) error {
 // DeleteSimulated deletes the figures of simulated requests.
 func (s *Store) DeleteSimulated(ctx context.Context, workspace string) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if s.db.Dialect() == sqldb.Postgres { // first, so that none of these are folded in afterwards
+		if s.db.Dialect() == sqldb.Postgres { // delete queued rows first, so that they are not added afterwards
 			if _, err := tx.ExecContext(ctx, `delete from rollup_waiting where workspace_id = $1 and simulated = 1`, workspace); err != nil {
 				return err
 			}

@@ -11,12 +11,12 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Spent returns the ledger's total for a key or a workspace (kind) since a moment. It excludes the given requests: the caller
-// counts them itself, whether or not they are stored yet.
+// Spent returns the ledger's total for a key or a workspace (kind) since the given time. It excludes the requests in
+// except, which the caller counts itself, whether or not they are stored yet.
 func (s *Store) Spent(ctx context.Context, kind, id string, since time.Time, except ...string) (money.Amount, error) {
 	column, ok := map[string]string{"key": "key_id", "workspace": "workspace_id"}[kind]
 	if !ok {
-		return 0, fmt.Errorf("read spending of %s %s: only keys and workspaces have spending", kind, id)
+		return 0, fmt.Errorf("read spending of %s %s: kind must be key or workspace", kind, id)
 	}
 	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from ledger where `
 	var spent money.Amount
@@ -43,8 +43,8 @@ func (s *Store) Spent(ctx context.Context, kind, id string, since time.Time, exc
 	return spent, nil
 }
 
-// Spending returns the spending of each key of a workspace, for display. It sums roll-ups, so it begins with the hour of
-// since. Budgets use Spent.
+// Spending returns the spending of each key of a workspace, for display. It sums roll-ups, so it begins with the hour
+// of since. Budgets use Spent.
 func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Time) (map[string]money.Amount, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
