@@ -1,5 +1,5 @@
-// Package partition manages the daily partitions of the request log in PostgreSQL: it creates them ahead of time, moves
-// entries into them, and drops them. SQLite has no partitions.
+// Package partition manages the daily partitions of the request log in PostgreSQL. It creates partitions ahead of time,
+// moves entries into them, and drops them. SQLite has no partitions.
 package partition
 
 import (
@@ -55,19 +55,19 @@ const CreateLock = 0x64617973
 
 const (
 	daysAhead    = 3                    // partitions created before their day
-	maxAge       = 400 * 24 * time.Hour // older entries stay in the default partition: they would need many short-lived partitions
-	retryAfter   = time.Minute          // after a failed creation; meanwhile entries go to the default partition
-	sinceSetting = "log_days_since"     // setting: entries before this moment are in the partition of the unpartitioned log
+	maxAge       = 400 * 24 * time.Hour // older entries stay in the default partition, because they would need many short-lived partitions
+	retryAfter   = time.Minute          // pause after a failed creation; entries go to the default partition in the meantime
+	sinceSetting = "log_days_since"     // name of the setting with the time before which entries are in the unpartitioned log
 	lockTimeout  = "set local lock_timeout = '500ms'"
 )
 
-// Set knows the partitions of a database. A missing entry in its cache costs one catalog query.
+// Set manages the partitions of a database. It caches the catalog; a missing cache entry costs one catalog query.
 type Set struct {
 	db    *sqldb.DB
 	cache partitionCache
 }
 
-// partitionCache is the part of the PostgreSQL catalog that this process has seen.
+// partitionCache is the part of the PostgreSQL catalog that this process has read.
 type partitionCache struct {
 	mu     sync.Mutex
 	loaded bool
@@ -81,7 +81,7 @@ func NewSet(db *sqldb.DB) *Set {
 	return &Set{db: db, cache: partitionCache{known: map[time.Time]bool{}, failed: map[time.Time]time.Time{}}}
 }
 
-// Day returns the start of the day (UTC) of a moment.
+// Day returns the start of the day (UTC) that contains t.
 func Day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (t Table) partition(day time.Time) string { return t.Name + "_d" + day.Format("20060102") }
@@ -89,18 +89,18 @@ func (t Table) partition(day time.Time) string { return t.Name + "_d" + day.Form
 // Default returns the partition for entries whose day has no partition.
 func (t Table) Default() string { return t.Name + "_rest" }
 
-// before returns the partition with the log from before partitioning.
+// before returns the partition with the entries from before partitioning.
 func (t Table) before() string { return t.Name + "_before" }
 
-// day parses the day from a partition's name.
+// day parses the day from a partition name.
 func (t Table) day(partition string) (time.Time, bool) {
 	digits, ok := strings.CutPrefix(partition, t.Name+"_d")
 	day, err := time.Parse("20060102", digits)
 	return day, ok && err == nil
 }
 
-// Prepare creates the partitions for the ids of a batch where they are missing. Failures are ignored: such entries go to
-// the default partition, and Maintain moves them later.
+// Prepare creates missing partitions for the IDs of a batch. It ignores failures: such entries go to the default
+// partition, and Maintain moves them later.
 func (s *Set) Prepare(ctx context.Context, ids []string) {
 	if s.db.Dialect() != sqldb.Postgres {
 		return
@@ -115,7 +115,7 @@ func (s *Set) Prepare(ctx context.Context, ids []string) {
 	}
 }
 
-// Maintain creates the partitions of the days around now, and moves entries out of the default partitions.
+// Maintain creates the partitions of the days around now and moves entries out of the default partitions.
 func (s *Set) Maintain(ctx context.Context) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil
@@ -141,7 +141,7 @@ func (s *Set) emptyDefaults(ctx context.Context) error {
 			}
 			at, ok := t.timeOf(next.String)
 			if !ok {
-				break // no row, or an id without a time
+				break // no row, or an ID without a time
 			}
 			s.cache.forget(Day(at))
 			if err := s.create(ctx, Day(at)); err != nil {
@@ -172,7 +172,8 @@ func (s *Set) create(ctx context.Context, day time.Time) error {
 }
 
 // create creates one partition. It moves the day's rows from the default partition before attaching, because PostgreSQL
-// rejects a partition whose rows are elsewhere. Attaching, unlike creating in place, does not block readers and writers.
+// rejects a partition whose rows are in another one. Unlike creating in place, attaching does not block readers and
+// writers.
 func (t Table) create(ctx context.Context, tx *sql.Tx, day time.Time) error {
 	if _, err := tx.ExecContext(ctx, lockTimeout); err != nil {
 		return err
@@ -234,12 +235,12 @@ func (s *Set) partitions(ctx context.Context, t Table) ([]string, error) {
 	const q = `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass($1) order by c.relname`
 	names, err := s.db.Strings(ctx, q, []any{t.Name})
 	if err != nil {
-		return nil, fmt.Errorf("list the partitions of %s: %w", t.Name, err)
+		return nil, fmt.Errorf("list partitions of %s: %w", t.Name, err)
 	}
 	return names, nil
 }
 
-// Expired lists the partitions of a table that end before the bound, oldest first.
+// Expired lists the partitions of a table that end before bound, oldest first.
 func (s *Set) Expired(ctx context.Context, t Table, bound time.Time) ([]string, error) {
 	if err := s.load(ctx); err != nil {
 		return nil, err
@@ -260,7 +261,7 @@ func (s *Set) Expired(ctx context.Context, t Table, bound time.Time) ([]string, 
 	}), nil
 }
 
-// DropTable drops the partitions of a table that end before the bound, and deletes rows of the same age from its default
+// DropTable drops the partitions of a table that end before bound, and deletes rows of the same age from its default
 // partition. It returns the number of deleted rows.
 func (s *Set) DropTable(ctx context.Context, t Table, bound time.Time) (int64, error) {
 	expired, err := s.Expired(ctx, t, bound)
@@ -278,7 +279,7 @@ func (s *Set) DropTable(ctx context.Context, t Table, bound time.Time) (int64, e
 	return total + n, err
 }
 
-// DeleteDefault deletes the rows before the bound from a table's default partition.
+// DeleteDefault deletes the rows before bound from a table's default partition.
 func (s *Set) DeleteDefault(ctx context.Context, t Table, bound time.Time) (int64, error) {
 	res, err := s.db.Exec(ctx, fmt.Sprintf(`delete from %s where %s < '%s'`, t.Default(), t.Key, t.floor(bound)))
 	if err != nil {
@@ -287,7 +288,8 @@ func (s *Set) DeleteDefault(ctx context.Context, t Table, bound time.Time) (int6
 	return res.RowsAffected()
 }
 
-// Drop drops one partition and returns the number of its rows. The lock timeout bounds how long others wait.
+// Drop drops one partition and returns the number of its rows. The lock timeout limits how long other transactions
+// wait.
 func (s *Set) Drop(ctx context.Context, t Table, name string) (n int64, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, lockTimeout); err != nil {
@@ -308,7 +310,7 @@ func (s *Set) Drop(ctx context.Context, t Table, name string) (n int64, err erro
 	return n, nil
 }
 
-// Oldest returns the first day with a known partition; the present when none is known.
+// Oldest returns the first day with a known partition, or the current time if none is known.
 func (s *Set) Oldest() time.Time {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
@@ -345,7 +347,7 @@ func (c *partitionCache) setFailed(day, now time.Time) {
 	c.failed[day] = now
 }
 
-// forget makes create check a day again: another replica may have dropped it.
+// forget makes create check a day again, because another replica may have dropped its partitions.
 func (c *partitionCache) forget(day time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
