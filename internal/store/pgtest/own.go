@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// Owned is a PostgreSQL of a test's own, which can be stopped, killed and started again with its data.
+// Owned is a PostgreSQL server for one test, which can be stopped, killed and restarted with its data.
 type Owned struct {
 	bin, dir string
 	port     int
 	cred     *syscall.Credential
 
 	running *os.Process
-	done    chan struct{} // closed when it has ended
+	done    chan struct{} // closed when the server has ended
 }
 
-// Own prepares a server, which Start starts. It is gone at the end of the test. Without PostgreSQL the test fails in CI
-// and is skipped elsewhere.
+// Own prepares a server; Start starts it. The server is removed at the end of the test. Without PostgreSQL, the test
+// fails in CI and is skipped elsewhere.
 func Own(t testing.TB) *Owned {
 	t.Helper()
 	bin, err := binaries()
@@ -61,33 +61,33 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// Address is where it listens, or will.
+// Address returns the server's TCP address.
 func (o *Owned) Address() string { return "127.0.0.1:" + strconv.Itoa(o.port) }
 
-// DSN is the address of its database.
+// DSN returns the URL of the server's database.
 func (o *Owned) DSN() string { return DSN(o.Address()) }
 
-// DSN is the address of the database behind a TCP address that leads to an owned server.
+// DSN returns the database URL for a TCP address that leads to an owned server.
 func DSN(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable"
 }
 
-// Start starts it and waits until it answers.
+// Start starts the server and waits until it accepts connections.
 func (o *Owned) Start(t testing.TB) {
 	t.Helper()
 	cmd := command(o.cred, o.dir, filepath.Join(o.bin, "postgres"), "-D", filepath.Join(o.dir, "data"), "-p", strconv.Itoa(o.port), "-h", "127.0.0.1", "-k", o.dir,
 		"-c", "fsync=off", "-c", "max_connections=200")
-	cmd.SysProcAttr.Setpgid = true // so that a signal reaches all its processes
+	cmd.SysProcAttr.Setpgid = true // so that a signal reaches all processes of the server
 	begun := make(chan error)
 	done := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // it ends with the thread that started it
+		runtime.LockOSThread() // the process ends with the thread that started it
 		defer runtime.UnlockOSThread()
 		defer close(done)
 		err := cmd.Start()
 		begun <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ends is the test's own doing
+			_ = cmd.Wait() // the test decides how the server ends
 		}
 	}()
 	check(t, <-begun)
@@ -95,7 +95,7 @@ func (o *Owned) Start(t testing.TB) {
 	check(t, (&server{dsn: o.DSN()}).wait())
 }
 
-// Stop ends it as an operator would who does not wait for clients.
+// Stop shuts the server down without waiting for clients.
 func (o *Owned) Stop(t testing.TB) {
 	t.Helper()
 	check(t, o.running.Signal(syscall.SIGINT))

@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// endWithParent does nothing: only Linux can tie a process to its parent's life.
+// endWithParent does nothing, because only Linux can end a process with its parent.
 func endWithParent(*syscall.SysProcAttr) {}

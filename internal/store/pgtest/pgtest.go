@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package pgtest gives tests a real PostgreSQL: the server that the environment names, or one of its own that lives as
-// long as the test process.
+// Package pgtest provides a PostgreSQL server for tests: the server named in the environment, or one that is started
+// for the test process.
 package pgtest
 
 import (
@@ -20,12 +20,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// Variable names the environment variable with the address of a server on which databases may be created.
+// Variable is the name of the environment variable with the URL of a server on which databases may be created.
 const Variable = "FAIRLEAD_TEST_POSTGRES"
 
 var errMissing = errors.New("no PostgreSQL server is installed and " + Variable + " is not set")
 
-// shared starts the server of this process when the first test asks for it.
+// shared starts the server of this process when the first test needs it.
 var shared = sync.OnceValues(func() (*server, error) {
 	if dsn := os.Getenv(Variable); dsn != "" {
 		return &server{dsn: dsn, stop: func() {}}, nil
@@ -51,8 +51,8 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Start returns the address of an empty database that is dropped at the end of the test. Without any server the test
-// fails in CI and is skipped elsewhere.
+// Start returns the URL of an empty database that is dropped at the end of the test. Without a server, the test fails
+// in CI and is skipped elsewhere.
 func Start(t testing.TB) string {
 	t.Helper()
 	started.Store(true)
@@ -75,8 +75,8 @@ func Start(t testing.TB) string {
 	return dsn
 }
 
-// EachDialect runs a test with an empty SQLite database and an empty PostgreSQL database. The test gets the database's
-// address and a directory.
+// EachDialect runs a test with an empty SQLite database and with an empty PostgreSQL database. The test receives the
+// database's DSN and a directory.
 func EachDialect(t *testing.T, run func(t *testing.T, dsn, dir string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -89,7 +89,7 @@ func EachDialect(t *testing.T, run func(t *testing.T, dsn, dir string)) {
 	})
 }
 
-// Database returns the address of an empty database for a program other than a test. end drops the database, and stops the
+// Database returns the URL of an empty database for a program that is not a test. end drops the database, and stops the
 // server if this package started it.
 func Database(ctx context.Context) (dsn string, end func() error, err error) {
 	s, err := shared()
@@ -112,7 +112,7 @@ func Database(ctx context.Context) (dsn string, end func() error, err error) {
 func (s *server) database(ctx context.Context) (dsn string, drop func() error, err error) {
 	address, err := url.Parse(s.dsn)
 	if err != nil {
-		return "", nil, fmt.Errorf("read the address in %s: %w", Variable, err)
+		return "", nil, fmt.Errorf("parse %s: %w", Variable, err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
 	if err := s.run(ctx, `create database `+name); err != nil {
@@ -122,7 +122,7 @@ func (s *server) database(ctx context.Context) (dsn string, drop func() error, e
 	return address.String(), func() error { return s.run(ctx, `drop database `+name+` with (force)`) }, nil
 }
 
-// run executes one statement on the server's own database.
+// run executes one statement on the server's default database.
 func (s *server) run(ctx context.Context, q string) error {
 	db, err := sql.Open("pgx", s.dsn)
 	if err != nil {

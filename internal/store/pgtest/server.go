@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// started says whether any test has asked for a server.
+// started reports whether any test has requested a server.
 var started atomic.Bool
 
 // start creates a database cluster in a temporary directory and serves it on a free loopback port. Durability is disabled,
@@ -87,7 +87,7 @@ func (s *server) wait() error {
 	}
 }
 
-// binaries returns the directory of initdb and postgres, of the newest version where there are several.
+// binaries returns the directory of initdb and postgres. If several versions are installed, it returns the newest.
 func binaries() (string, error) {
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -106,7 +106,7 @@ func binaries() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// owner gives the directory to the user postgres when the tests run as root, whom PostgreSQL refuses to serve.
+// owner gives the directory to the user postgres if the tests run as root, because PostgreSQL refuses to run as root.
 func owner(dir string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
