@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// breaking are the changes that the previous release cannot work with. While replicas are replaced one by one, old ones
-// read and write the schema that a new one has migrated.
+// breaking lists changes that the previous release cannot work with. While replicas are replaced one by one, old
+// replicas read and write the schema that a new replica has migrated.
 var breaking = map[string]*regexp.Regexp{
 	"drops a table":          regexp.MustCompile(`(?i)^drop table`),
 	"drops a column":         regexp.MustCompile(`(?i)^alter table \S+ drop`),
@@ -49,8 +49,8 @@ func TestBreakingStatementsAreDetected(t *testing.T) {
 
 var aside = regexp.MustCompile(`(?i)^alter table (\S+) rename to \S+$`)
 
-// replaced reports whether a statement renames a table that the same migration creates again with its columns and its key,
-// so that the previous release still finds them.
+// replaced reports whether a statement renames a table that the same migration creates again with the same columns and
+// key, so that the previous release still finds them.
 func replaced(step migration, text string) bool {
 	name := aside.FindStringSubmatch(text)
 	return name != nil && slices.ContainsFunc(step.statements, func(s statement) bool {
@@ -58,7 +58,7 @@ func replaced(step migration, text string) bool {
 	})
 }
 
-// breaks returns why the previous release cannot work after a statement; empty when it can.
+// breaks returns the reason why the previous release cannot work after a statement, or "".
 func breaks(statement string) string {
 	text := strings.Join(strings.Fields(statement), " ")
 	for what, pattern := range breaking {

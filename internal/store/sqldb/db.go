@@ -1,6 +1,6 @@
-// Package sqldb is the SQL core under every part of the store: it opens SQLite or PostgreSQL, migrates the schema, runs
-// statements and transactions, and builds statements. Statement text is the same for both databases: $1 placeholders,
-// times as bigint unix milliseconds, money as bigint nano-dollars, JSON as text.
+// Package sqldb is the SQL layer that all parts of the store use. It opens SQLite or PostgreSQL, migrates the schema,
+// runs statements and transactions, and builds statements. Statement text is the same for both databases: $1
+// placeholders, times as bigint Unix milliseconds, money as bigint nano-dollars, JSON as text.
 package sqldb
 
 import (
@@ -27,32 +27,32 @@ type DB struct {
 	timeout time.Duration
 
 	connConfig  *pgx.ConnConfig // for connections outside the pool; nil for SQLite
-	readTimeout atomic.Int64    // nanoseconds that PostgreSQL may take to send anything
+	readTimeout atomic.Int64    // maximum time without data from PostgreSQL, in nanoseconds
 
 	preparing sync.Mutex
 	prepared  sync.Map // prepared SQLite statements by text
 
 	walLimit int64        // size at which SQLite's write-ahead file is truncated
-	walNext  atomic.Int64 // size at which truncation is tried next
+	walNext  atomic.Int64 // size at which truncation is attempted next
 }
 
-// Options adjusts how a database is opened. The zero value is right for a server.
+// Options adjusts how a database is opened. The zero value is suitable for a server.
 type Options struct {
 	Now              func() time.Time // clock for retention and roll-ups; time.Now when nil
-	StatementTimeout time.Duration    // limit on reads made for users; 5 s when zero
+	StatementTimeout time.Duration    // timeout of reads for user requests; 5 s when zero
 	Connections      int              // maximum number of read connections; 8 when zero
 }
 
 // Dialect is the kind of database.
 type Dialect string
 
-// The supported dialects.
+// Supported dialects.
 const (
 	SQLite   Dialect = "sqlite"
 	Postgres Dialect = "postgres"
 )
 
-// Open opens the database that dsn names ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
+// Open opens the database named by dsn ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
 // It returns ErrNewerSchema when a newer version of the program has migrated it.
 func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	db, err := Connect(dsn, dataDir, o)
@@ -100,7 +100,7 @@ func (db *DB) Close() error {
 func (db *DB) Ping(ctx context.Context) error {
 	var one int
 	if err := db.QueryRow(ctx, `select 1`).Scan(&one); err != nil {
-		return fmt.Errorf("ping the database: %w", err)
+		return fmt.Errorf("ping database: %w", err)
 	}
 	return nil
 }
@@ -111,10 +111,10 @@ func (db *DB) Dialect() Dialect { return db.dialect }
 // Now returns the time of the configured clock.
 func (db *DB) Now() time.Time { return db.clock() }
 
-// Timeout returns the limit on reads made for users.
+// Timeout returns the timeout of reads for user requests.
 func (db *DB) Timeout() time.Duration { return db.timeout }
 
-// Size returns the size of the whole database on disk, in bytes.
+// Size returns the size of the database on disk, in bytes.
 func (db *DB) Size(ctx context.Context) (int64, error) {
 	var n int64
 	if db.dialect == Postgres {
@@ -160,8 +160,8 @@ func (db *DB) Exec(ctx context.Context, q string, args ...any) (sql.Result, erro
 
 const txAttempts = 4
 
-// InTx runs fn in a write transaction and commits it when fn returns nil. It runs fn again when the database aborted
-// the transaction because of a conflict, so fn must not change anything but the database.
+// InTx runs fn in a write transaction and commits it when fn returns nil. If the database aborts the transaction
+// because of a conflict, InTx runs fn again, so fn must not change anything except the database.
 func (db *DB) InTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	err := db.tryTx(ctx, fn)
 	for attempt := 1; err != nil && attempt < txAttempts && IsRetryable(err); attempt++ {
@@ -191,7 +191,8 @@ func (db *DB) tryTx(ctx context.Context, fn func(*sql.Tx) error) error {
 // DeleteBatch is the number of rows that one transaction of InBatches deletes, so that writers never wait long.
 const DeleteBatch = 500
 
-// InBatches repeats fn, each time in its own transaction, until it handles fewer than DeleteBatch rows. It returns the total.
+// InBatches repeats fn, each time in its own transaction, until fn handles fewer than DeleteBatch rows. It returns the
+// total number of rows.
 func (db *DB) InBatches(ctx context.Context, fn func(*sql.Tx) (int, error)) (int64, error) {
 	var total int64
 	for {
@@ -216,24 +217,24 @@ func (db *DB) InSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // it changed nothing
+	defer func() { _ = tx.Rollback() }() // the transaction is read-only
 	return fn(tx)
 }
 
-// Bounded applies the limit on reads made for users.
+// Bounded returns a context with the timeout of reads for user requests.
 func (db *DB) Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, db.timeout)
 }
 
 // IsRetryable reports whether the database aborted a statement because of a conflict with another one. The statement
-// changed nothing and may succeed when repeated.
+// changed nothing and may succeed when it is repeated.
 func IsRetryable(err error) bool { return isBusy(err) || isSerialization(err) }
 
 // IsUnique reports whether a statement violated a unique constraint.
 func IsUnique(err error) bool { return isSQLiteUnique(err) || isPostgresUnique(err) }
 
-// IsNotFound reports whether a query found no row. PostgreSQL rejects some arguments as invalid text (22021); no row can
-// contain such text.
+// IsNotFound reports whether a query found no row. PostgreSQL rejects some arguments as invalid text (22021), which no
+// row can contain.
 func IsNotFound(err error) bool {
 	return errors.Is(err, sql.ErrNoRows) || HasState(err, "22021")
 }

@@ -11,16 +11,18 @@ import (
 
 const (
 	leadLock  = 0x6c656164      // key of the advisory lock that the elected replica holds
-	leadPause = 2 * time.Second // between election attempts
-	leadPing  = time.Second     // between checks that the lock is still held
+	leadPause = 2 * time.Second // pause between election attempts
+	leadPing  = time.Second     // interval of checks that the lock is still held
 	leadTime  = 3 * time.Second // timeout of an attempt or a check
-	// leadIdleTimeout ends the session of a frozen replica: PostgreSQL releases its lock and another replica is elected.
+	// leadIdleTimeout ends the session of a frozen replica, so that PostgreSQL releases its lock and another replica is
+	// elected.
 	leadIdleTimeout = "set idle_session_timeout = '10s'"
 )
 
-// Lead runs work on one replica at a time: the one that holds an advisory lock in PostgreSQL. When that replica stops,
-// freezes or loses its connection, the context of its work ends and another replica takes over. Two replicas may overlap
-// briefly, so work must be safe to repeat. A SQLite process leads immediately. Lead returns when ctx ends.
+// Lead runs work on one replica at a time: the replica that holds an advisory lock in PostgreSQL. When that replica
+// stops, freezes or loses its connection, the context of its work ends and another replica takes over. Two replicas may
+// overlap briefly, so work must be safe to repeat. With SQLite, the process leads immediately. Lead returns when ctx
+// ends.
 func (db *DB) Lead(ctx context.Context, work func(ctx context.Context)) {
 	if db.dialect != Postgres {
 		work(ctx)
@@ -37,7 +39,7 @@ func (db *DB) Lead(ctx context.Context, work func(ctx context.Context)) {
 
 var errNotElected = errors.New("another replica is the leader")
 
-// term is one period of leadership: from acquiring the lock until the connection that holds it breaks.
+// term is one period of leadership. It lasts from acquiring the lock until the connection that holds the lock breaks.
 func (db *DB) term(ctx context.Context, work func(ctx context.Context)) error {
 	conn, err := db.elect(ctx)
 	if err != nil {
@@ -52,7 +54,7 @@ func (db *DB) term(ctx context.Context, work func(ctx context.Context)) error {
 	}()
 	err = guard(ctx, conn, done)
 	cancel()
-	<-done // before the lock is released
+	<-done // wait for the work to end before the lock is released
 	return err
 }
 
@@ -105,5 +107,5 @@ func guard(ctx context.Context, conn *pgx.Conn, done <-chan struct{}) error {
 func closeSoon(ctx context.Context, conn *pgx.Conn) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), leadTime)
 	defer cancel()
-	_ = conn.Close(closing) // it may be broken
+	_ = conn.Close(closing) // the connection may be broken
 }

@@ -9,7 +9,8 @@ import (
 	"fairlead/internal/store/pgtest"
 )
 
-// TestOneReplicaLeadsUntilItDies ends the session of the elected replica, as its death would, and expects another one to be elected.
+// TestOneReplicaLeadsUntilItDies ends the session of the elected replica, as a crash would, and expects another replica
+// to be elected.
 func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)

@@ -8,17 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is where PostgreSQL publishes committed changes of keys, workspaces and settings.
+// channel is the PostgreSQL notification channel for committed changes of keys, workspaces and settings.
 const channel = "fairlead_changes"
 
 const (
-	listenPause = 500 * time.Millisecond // before reconnecting
+	listenPause = 500 * time.Millisecond // pause before reconnecting
 	listenPing  = 30 * time.Second       // idle time after which the connection is checked
 	listenTime  = 5 * time.Second        // timeout of connecting and checking
 )
 
-// Listen calls onChange whenever another process has changed something, and each time it starts listening, because changes
-// may have been missed. It returns when ctx ends; for SQLite, which has no notifications, it returns immediately.
+// Listen calls onChange whenever another process has changed something. It also calls onChange each time it starts
+// listening, because changes may have been missed. It returns when ctx ends. SQLite has no notifications, so there it
+// returns immediately.
 func (db *DB) Listen(ctx context.Context, onChange func()) {
 	if db.dialect != Postgres {
 		return
@@ -43,7 +44,7 @@ func (db *DB) follow(ctx context.Context, onChange func()) error {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenTime)
 		defer cancel()
-		_ = conn.Close(closing) // it may be broken
+		_ = conn.Close(closing) // the connection may be broken
 	}()
 	if _, err := conn.Exec(opening, "listen "+channel); err != nil {
 		return fmt.Errorf("listen for changes: %w", err)
@@ -57,7 +58,8 @@ func (db *DB) follow(ctx context.Context, onChange func()) error {
 	}
 }
 
-// awaitChange returns nil when something has changed. It checks an idle connection, which may be broken unnoticed.
+// awaitChange returns nil when something has changed. It checks an idle connection, because a broken connection may go
+// unnoticed.
 func awaitChange(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, listenPing)

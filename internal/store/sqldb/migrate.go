@@ -24,7 +24,7 @@ type migration struct {
 	statements []statement
 }
 
-// statement is one statement of a migration; only names its dialect, empty for both.
+// statement is one statement of a migration. only is the dialect it applies to; empty for both.
 type statement struct {
 	text string
 	only Dialect
@@ -33,13 +33,13 @@ type statement struct {
 // migrateLock is the key of the advisory lock that the migrating replica holds.
 const migrateLock = 0x666169726c656164
 
-// Migrate applies the missing migrations up to a number; 0 for all.
+// Migrate applies the missing migrations up to the given number; 0 for all.
 func (db *DB) Migrate(ctx context.Context, through int) error {
 	return db.migrate(ctx, slices.DeleteFunc(embedded(), func(m migration) bool { return through > 0 && m.number > through }))
 }
 
-// migrate applies the missing migrations. Each one is a transaction that also records its number, so a process killed at
-// any point leaves no migration half applied.
+// migrate applies the missing migrations. Each one is a transaction that also records its number, so a killed process
+// never leaves a migration half applied.
 func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	done, err := db.applied(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	return nil
 }
 
-// applied returns the numbers of the applied migrations; none for a new database.
+// applied returns the numbers of the applied migrations. It is empty for a new database.
 func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 	done := map[int]bool{}
 	if err := db.InTx(ctx, func(tx *sql.Tx) error {
@@ -80,12 +80,12 @@ func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 		}
 		return err
 	}); err != nil {
-		return nil, fmt.Errorf("read the schema version: %w", err)
+		return nil, fmt.Errorf("read schema version: %w", err)
 	}
 	return done, nil
 }
 
-// apply runs one migration unless another replica has applied it in the meantime.
+// apply runs one migration unless another replica has already applied it.
 func (db *DB) apply(ctx context.Context, step migration) error {
 	return db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := db.lockSchema(ctx, tx); err != nil {
@@ -111,7 +111,7 @@ func (db *DB) apply(ctx context.Context, step migration) error {
 	})
 }
 
-// lockSchema makes other replicas wait until this transaction ends. A SQLite write transaction does so by itself.
+// lockSchema makes other replicas wait until this transaction ends. In SQLite, every write transaction does so.
 func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 	if db.dialect != Postgres {
 		return nil
@@ -120,8 +120,8 @@ func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// translate adapts a migration's statement to the dialect. Migrations are written for PostgreSQL. SQLite compares text byte
-// by byte by default, calls bytea blob, and stores a table marked as narrow inside its primary key.
+// translate adapts a migration statement to the dialect. Migrations are written for PostgreSQL. SQLite compares text
+// byte by byte by default, has blob instead of bytea, and stores a table marked as narrow inside its primary key.
 func (d Dialect) translate(text string) string {
 	if d == SQLite {
 		return strings.NewReplacer(` collate "C"`, "", " bytea", " blob", "/* narrow */", "without rowid").Replace(text)
@@ -129,7 +129,8 @@ func (d Dialect) translate(text string) string {
 	return text
 }
 
-// embedded returns the migrations of this program in order. It panics on an invalid one: they are part of the binary.
+// embedded returns the migrations of this program in order. It panics if one is invalid, because they are part of the
+// binary.
 func embedded() []migration {
 	steps, err := readMigrations(migrations.Files)
 	if err != nil {
@@ -160,8 +161,8 @@ func readMigrations(files fs.FS) ([]migration, error) {
 	return steps, nil
 }
 
-// split cuts a file into statements. A statement ends with a semicolon at the end of a line outside a $$ quotation. A line
-// "-- only: postgres" (or sqlite) before a statement restricts it to that dialect; other comments are ignored.
+// split splits a file into statements. A statement ends with a semicolon at the end of a line outside a $$ quotation. A
+// line "-- only: postgres" (or sqlite) before a statement restricts it to that dialect. Other comments are ignored.
 func split(text string) []statement {
 	var out []statement
 	var current statement

@@ -72,7 +72,7 @@ func TestMigrationKilledAtAnyStatementIsCompletedLater(t *testing.T) {
 	})
 }
 
-// fresh returns the address of another empty database of the same kind.
+// fresh returns the DSN of another empty database of the same kind.
 func fresh(t *testing.T, dsn string) string {
 	t.Helper()
 	if dsn == "sqlite" {

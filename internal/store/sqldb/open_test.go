@@ -47,7 +47,7 @@ func TestWriteAheadFileIsTruncated(t *testing.T) {
 		}
 	}
 
-	// A reader that stays in its transaction prevents every checkpoint, but does not block writers.
+	// A reader that keeps its transaction open prevents every checkpoint, but does not block writers.
 	reader, err := db.read.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,15 +16,15 @@ import (
 
 const (
 	connectTime        = 5 * time.Second
-	usualReadTimeout   = 45 * time.Second // longer than any caller allows a statement
-	migrateReadTimeout = 10 * time.Minute // a migration may read a whole table before it sends a byte
+	usualReadTimeout   = 45 * time.Second // longer than any caller's timeout
+	migrateReadTimeout = 10 * time.Minute // a migration may read a whole table before it sends a response
 )
 
 // openPostgres prepares the pool. The first statement opens the first connection.
 func (db *DB) openPostgres(dsn string, connections int) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return errors.New("open store: invalid PostgreSQL URL") // the cause would repeat the password
+		return errors.New("open store: invalid PostgreSQL URL") // the cause would contain the password
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
@@ -32,7 +32,7 @@ func (db *DB) openPostgres(dsn string, connections int) error {
 	db.connConfig = config.Copy()
 	db.readTimeout.Store(int64(usualReadTimeout))
 	config.DialFunc = db.dial
-	// A read that times out is cancelled on the server as well.
+	// When a read times out, it is also cancelled on the server.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
 	}
@@ -44,8 +44,9 @@ func (db *DB) openPostgres(dsn string, connections int) error {
 	return nil
 }
 
-// dial connects with keep-alive probes that detect a lost server within seconds, and with a read timeout that detects a
-// server which accepts statements but never responds. No statement waits forever, even without a limit of its caller.
+// dial connects with keep-alive probes, which detect a lost server within seconds, and with a read timeout, which
+// detects a server that accepts statements but never responds. No statement waits forever, even if the caller sets no
+// timeout.
 func (db *DB) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -55,8 +56,8 @@ func (db *DB) dial(ctx context.Context, network, address string) (net.Conn, erro
 	return &timeoutConn{Conn: conn, readTimeout: func() time.Duration { return time.Duration(db.readTimeout.Load()) }}, nil
 }
 
-// timeoutConn is a connection whose reads fail after readTimeout, or at an earlier deadline. The driver reads only while it
-// waits for a response.
+// timeoutConn is a connection whose reads fail after readTimeout, or at an earlier deadline. The driver reads only
+// while it waits for a response.
 type timeoutConn struct {
 	net.Conn
 	readTimeout func() time.Duration
@@ -65,7 +66,7 @@ type timeoutConn struct {
 	deadline time.Time
 }
 
-// Read fails when readTimeout or the deadline passes.
+// Read implements net.Conn. It fails when readTimeout or the deadline has passed.
 func (c *timeoutConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	until := time.Now().Add(c.readTimeout())
@@ -80,7 +81,7 @@ func (c *timeoutConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// SetDeadline sets the deadline for reads and writes.
+// SetDeadline implements net.Conn.
 func (c *timeoutConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +89,7 @@ func (c *timeoutConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline sets the deadline for reads.
+// SetReadDeadline implements net.Conn.
 func (c *timeoutConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hung returns the address of a server that accepts connections and never responds.
+// hung returns the address of a server that accepts connections but never responds.
 func hung(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func TestConnectingToHungServerTimesOut(t *testing.T) {
 	t.Parallel()
 	db := connectTo(t, "postgres://fairlead@"+hung(t)+"/x?sslmode=disable&connect_timeout=1", "")
 	began := time.Now()
-	err := db.Ping(t.Context()) // without a limit of the caller
+	err := db.Ping(t.Context()) // without a timeout of the caller
 	if err == nil || time.Since(began) > 10*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}

@@ -41,7 +41,7 @@ func FieldNames(fields []Field) []string {
 	return out
 }
 
-// KeepExisting is an Inserter suffix: a row that already exists is left unchanged.
+// KeepExisting is an Inserter suffix that leaves existing rows unchanged.
 const KeepExisting = "on conflict do nothing"
 
 // Inserter writes many rows into one table, several per statement.
@@ -53,22 +53,23 @@ type Inserter struct {
 	arrays string // PostgreSQL statement for any number of rows
 }
 
-// NewInserter builds the statements once; suffix follows the values.
+// NewInserter builds the statements once. suffix follows the values.
 func NewInserter(table string, fields []Field, suffix string) *Inserter {
 	into := " into " + table + " (" + strings.Join(FieldNames(fields), ",") + ") "
 	return &Inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
 }
 
 const (
-	// sqliteRows is the number of rows per SQLite statement: its cursors stay open from one row to the next.
+	// sqliteRows is the number of rows per SQLite statement. With several rows, cursors stay open from one row to the
+	// next.
 	sqliteRows = 20
-	// postgresRows and postgresBytes limit one PostgreSQL statement. A column is one array, which the server keeps in memory
-	// several times.
+	// postgresRows and postgresBytes limit one PostgreSQL statement. Each column is one array, which the server holds
+	// in memory several times.
 	postgresRows  = 1000
 	postgresBytes = 16 << 20
 )
 
-// Insert writes the rows and returns how many were written: KeepExisting skips rows that already exist.
+// Insert writes the rows and returns the number of rows written. KeepExisting skips existing rows.
 func (db *DB) Insert(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any) (written int64, err error) {
 	var args []any // reused by each statement
 	for len(rows) > 0 {
@@ -88,7 +89,7 @@ func (db *DB) Insert(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any
 	return written, nil
 }
 
-// group returns how many of the rows the next statement writes.
+// group returns the number of rows that the next statement writes.
 func (in *Inserter) group(d Dialect, rows [][]any) int {
 	if d == SQLite {
 		if len(rows) < sqliteRows {
@@ -119,7 +120,7 @@ func length(row []any) int {
 	return n
 }
 
-// text returns the statement for a number of rows.
+// text returns the statement for the given number of rows.
 func (in *Inserter) text(d Dialect, rows int) string {
 	switch {
 	case d == Postgres:
@@ -130,7 +131,7 @@ func (in *Inserter) text(d Dialect, rows int) string {
 	return in.many
 }
 
-// Args appends the arguments of the statement for some rows.
+// args appends the statement arguments for the given rows.
 func (in *Inserter) args(d Dialect, to []any, rows [][]any) []any {
 	if d == Postgres {
 		return columnsOf(rows, len(in.fields))
@@ -148,7 +149,7 @@ func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The SQLite driver starts a goroutine for each cancellable statement; cancelling between statements is soon enough.
+	// The SQLite driver starts a goroutine for each cancellable statement. Cancelling between statements is sufficient.
 	ctx = context.WithoutCancel(ctx)
 	if stmt, ok := db.prepared.Load(q); ok {
 		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with the database
@@ -156,8 +157,8 @@ func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any)
 	return tx.ExecContext(ctx, q, args...)
 }
 
-// Prepare prepares statements once for SQLite, where preparing takes longer than writing a row. Call it before a transaction
-// holds the only write connection. The PostgreSQL driver prepares statements by itself.
+// Prepare prepares statements once for SQLite, where preparing takes longer than writing a row. It must be called
+// before a transaction holds the only write connection. The PostgreSQL driver prepares statements itself.
 func (db *DB) Prepare(ctx context.Context, statements []string) error {
 	if db.dialect != SQLite {
 		return nil
@@ -180,7 +181,7 @@ func (db *DB) Prepare(ctx context.Context, statements []string) error {
 // Statements returns the SQLite statements of the inserter, for Prepare.
 func (in *Inserter) Statements() []string { return []string{in.one, in.many} }
 
-// InsertReturning inserts rows into PostgreSQL and returns a column of those that did not exist before.
+// InsertReturning inserts rows into PostgreSQL and returns the given column of the rows that did not exist before.
 func (db *DB) InsertReturning(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any, column string) (values []string, err error) {
 	q := in.arrays + " returning " + column
 	for len(rows) > 0 {
@@ -194,7 +195,7 @@ func (db *DB) InsertReturning(ctx context.Context, tx *sql.Tx, in *Inserter, row
 	return values, nil
 }
 
-// QueryPrepared runs a query, with the prepared statement when there is one.
+// QueryPrepared runs a query. It uses the prepared statement if there is one.
 func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
 	if stmt, ok := db.prepared.Load(q); ok {
 		ctx = context.WithoutCancel(ctx)                                        // as in insertGroup
@@ -203,8 +204,8 @@ func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []an
 	return tx.QueryContext(ctx, q, args...)
 }
 
-// rowsText builds a SQLite statement. A rejected row aborts the transaction, so "or fail" saves SQLite from recording how
-// to undo the statement alone.
+// rowsText builds a SQLite statement. A rejected row aborts the transaction anyway, so "or fail" saves SQLite from
+// recording how to undo the statement.
 func rowsText(into string, fields, rows int, suffix string) string {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", fields), ",") + ")"
 	return "insert or fail" + into + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + suffix
@@ -220,7 +221,7 @@ func arraysText(into string, fields []Field, suffix string) string {
 	return "insert" + into + "select * from unnest(" + strings.Join(marks, ",") + ") " + suffix
 }
 
-// columnArray is one column of rows as an array that pgx encodes without a copy.
+// columnArray presents one column of rows as an array that pgx encodes without a copy.
 type columnArray struct {
 	rows   [][]any
 	column int

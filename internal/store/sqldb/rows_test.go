@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A column is sent as one array: many large bodies in one statement would exceed the limits of a server.
+// A column is sent as one array, so many large bodies in one statement would exceed server limits.
 func TestLargeRowsAreSplitIntoStatements(t *testing.T) {
 	t.Parallel()
 	rows := func(n, size int) [][]any {

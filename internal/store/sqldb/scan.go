@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scanner is a row, or the current row of several.
+// Scanner is a *sql.Row, or the current row of *sql.Rows.
 type Scanner interface{ Scan(dest ...any) error }
 
 // Column runs a query in a transaction and returns its only column.
@@ -32,7 +32,7 @@ func ScanColumn[T any](rows *sql.Rows) (out []T, err error) {
 	return out, rows.Err()
 }
 
-// Collect reads and closes the rows of a query. The result is empty, not nil, when the query found none.
+// Collect reads and closes the rows of a query. If the query found none, the result is empty, not nil.
 func Collect[T any](rows *sql.Rows, err error, scan func(Scanner) (T, error)) (all []T, _ error) {
 	all = []T{}
 	if IsNotFound(err) {
@@ -75,7 +75,7 @@ func Args[T any](values []T) []any {
 	return out
 }
 
-// Flag encodes a boolean as stored: 1 for true.
+// Flag returns the stored form of a boolean: 1 for true.
 func Flag(b bool) int {
 	if b {
 		return 1
@@ -83,7 +83,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// Millis encodes a time as stored: unix milliseconds, 0 for the zero time.
+// Millis returns the stored form of a time: Unix milliseconds, 0 for the zero time.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -91,7 +91,7 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// FromMillis reverses Millis. Times are in UTC.
+// FromMillis is the inverse of Millis. Times are in UTC.
 func FromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

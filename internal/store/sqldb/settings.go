@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Setting returns a named value of the instance, "" when it was never set.
+// Setting returns a setting of the instance, or "" if it was never set.
 func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	var value string
 	err := db.QueryRow(ctx, `select value from settings where name = $1`, name).Scan(&value)
@@ -17,7 +17,7 @@ func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// SetSetting writes a named value of the instance.
+// SetSetting stores a setting of the instance.
 func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	const q = `insert into settings (name, value) values ($1, $2)
 		on conflict (name) do update set value = excluded.value`
@@ -27,8 +27,8 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// KeepSetting writes a named value unless it is already set, and returns the stored value. Processes that call it at the
-// same time all get the same value.
+// KeepSetting stores a setting unless it is already set, and returns the stored value. Concurrent callers all get the
+// same value.
 func (db *DB) KeepSetting(ctx context.Context, name, value string) (string, error) {
 	if _, err := db.Exec(ctx, `insert into settings (name, value) values ($1, $2) on conflict (name) do nothing`, name, value); err != nil {
 		return "", fmt.Errorf("write setting %s: %w", name, err)
@@ -36,7 +36,7 @@ func (db *DB) KeepSetting(ctx context.Context, name, value string) (string, erro
 	return db.Setting(ctx, name)
 }
 
-// Revisions returns the number of changes of each topic. A running server polls it to detect changes made by the command
+// Revisions returns the number of changes per topic. A running server polls it to detect changes made by the command
 // line and by other replicas.
 func (db *DB) Revisions(ctx context.Context) (map[string]int64, error) {
 	ctx, cancel := db.Bounded(ctx)
@@ -58,14 +58,14 @@ func (db *DB) Revisions(ctx context.Context) (map[string]int64, error) {
 	return revisions, rows.Err()
 }
 
-// NextRevision counts a change of the topic in the transaction that makes the change, and returns the new revision. The
-// first call in a transaction waits until every other transaction that changes the topic has ended, and then sees what
-// those wrote.
+// NextRevision increments the revision of a topic in the transaction that makes the change, and returns the new
+// revision. The first call in a transaction waits until every other transaction that changes the topic has ended, so
+// that it sees their changes.
 func NextRevision(ctx context.Context, tx *sql.Tx, topic string) (revision int64, err error) {
 	const q = `insert into revisions (topic, revision) values ($1, 1)
 		on conflict (topic) do update set revision = revisions.revision + 1 returning revision`
 	if err := tx.QueryRowContext(ctx, q, topic).Scan(&revision); err != nil {
-		return 0, fmt.Errorf("count a change of %s: %w", topic, err)
+		return 0, fmt.Errorf("increment revision of %s: %w", topic, err)
 	}
 	return revision, nil
 }

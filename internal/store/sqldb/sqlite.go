@@ -13,40 +13,40 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// walLimit is the size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the file
-// may reach, because one more transaction may be written before the size is checked.
+// walLimit is the size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the
+// file may reach, because another transaction may be written before the size is checked.
 const walLimit = 64 << 20
 
-// busyTimeout is how long a statement waits while another process writes.
+// busyTimeout is the time that a statement waits while another process writes.
 const busyTimeout = "busy_timeout(30000)"
 
 // openSQLite opens fairlead.db in the directory with one write connection and several read connections. Writers in this
-// process queue for the write connection; busy_timeout waits for writers of other processes. A transaction takes the write
-// lock when it begins, so it cannot fail halfway because of another writer.
+// process queue for the write connection; busy_timeout waits for writers in other processes. A transaction takes the
+// write lock when it begins, so it cannot fail halfway because of another writer.
 func (db *DB) openSQLite(dataDir string, readers int) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return fmt.Errorf("create the data directory: %w", err)
+		return fmt.Errorf("create data directory: %w", err)
 	}
 	db.dialect, db.path = SQLite, filepath.Join(dataDir, "fairlead.db")
 	if err := createPrivate(db.path); err != nil {
-		return fmt.Errorf("create the database: %w", err)
+		return fmt.Errorf("create database: %w", err)
 	}
 	db.walLimit = walLimit
 	db.walNext.Store(walLimit)
 	var err error
 	if db.write, err = sql.Open("sqlite", sqliteDSN(db.path, "immediate", writerPragmas())); err != nil {
-		return fmt.Errorf("open the database: %w", err)
+		return fmt.Errorf("open database: %w", err)
 	}
 	db.write.SetMaxOpenConns(1)
 	if db.read, err = sql.Open("sqlite", sqliteDSN(db.path, "deferred", readerPragmas())); err != nil {
-		return fmt.Errorf("open the database: %w", err)
+		return fmt.Errorf("open database: %w", err)
 	}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
 	return nil
 }
 
-// createPrivate creates the file readable by its owner only; SQLite gives its other files the same mode.
+// createPrivate creates a file that only its owner can read. SQLite gives its other files the same mode.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -55,11 +55,12 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// writerPragmas configure the write connection. The order matters: auto_vacuum must precede the first written page.
-// secure_delete overwrites deleted text; Shrink returns its pages. With synchronous(full) a commit is on disk when it
-// returns, because the spool deletes a batch once it is stored here; batches keep syncs rare. A checkpoint every 12,000
-// pages stays below walLimit, and a batch rewrites many of its about 1,000 pages again. Keys grow with time, so writes touch
-// only the ends of tables and indexes: caches of 16, 4 and 2 MiB give the same write throughput.
+// writerPragmas returns the settings of the write connection. The order matters: auto_vacuum must precede the first
+// written page. secure_delete overwrites deleted text; Shrink returns its pages. With synchronous(full), a commit is on
+// disk when it returns, which is required because the spool deletes a batch once it is stored here; batches keep syncs
+// rare. A checkpoint every 12,000 pages stays below walLimit, and a batch rewrites many of its about 1,000 pages. Keys
+// grow with time, so writes touch only the ends of tables and indexes: caches of 16, 4 and 2 MiB give the same write
+// throughput.
 func writerPragmas() []string {
 	return []string{
 		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
@@ -76,8 +77,9 @@ func sqliteDSN(path, lock string, pragmas []string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-// limitWAL truncates the write-ahead file when readers prevented the automatic checkpoints from doing so. Our readers end
-// within the statement timeout; a foreign reader that stays longer costs that time once per quarter of the limit.
+// limitWAL truncates the write-ahead file if readers prevented the automatic checkpoints from doing so. The gateway's
+// readers end within the statement timeout. A reader in another process that takes longer delays a write by that
+// timeout once per quarter of the limit.
 func (db *DB) limitWAL(ctx context.Context) {
 	if db.dialect != SQLite {
 		return
@@ -87,14 +89,14 @@ func (db *DB) limitWAL(ctx context.Context) {
 		return
 	}
 	if err := db.checkpoint(ctx); err != nil {
-		db.walNext.Store(info.Size() + db.walLimit/4) // the transaction is committed anyway
+		db.walNext.Store(info.Size() + db.walLimit/4) // ignore the error, because the transaction is committed
 		return
 	}
 	db.walNext.Store(db.walLimit)
 }
 
-// checkpoint moves the write-ahead file's content into the database and truncates the file, so that deleted text is in
-// neither. It fails when a reader needs the file for longer than the statement timeout.
+// checkpoint moves the content of the write-ahead file into the database and truncates the file, so that deleted text
+// is in neither. It fails when a reader needs the file for longer than the statement timeout.
 func (db *DB) checkpoint(ctx context.Context) (err error) {
 	conn, err := db.write.Conn(ctx)
 	if err != nil {
@@ -110,10 +112,10 @@ func (db *DB) checkpoint(ctx context.Context) (err error) {
 	}()
 	var busy, pages, moved int
 	if err := conn.QueryRowContext(ctx, `pragma wal_checkpoint(truncate)`).Scan(&busy, &pages, &moved); err != nil {
-		return fmt.Errorf("truncate the write-ahead file: %w", err)
+		return fmt.Errorf("truncate write-ahead file: %w", err)
 	}
 	if busy != 0 {
-		return errors.New("truncate the write-ahead file: a reader needs it")
+		return errors.New("truncate write-ahead file: in use by a reader")
 	}
 	return nil
 }
@@ -128,7 +130,7 @@ func isSQLiteUnique(err error) bool {
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// vacuumPages is the number of pages freed per statement, so that writers never wait long.
+// vacuumPages is the number of pages freed per statement. It is limited so that writers never wait long.
 const vacuumPages = 2000
 
 // Shrink returns the pages of deleted rows to the file system and removes their text from the write-ahead file. It does
@@ -139,16 +141,16 @@ func (db *DB) Shrink(ctx context.Context) error {
 	}
 	for free := vacuumPages; free >= vacuumPages; {
 		if err := db.vacuum(ctx); err != nil {
-			return fmt.Errorf("shrink the database: %w", err)
+			return fmt.Errorf("shrink database: %w", err)
 		}
 		if err := db.QueryRow(ctx, `pragma freelist_count`).Scan(&free); err != nil {
-			return fmt.Errorf("shrink the database: %w", err)
+			return fmt.Errorf("shrink database: %w", err)
 		}
 	}
 	return db.checkpoint(ctx)
 }
 
-// vacuum frees some pages. The statement frees one page per row read from its result.
+// vacuum frees up to vacuumPages pages. The statement frees one page per row read from its result.
 func (db *DB) vacuum(ctx context.Context) error {
 	rows, err := db.write.QueryContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", vacuumPages))
 	if err != nil {

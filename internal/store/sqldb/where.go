@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Where collects the conditions of a statement with their arguments.
+// Where collects the conditions and arguments of a statement.
 type Where struct {
 	Conds []string
 	Args  []any
@@ -17,7 +17,7 @@ func (w *Where) Arg(v any) string {
 	return fmt.Sprintf("$%d", len(w.Args))
 }
 
-// And adds a condition; each %s of the format becomes the placeholder of an argument.
+// And adds a condition. Each %s in the format is replaced with the placeholder of an argument.
 func (w *Where) And(format string, args ...any) {
 	marks := make([]any, len(args))
 	for i, v := range args {
@@ -26,7 +26,7 @@ func (w *Where) And(format string, args ...any) {
 	w.Conds = append(w.Conds, fmt.Sprintf(format, marks...))
 }
 
-// In adds the condition that a column has one of the values. It adds no condition when there are none.
+// In adds the condition that a column has one of the values. Without values, it adds no condition.
 func (w *Where) In(column string, values []string) {
 	if len(values) > 0 {
 		w.Conds = append(w.Conds, column+" in ("+w.Marks(values)+")")
