@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// fataler is a *testing.T or a *rapid.T.
+// fataler is implemented by *testing.T and *rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(args ...any)
@@ -94,7 +94,7 @@ func writingAgainChangesNothing(t *testing.T, db *store.DB) {
 	}
 }
 
-// batchesMayOverlap writes more entries than one statement takes, some of which are there already.
+// batchesMayOverlap writes more entries than fit in one statement, some of which already exist.
 func batchesMayOverlap(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	all := make([]requestlog.Entry, 97)
@@ -221,7 +221,7 @@ func filtersAgreeWithMatch(t *testing.T, db *store.DB) {
 	})
 }
 
-// pages lists ids page by page.
+// pages lists IDs page by page.
 func pages(t fataler, db *store.DB, f requestlog.Filter, limit int) []string {
 	t.Helper()
 	all := []string{}

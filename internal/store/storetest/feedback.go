@@ -21,7 +21,7 @@ func enrolment(w account.Workspace) account.Enrolment {
 	return account.Enrolment{Account: accounttest.Person(w.Name), Workspace: w, Event: accounttest.Event("", "account.register")}
 }
 
-// rated is a rating with every field set that a rating by key has.
+// rated returns a rating with every field set that a rating by a key has.
 func rated(workspace, requestID string, at time.Time, score float64) feedback.Rating {
 	return feedback.Rating{
 		ID: fmt.Sprintf("rat_%08d", serial.Add(1)), RequestID: requestID, WorkspaceID: workspace, KeyID: "key_1",

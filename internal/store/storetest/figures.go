@@ -18,13 +18,13 @@ import (
 	"fairlead/internal/store"
 )
 
-// counted is what figures are made of.
+// counted holds the entries and attempts that figures are computed from.
 type counted struct {
 	entries  []requestlog.Entry
 	attempts []requestlog.Attempt
 }
 
-// recompute sums up entries from their definition, without the code under test. Quantiles are exact.
+// recompute computes the figures of entries by definition, without the code under test. Quantiles are exact.
 func recompute(c counted) requestlog.Figures {
 	var f requestlog.Figures
 	var latencies, ttfts []time.Duration
@@ -78,7 +78,7 @@ func exact(values []time.Duration, percent int) int64 {
 	return values[max((len(values)*percent+99)/100, 1)-1].Milliseconds()
 }
 
-// near compares figures: sums exactly, quantiles within a tenth (and a millisecond for rounding).
+// near compares figures: sums exactly, quantiles with a tolerance of a tenth (plus a millisecond for rounding).
 func near(want, got requestlog.Figures) string {
 	for _, q := range []struct{ want, got *int64 }{
 		{&want.LatencyP50, &got.LatencyP50}, {&want.LatencyP95, &got.LatencyP95}, {&want.TTFTP50, &got.TTFTP50},
@@ -93,7 +93,7 @@ func near(want, got requestlog.Figures) string {
 func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 	rapid.Check(t, func(t *rapid.T) {
 		ws := newWorkspace()
-		// Minutes are kept for two days: within a day and a half every end of a range is exact to the minute.
+		// Minutes are kept for two days, so within a day and a half both ends of a range are exact to the minute.
 		const span = 36 * time.Hour
 		var all []requestlog.Entry
 		for range rapid.IntRange(1, 4).Draw(t, "batches") {
@@ -399,7 +399,7 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 			t.Errorf("%s, counted: %s", test.zone, diff)
 		}
 	}
-	// Hours are kept for 400 days: beyond that there are only the days of UTC.
+	// Hours are kept for 400 days. For earlier times there are only UTC days.
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	must(t, err)
 	old, err := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(0, 0, -401)}, Step: 24 * time.Hour, Zone: tokyo})

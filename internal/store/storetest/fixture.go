@@ -17,12 +17,12 @@ import (
 	"fairlead/internal/store"
 )
 
-// now is the time of the tests.
+// now is the current time in the tests.
 var now = time.Date(2026, 11, 15, 12, 34, 56, 789e6, time.UTC)
 
-// Options opens databases with the clock that the suite expects.
+// Options returns options with the clock that the suite expects.
 func Options() store.Options {
-	// The statement timeout has its own test. On a busy machine it must not fail the others.
+	// The statement timeout has a separate test. It must not fail the other tests on a busy machine.
 	return store.Options{Now: func() time.Time { return now }, StatementTimeout: time.Minute}
 }
 
@@ -31,7 +31,7 @@ var serial atomic.Int64
 
 func newWorkspace() string { return fmt.Sprintf("ws_%08d", serial.Add(1)) }
 
-// entryID makes an id with this time.
+// entryID returns an ID with the given time.
 func entryID(at time.Time) string {
 	floor := id.Floor("req", at)
 	return fmt.Sprintf("%s%08d", floor[:len(floor)-8], serial.Add(1))
@@ -45,7 +45,7 @@ func amountOf(dollars string) *money.Amount {
 	return &a
 }
 
-// sample is an entry with every field set.
+// sample returns an entry with every field set.
 func sample(workspace string, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
 		ID: entryID(at), WorkspaceID: workspace, KeyID: "key_1", KeyName: "ci", Time: at,
@@ -73,16 +73,16 @@ func sample(workspace string, at time.Time) requestlog.Entry {
 	}
 }
 
-// listed is an entry as lists show it.
+// listed returns the entry as shown in lists.
 func listed(e requestlog.Entry) requestlog.Entry {
 	e.Decision, e.Bill, e.BaselineBill, e.Body = nil, nil, nil, requestlog.Body{}
 	return e
 }
 
-// words are texts that have a meaning somewhere on the way to the database.
+// words lists texts with characters that are special in JSON, SQL or UTF-8.
 var words = []string{"", "a", "A", "small-b", "large_a", "100%", `back\slash`, "x,y", "it's", "ä€😀", "nul\x00byte", "bad\xffutf", strings.Repeat("long", 100)}
 
-// drawEntry makes any entry, with few different values so that filters find some.
+// drawEntry generates an entry. It uses few different values, so that filters match some entries.
 func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entry {
 	at := now.Add(-time.Duration(rapid.Int64Range(0, span.Milliseconds()).Draw(t, "age")) * time.Millisecond)
 	word := rapid.SampledFrom(words)
@@ -128,7 +128,7 @@ func drawAmount(t *rapid.T, label string) *money.Amount {
 	return &a
 }
 
-// drawFilter makes a filter with up to three conditions.
+// drawFilter generates a filter with up to three conditions.
 func drawFilter(t *rapid.T, workspace string, span time.Duration) requestlog.Filter {
 	f := requestlog.Filter{WorkspaceID: workspace}
 	values := rapid.SliceOfNDistinct(rapid.SampledFrom(words[1:]), 1, 3, rapid.ID[string])

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// Replay tests reading stored traffic for recomputed decisions. open returns a new, empty database.
+// Replay tests reading stored traffic for recomputing decisions. open returns a new, empty database.
 func Replay(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t)
@@ -34,12 +34,12 @@ func Replay(t *testing.T, open func(t testing.TB) *store.DB) {
 	}
 }
 
-// traced is what a row says, read thoroughly.
+// traced returns the complete entry of a row.
 func traced(t *testing.T, row replay.Row) requestlog.Entry {
 	t.Helper()
 	var e requestlog.Entry
 	must(t, json.Unmarshal(row.Summary, &e))
-	room := make([]byte, 3, 16) // with something in it that must stay
+	room := make([]byte, 3, 16) // its content must not be changed
 	text, err := row.Trace(room)
 	must(t, err)
 	var parts struct {

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/store/storetest/accounttest"
 )
 
-// ancient is before the time of every other test, whose entries expiring must not touch.
+// ancient returns a time before the entries of all other tests, so that expiry does not affect them.
 func ancient(age time.Duration) time.Time { return now.AddDate(-3, 0, 0).Add(-age) }
 
 func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
@@ -26,7 +26,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 	deleted, expired, preview, kept := sample(ws, ancient(10*time.Hour)), sample(ws, ancient(5*time.Hour)), sample(ws, ancient(5*time.Hour)), sample(ws, ancient(time.Hour))
 	preview.BodyState, preview.Body = requestlog.BodyTooLarge, requestlog.Body{}
 	batch := []requestlog.Entry{deleted, expired, preview, kept}
-	for range 1000 { // with the one above more than two batches
+	for range 1000 { // together with the entry above, more than two batches
 		batch = append(batch, sample(ws, ancient(9*time.Hour)))
 	}
 	write(t, db, batch...)
@@ -149,7 +149,7 @@ func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 	for _, test := range []struct{ defaults, want logstore.Retention }{
 		{logstore.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, logstore.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},
 		{logstore.Retention{Entries: 6000 * time.Hour}, logstore.Retention{Entries: 6000 * time.Hour}},
-		{logstore.Retention{}, logstore.Retention{}}, // for always is longer than anything
+		{logstore.Retention{}, logstore.Retention{}}, // unlimited is longer than any duration
 	} {
 		got, err := db.Log.LongestRetention(ctx, test.defaults)
 		must(t, err)
@@ -170,7 +170,7 @@ func usageCounts(t *testing.T, db *store.DB) {
 	}
 }
 
-// manyWritersAndReaders writes and reads concurrently. No call may fail, and every entry counts once.
+// manyWritersAndReaders writes and reads concurrently. No call may fail, and every entry must count once.
 func manyWritersAndReaders(t *testing.T, db *store.DB) {
 	const writers, batches, perBatch = 50, 4, 5
 	ws := newWorkspace()

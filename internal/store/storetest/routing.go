@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/store/storetest/accounttest"
 )
 
-// Routing runs the cases of policies, feedback and kept versions. open returns a new, empty database.
+// Routing runs the tests of policies, feedback and archived versions. open returns a new, empty database.
 func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t)
@@ -56,7 +56,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 	})
 }
 
-// newTenant makes a workspace that exists.
+// newTenant creates a workspace.
 func newTenant(t *testing.T, db *store.DB) string {
 	t.Helper()
 	w := accounttest.Workspace(fmt.Sprint("tenant", serial.Add(1)), now)
@@ -197,7 +197,7 @@ func modelListsReadBack(t *testing.T, db *store.DB) {
 	must(t, db.Config.SaveModelList(ctx, "other", []string{"b"}, true, now))
 	save(0, true, "a", "b")
 	save(1, true, "b", "c")
-	save(2, false, "c") // part of a list says nothing about the models it lacks
+	save(2, false, "c") // an incomplete list does not mark other models as missed
 	save(3, true, "c", "it's ä/€")
 	want := []string{"a days 0 to 0, missed 2", "b days 0 to 1, missed 1", "c days 1 to 3, missed 0", "it's ä/€ days 3 to 3, missed 0"}
 	if diff := cmp.Diff(want, rows()); diff != "" {
@@ -251,7 +251,7 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 	all.Wait()
 }
 
-// versionsExpire keeps versions at the suite's now and asks later.
+// versionsExpire archives versions at the suite's current time and checks their expiry later.
 func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	ctx, db := t.Context(), open(t)
 	const day = 24 * time.Hour

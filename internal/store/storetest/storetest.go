@@ -7,10 +7,10 @@ import (
 	"fairlead/internal/store"
 )
 
-// Run runs the suite. open returns a new, empty database opened with Options; it is closed by the opener.
+// Run runs the suite. open returns a new, empty database opened with Options, which open also closes.
 func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
-	db := open(t) // tests use workspaces of their own, so most can share one database
+	db := open(t) // each test uses its own workspaces, so most can share one database
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *store.DB)

@@ -322,7 +322,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	Enrol(t, db, "ann")
 	Enrol(t, db, "bob")
 	join(t, db, "ws_ann", "acc_bob", account.Owner)
-	// Both owners leave concurrently. Either could leave if the other stayed.
+	// Both owners leave at the same time. Each could leave if the other stayed.
 	var all sync.WaitGroup
 	results := make([]error, 2)
 	for i, accountID := range []string{"acc_ann", "acc_bob"} {

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/store"
 )
 
-// keyBy returns a key of the workspace that the account created.
+// keyBy returns a key of the workspace, created by the account.
 func keyBy(workspaceID, accountID string) account.Key {
 	key := sampleKey(workspaceID)
 	key.CreatedBy = accountID
@@ -31,7 +31,7 @@ func removedMembersLoseTheirKeys(t *testing.T, db *store.DB) {
 	})
 }
 
-// remove removes bob from the workspace of ann.
+// remove removes bob from ann's workspace.
 func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
 	t.Helper()
 	return db.Accounts.ChangeMember(t.Context(), "ws_ann", "acc_bob", revoke, func(m *account.Member, _ int) (account.AuditEvent, error) {
@@ -40,7 +40,7 @@ func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
 	})
 }
 
-// checkEnd creates keys, ends the membership of bob and checks which keys are left.
+// checkEnd creates keys, ends bob's membership and checks which keys remain valid.
 func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]account.Key, error)) {
 	t.Helper()
 	ctx := t.Context()

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-// sampleKey is a key with every field set.
+// sampleKey returns a key with every field set.
 func sampleKey(workspaceID string) account.Key {
 	n := serial.Add(1)
 	off := false
@@ -92,7 +92,7 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	}
 }
 
-// A reader that polls by revision during concurrent changes misses none.
+// A reader that polls by revision during concurrent changes does not miss any change.
 func changedKeysInOrder(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
@@ -121,7 +121,7 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	for finished := false; !finished; {
 		select {
 		case <-done:
-			finished = true // and look once more
+			finished = true // read once more
 		default:
 		}
 		revisions, err := db.Revisions(ctx)
@@ -223,7 +223,7 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 	}
 }
 
-// Ids come from addresses of pages; whatever they hold, they are in no row.
+// IDs come from URLs and may contain any text. Such IDs match no row.
 func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	for _, text := range []string{"\x00", "\xff", "' or 1=1 --", "%", `\`} {

@@ -10,7 +10,8 @@ import (
 	"fairlead/internal/store"
 )
 
-// peopleKeepTheirNames asks for those who are here, who left, and who came by an invitation.
+// peopleKeepTheirNames looks up the names of a current account, a deleted account, and accounts that accepted an
+// invitation.
 func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
