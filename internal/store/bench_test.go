@@ -23,7 +23,8 @@ import (
 	"fairlead/internal/store/storetest"
 )
 
-// benchEntry is an entry of usual size, as the spool hands it on: a decision among a dozen targets that was recorded, two kilobytes of body.
+// benchEntry returns an entry of typical size, as the spool delivers it, with a recorded decision among a dozen targets
+// and two kilobytes of body.
 func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	b.Helper()
 	cost, baseline := money.Amount(310_000+i%977*1000), money.Amount(941_000)
@@ -55,7 +56,8 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	}
 }
 
-// prose is what the documentation says, over and over: text as people write it compresses far less than what repeats itself.
+// prose returns a function that generates text from the documentation. Natural text compresses far less than repeated
+// text.
 func prose(b *testing.B) func(n int) []byte {
 	b.Helper()
 	files, err := filepath.Glob("../../docs/*/*.md")
@@ -81,7 +83,8 @@ func prose(b *testing.B) func(n int) []byte {
 	}
 }
 
-// benchmarkWrite writes batches as the spool delivers them under load. The bodies are those of benchEntry, or prose of a length.
+// benchmarkWrite writes batches like the spool under load. body is the length of generated bodies; 0 for those of
+// benchEntry.
 func benchmarkWrite(b *testing.B, db *store.DB, body int) {
 	b.Helper()
 	const entriesAtMost, bytesAtMost, answer = 1000, 8 << 20, 1 << 10
@@ -110,10 +113,10 @@ func benchmarkWrite(b *testing.B, db *store.DB, body int) {
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "entries/s")
-	b.ReportMetric(float64(n)/busy.Seconds(), "entries/cpu-s") // what one core does when nothing else wants it
+	b.ReportMetric(float64(n)/busy.Seconds(), "entries/cpu-s") // throughput of one core
 }
 
-// cpuTime is how long this process has kept processors busy.
+// cpuTime returns the CPU time of this process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var use syscall.Rusage
@@ -126,7 +129,7 @@ func cpuTime(b *testing.B) time.Duration {
 func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b), 0) }
 func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b), 0) }
 
-// BenchmarkWriteBodiesSQLite is for what long bodies cost.
+// BenchmarkWriteBodiesSQLite measures the cost of long bodies.
 func BenchmarkWriteBodiesSQLite(b *testing.B) {
 	for _, size := range []int{10 << 10, 100 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) { benchmarkWrite(b, openSQLite(b), size) })

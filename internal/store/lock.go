@@ -10,16 +10,16 @@ import (
 // ErrLocked is returned when another server uses the data directory.
 var ErrLocked = errors.New("another fairlead server uses this data directory")
 
-// Lock locks the data directory for one server and returns a function that releases it. The operating system releases it
-// when the process ends. Commands that run beside a server do not lock it.
+// Lock locks the data directory for one server and returns a function that releases the lock. The operating system
+// releases the lock when the process ends. Commands that run next to a server do not lock the directory.
 func Lock(dataDir string) (release func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("create the data directory: %w", err)
+		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	path := filepath.Join(dataDir, "fairlead.lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the lock file: %w", err)
+		return nil, fmt.Errorf("open lock file: %w", err)
 	}
 	if err := lockFile(f); err != nil {
 		_ = f.Close()

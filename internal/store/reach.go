@@ -16,7 +16,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Unreachable reports whether opening failed because the database cannot be reached or is still starting. Retrying may help.
+// Unreachable reports whether opening failed because the database cannot be reached or is still starting. A retry may
+// succeed.
 func Unreachable(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
@@ -35,7 +36,8 @@ func Unreachable(err error) bool {
 	return sqldb.HasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
 }
 
-// Unavailable reports whether writing failed because the database is unreachable, full or busy, and not because of the data.
+// Unavailable reports whether writing failed because the database is unreachable, full or busy, not because of the
+// data.
 func Unavailable(err error) bool {
 	if Unreachable(err) || sqldb.IsRetryable(err) {
 		return true

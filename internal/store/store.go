@@ -1,5 +1,5 @@
-// Package store assembles the parts that keep data in SQLite or PostgreSQL: the request log, figures, accounts, feedback and
-// configuration. Each part owns its SQL; sqldb is the core under all of them.
+// Package store assembles the parts that store data in SQLite or PostgreSQL: the request log, figures, accounts,
+// feedback and configuration. Each part has its own SQL and uses package sqldb.
 package store
 
 import (
@@ -29,7 +29,7 @@ type DB struct {
 // Options adjusts how a database is opened.
 type Options = sqldb.Options
 
-// Open opens the database that dsn names ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
+// Open opens the database named by dsn ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
 // It returns sqldb.ErrNewerSchema when a newer version of the program has migrated it.
 func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	core, err := sqldb.Open(ctx, dsn, dataDir, o)
@@ -44,7 +44,8 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Reach returns why the database that dsn names does not respond; nil when it does. It does not change the schema.
+// Reach checks that the database named by dsn responds. It returns the error if it does not. It does not change the
+// schema.
 func Reach(ctx context.Context, dsn, dataDir string) error {
 	core, err := sqldb.Connect(dsn, dataDir, Options{Connections: 1})
 	if err != nil {

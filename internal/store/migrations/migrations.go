@@ -1,4 +1,4 @@
-// Package migrations embeds the numbered steps of the database schema.
+// Package migrations embeds the numbered migrations of the database schema.
 package migrations
 
 import "embed"
