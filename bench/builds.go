@@ -19,7 +19,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// compareBuilds measures two builds of Fairlead alternately, without and with TLS between caller and gateway.
+// compareBuilds measures two builds of Fairlead alternately, with and without TLS between the callers and the gateway.
 func (b *bench) compareBuilds(ctx context.Context, other string) error {
 	builds := []string{b.binary, other}
 	if len(b.only) == 0 {
@@ -47,7 +47,7 @@ func (b *bench) compareBuilds(ctx context.Context, other string) error {
 	return t.Flush()
 }
 
-// measureBuilds runs every workload on both builds, each round in the other order.
+// measureBuilds runs every workload on both builds and alternates the order each round.
 func (b *bench) measureBuilds(ctx context.Context, builds []string, tls bool, got results) error {
 	scheme := "http"
 	if tls {
@@ -92,7 +92,7 @@ func (b *bench) measureBuild(ctx context.Context, build string, d deployment, sp
 	if err != nil {
 		return load.Result{}, err
 	}
-	time.Sleep(2 * time.Second) // until the start is complete
+	time.Sleep(2 * time.Second) // wait until startup is complete
 	return load.Run(ctx, gateway.at, spec)
 }
 

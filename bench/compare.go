@@ -10,7 +10,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// startUp is the time after which every server has finished its start-up work.
+// startUp is the time after which every server has finished its startup work.
 const startUp = 6 * time.Second
 
 // bench is one run.
@@ -21,7 +21,7 @@ type bench struct {
 	running []*child
 }
 
-// results are the slices of each workload on each server.
+// results holds the measured slices by workload and server.
 type results map[string]map[string][]load.Result
 
 func (r results) add(workload, server string, one load.Result) {
@@ -31,14 +31,14 @@ func (r results) add(workload, server string, one load.Result) {
 	r[workload][server] = append(r[workload][server], one)
 }
 
-// compare runs every workload against every server, one after the other, and prints one table.
+// compare runs every workload against every server in turn and prints one table.
 func (b *bench) compare(ctx context.Context) error {
 	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})
 	if err != nil {
 		return err
 	}
 	got, memory := results{}, map[string]memory{}
-	select { // at rest is what comes after starting up
+	select { // idle memory is measured after startup
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(startUp):
@@ -52,7 +52,7 @@ func (b *bench) compare(ctx context.Context) error {
 		}
 		for round := range b.rounds {
 			for i := range servers {
-				s := servers[(i+round)%len(servers)] // another one goes first each round
+				s := servers[(i+round)%len(servers)] // a different server goes first in each round
 				if err := b.slice1(ctx, s, w, got); err != nil {
 					return err
 				}
@@ -97,13 +97,14 @@ func (b *bench) slice1(ctx context.Context, s *server, w workload, got results) 
 	return nil
 }
 
-// holdAll opens many slow streams on each server, started afresh so that memory an earlier workload left does not hide it.
+// holdAll opens many slow streams on each server. The servers are restarted, so that memory left by an earlier workload
+// does not distort the result.
 func (b *bench) holdAll(ctx context.Context, got results) error {
 	for _, w := range b.workloads() {
 		if !w.spec.Hold {
 			continue
 		}
-		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // one key has a share of them
+		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // one key may use only a share of the limit
 		if err != nil {
 			return err
 		}
@@ -120,16 +121,17 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 	return nil
 }
 
-// memory is what a server holds: at rest, and under load for a while. file is the part of idle that is the program's file.
+// memory is the memory of a server: idle, in the middle of a load, and at its end. file is the part of idle that
+// belongs to the program's file.
 type memory struct{ idle, file, middle, loaded int64 }
 
 func memoryOf(s *server) memory {
-	u, _ := load.UsageOf(s.at.PID) // one that has ended is noticed by the load
+	u, _ := load.UsageOf(s.at.PID) // the load detects a server that has ended
 	return memory{idle: u.Memory, file: u.File}
 }
 
-// loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike. Fairlead is started afresh,
-// because earlier workloads leave memory behind.
+// loadLong reads the memory in the middle and at the end of a long load. If memory use is flat, both are about equal.
+// Fairlead is restarted, because earlier workloads leave memory behind.
 func (b *bench) loadLong(ctx context.Context, of map[string]memory) error {
 	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const decisions = 4000
 
 // measureDecision requests dry-run decisions from a running gateway, one after the other, and reads the times that it
-// reports. The decision without a gateway around it is a Go benchmark of the route package.
+// reports. A Go benchmark of the route package measures the decision without a gateway.
 func (b *bench) measureDecision(ctx context.Context) (figure, error) {
 	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // no provider is called
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *bench) measureDecision(ctx context.Context) (figure, error) {
 	return figure{name: "routing decision, 60 candidates, p99", value: p99s[1], unit: "µs", must: 250, stretch: 60}, nil
 }
 
-// decide has one decision made, and returns how long it took.
+// decide requests one decision and returns how long it took.
 func decide(ctx context.Context, client *http.Client, s *server, prompt string) (time.Duration, error) {
 	body := fmt.Sprintf(`{"model":"auto","messages":[{"role":"user","content":%q}]}`, prompt)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.at.Address+s.at.Path, strings.NewReader(body))
@@ -62,12 +62,12 @@ func decide(ctx context.Context, client *http.Client, s *server, prompt string) 
 		Decision struct{ Micros int64 } `json:"decision"`
 	}
 	if err := json.Unmarshal(text, &told); err != nil || resp.StatusCode != http.StatusOK || told.Decision.Micros == 0 {
-		return 0, fmt.Errorf("ask for a decision: status %d, %.200s", resp.StatusCode, text)
+		return 0, fmt.Errorf("request a decision: status %d, %.200s", resp.StatusCode, text)
 	}
 	return time.Duration(told.Decision.Micros) * time.Microsecond, nil
 }
 
-// prose is a prompt of 2 KB, another one for every number.
+// prose returns a prompt of 2 KB, a different one for every number.
 func prose(number uint64) string {
 	words := strings.Fields("the gateway answers when a provider fails and keeps the budget of every team because " +
 		"customers ask about prices in Berlin or why their function returns nothing after 42 minutes of waiting")

@@ -15,17 +15,17 @@ import (
 	"fairlead/bench/load"
 )
 
-// deployment is how much a gateway has to look after.
+// deployment is the size of a gateway's configuration and data.
 type deployment struct {
 	models, policies int
-	keys, entries    int // stored in addition to the key in use, and before the measurement
-	concurrent       int // requests at a time, however long work waits; 0 for the usual bounds
+	keys, entries    int // keys stored in addition to the key in use, and log entries stored before the measurement
+	concurrent       int // maximum number of concurrent requests; 0 for the default limits
 	tls              bool
 	formats          []string // a provider of each format, called mock-FORMAT; nil for one provider of the chat format
 }
 
-// startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
-// policies, the log with bodies, log lines and metrics.
+// startGateway starts Fairlead with its default features: authentication, limits and a budget, `auto` with the learned
+// predictor, policies, the log with bodies, log lines and metrics.
 func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "fairlead-")
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*ser
 	return b.serve(ctx, config, data, key)
 }
 
-// fill makes a log of so many requests.
+// fill creates a log with n requests.
 func (b *bench) fill(ctx context.Context, config, data, key string, n int) error {
 	gateway, err := b.serve(ctx, config, data, key)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *bench) fill(ctx context.Context, config, data, key string, n int) error
 	return multiply(ctx, data, "requests", n)
 }
 
-// serve starts Fairlead on a folder of its own.
+// serve starts Fairlead with the given configuration and data directory.
 func (b *bench) serve(ctx context.Context, config, data, key string) (*server, error) {
 	cmd := exec.CommandContext(ctx, b.binary, "serve", "--config", config, "--data-dir", data)
 	cmd.Env = []string{"HOME=" + filepath.Dir(config)}
@@ -125,7 +125,7 @@ func (b *bench) makeKey(ctx context.Context, config, data string, flags ...strin
 	args := append([]string{"keys", "create", "--name", "bench", "--json", "--config", config, "--data-dir", data}, flags...)
 	out, err := exec.CommandContext(ctx, b.binary, args...).Output()
 	if err != nil {
-		return "", fmt.Errorf("make a key: %w", err)
+		return "", fmt.Errorf("create key: %w", err)
 	}
 	var made struct {
 		Key string `json:"key"`

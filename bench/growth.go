@@ -8,18 +8,18 @@ import (
 	"fairlead/bench/load"
 )
 
-// growing is what may become more, and in which steps.
+// growing lists the quantities that can be increased, and the steps.
 var growing = map[string][]int{
 	"prompt": {1, 4, 16, 64, 256, 1024}, "models": {10, 30, 100, 300, 1000}, "policies": {0, 10, 50, 200},
 	"keys": {10, 1_000, 100_000, 1_000_000}, "log": {10_000, 100_000, 1_000_000, 10_000_000},
 }
 
-// grow measures what a request costs Fairlead as one thing grows and all else stays, and a small case again at the end: where that
-// differs from the first, the machine did.
+// grow measures the cost of a request as one quantity grows and everything else stays the same. At the end it repeats a
+// small case: if the result differs from the first one, the machine's load has changed.
 func (b *bench) grow(ctx context.Context, what string) error {
 	steps, ok := growing[what]
 	if !ok {
-		return fmt.Errorf("%q does not grow here; prompt, models, policies, keys and log do", what)
+		return fmt.Errorf("cannot measure growth of %q: use prompt, models, policies, keys or log", what)
 	}
 	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command bench measures what Fairlead costs beside nginx, a minimal Go proxy and a direct line, in one run: CPU time per
-// request, latency added, throughput, memory per open stream. Every server is a process of its own on loopback; rounds are
-// interleaved, so that whatever else the machine does meets all of them alike. Read the ratios: absolute times mean little
-// on a shared machine. Linux only.
+// Command bench compares the cost of Fairlead with nginx, a minimal Go proxy and a direct connection, in one run: CPU time
+// per request, added latency, throughput, and memory per open stream. Every server is a separate process on loopback.
+// Rounds are interleaved, so that other load on the machine affects all servers equally. Compare the ratios: absolute times
+// mean little on a shared machine. Linux only.
 //
 //	go build -o bin/fairlead ./cmd/fairlead && go run ./bench
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
@@ -35,10 +35,10 @@ func main() {
 	}
 }
 
-// plan is how much is measured.
+// plan determines how much is measured.
 type plan struct {
 	binary string
-	full   bool     // with what callers do not see
+	full   bool     // include steps that callers cannot measure
 	only   []string // workloads and steps; empty for all
 	rounds int
 	slice  time.Duration
@@ -50,7 +50,7 @@ type plan struct {
 	sessions int // of agents, for each of eight callers in a round
 }
 
-// manyStreams is ten thousand where a process may have two files for each of them.
+// manyStreams returns ten thousand, or fewer if a process may not open two files per stream.
 func manyStreams() int {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
@@ -59,7 +59,7 @@ func manyStreams() int {
 	return int(min(10_000, files.Max/2-200))
 }
 
-// run measures, or plays one of the servers when the first argument names it.
+// run measures, or runs one of the servers if the first argument names it.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {

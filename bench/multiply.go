@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/id"
 )
 
-// multiply adds n copies of a stored key or request to a data folder. No gateway may be running on the folder.
+// multiply adds n copies of a stored key or request to a data folder. No gateway may use the folder at the same time.
 func multiply(ctx context.Context, data, what string, n int) (err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, "fairlead.db"))
 	if err != nil {
@@ -34,7 +34,7 @@ func multiply(ctx context.Context, data, what string, n int) (err error) {
 	})
 }
 
-// copyRows adds n copies of the table's newest row. own holds the expressions of the columns that differ.
+// copyRows adds n copies of the table's newest row. own holds expressions for the columns that differ.
 func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[string]string) error {
 	rows, err := db.QueryContext(ctx, `select name from pragma_table_info($1)`, table)
 	if err != nil {
@@ -61,7 +61,7 @@ func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[stri
 		return err
 	}
 	if found != len(own) {
-		return fmt.Errorf("%s has the columns %v, not all of those that are to differ", table, columns)
+		return fmt.Errorf("%s has the columns %v; some of the columns to change are missing", table, columns)
 	}
 	q := fmt.Sprintf(`with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < $1)
 		insert into %[1]s (%[2]s) select %[3]s from numbers, (select * from %[1]s order by rowid desc limit 1) c`,

@@ -9,13 +9,13 @@ import (
 	"fairlead/bench/load"
 )
 
-// figure is a row of the table: a measured value with its required and its desired bound.
+// figure is a row of the table: a measured value with its required and its desired limit.
 type figure struct {
 	name          string
 	value         float64
 	unit          string
 	must, stretch float64
-	atLeast       bool // the bounds are lower ones
+	atLeast       bool // whether the limits are minimums
 }
 
 // against formats a bound and whether it is met.
@@ -42,7 +42,7 @@ func (b *bench) report(got results, rows []figure) {
 	b.reportCPU(got)
 }
 
-// figures are those that the results tell.
+// figures computes the figures from the results.
 func figures(got results, of map[string]memory) []figure {
 	p50 := func(r load.Result) float64 { return micros(r.P50) }
 	p99 := func(r load.Result) float64 { return micros(r.P99) }
@@ -77,8 +77,8 @@ func figures(got results, of map[string]memory) []figure {
 	return rows
 }
 
-// reportCPU prints the CPU time per request of every server, for those who want more than ratios, and what measuring it costs:
-// the callers' and the upstream's own when there is nothing between them.
+// reportCPU prints the CPU time per request of every server, and the overhead of the measurement: the CPU time of the
+// callers and the upstream without a server between them.
 func (b *bench) reportCPU(got results) {
 	if len(got) == 0 {
 		return
@@ -103,7 +103,7 @@ func cpu(r load.Result) float64 { return micros(r.Each(r.CPU)) }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// perStream is the memory in KB that an open stream takes.
+// perStream returns the memory per open stream in KB.
 func perStream(r load.Result) float64 {
 	return float64(r.After-r.Before) / 1024 / float64(max(r.Open, 1))
 }

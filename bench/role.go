@@ -16,7 +16,7 @@ import (
 	"fairlead/bench/upstream"
 )
 
-// serveUpstream is a provider that costs next to nothing.
+// serveUpstream runs a provider with minimal overhead.
 func serveUpstream(ctx context.Context, out io.Writer) error {
 	ln, err := listen(ctx, out)
 	if err != nil {
@@ -25,17 +25,18 @@ func serveUpstream(ctx context.Context, out io.Writer) error {
 	return upstream.Serve(ctx, ln)
 }
 
-// serveFloor is what Go's own parts cost: a key check, the body read whole, and the standard library's reverse proxy.
+// serveFloor runs a minimal gateway of Go's standard parts: a key check, the body read completely, and the standard
+// library's reverse proxy.
 func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("floor needs the address of the upstream")
 	}
 	target := &url.URL{Scheme: "http", Host: args[0]}
-	proxy := &httputil.ReverseProxy{ // it flushes event streams anyway; a FlushInterval would write complete responses in two pieces
+	proxy := &httputil.ReverseProxy{ // flushes event streams by default; a FlushInterval would write complete responses in two pieces
 		Rewrite:    func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:  &http.Transport{MaxIdleConnsPerHost: 1 << 14, DisableCompression: true},
 		BufferPool: new(copyBuffers),
-		ErrorLog:   log.New(io.Discard, "", 0), // callers leave when their time is up
+		ErrorLog:   log.New(io.Discard, "", 0), // callers disconnect at the end of a run
 	}
 	ln, err := listen(ctx, out)
 	if err != nil {
@@ -43,10 +44,11 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer bench" {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "invalid key", http.StatusUnauthorized)
 			return
 		}
-		// Answering while the body still arrives makes net/http close it under the transport and lose short streams.
+		// If the response begins while the body still arrives, net/http closes the body under the transport and short
+		// streams are lost.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -62,7 +64,7 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// copyBuffers are what answers pass through.
+// copyBuffers pools the buffers of the reverse proxy.
 type copyBuffers struct{ pool sync.Pool }
 
 func (c *copyBuffers) Get() []byte {
@@ -74,7 +76,7 @@ func (c *copyBuffers) Get() []byte {
 
 func (c *copyBuffers) Put(b []byte) { c.pool.Put(&b) }
 
-// listen prints the address that it listens on.
+// listen listens on a loopback port and prints its address.
 func listen(ctx context.Context, out io.Writer) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")

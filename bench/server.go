@@ -15,7 +15,7 @@ import (
 	"fairlead/bench/load"
 )
 
-// The servers of a comparison.
+// Servers of a comparison.
 const (
 	direct   = "direct"
 	nginx    = "nginx"
@@ -23,13 +23,13 @@ const (
 	fairlead = "fairlead"
 )
 
-// server is one thing to measure.
+// server is a server to measure.
 type server struct {
 	name string
 	at   load.Target
 }
 
-// plain is a server that hands everything to the upstream, where one key is as good as another.
+// plain returns a server that forwards everything to the upstream, which accepts any key.
 func plain(name, address string, pid int) *server {
 	return &server{name, load.Target{Address: address, Path: "/v1/chat/completions", Model: "auto", Key: "bench", PID: pid}}
 }
@@ -40,7 +40,7 @@ type child struct {
 	done chan struct{}
 }
 
-// start runs a command until stopAll. Its output is handed to read, which returns when the process is ready.
+// start runs a command until stopAll. read receives its output and returns when the process is ready.
 func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -61,8 +61,8 @@ func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	err = read(reader)
 	go func() {
 		defer close(c.done)
-		_, _ = io.Copy(io.Discard, reader) // read and discarded, so that logging costs as much as in production
-		_ = cmd.Wait()                     // how it ended does not matter any more
+		_, _ = io.Copy(io.Discard, reader) // discard the output, so that logging costs as much as in production
+		_ = cmd.Wait()                     // the exit status is irrelevant
 		_ = out.Close()
 	}()
 	return err
@@ -107,11 +107,11 @@ func (b *bench) startAll(ctx context.Context, d deployment) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(2 * time.Second) // until the start-up work is over
+	time.Sleep(2 * time.Second) // wait until startup is complete
 	return []*server{up, proxy, least, gateway}, nil
 }
 
-// startSelf runs this program as one of its servers, which prints its address first.
+// startSelf runs this program as one of its servers. The server first prints its address.
 func (b *bench) startSelf(ctx context.Context, args ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -154,13 +154,13 @@ http {
 }
 `
 
-// startNginx starts the reference with nothing but a pass to the upstream: no key check, no log.
+// startNginx starts nginx as the reference. It only forwards to the upstream, without a key check or a log.
 func (b *bench) startNginx(ctx context.Context, up string) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "nginx-")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(b.dir, 0o755); err != nil { // its workers are another user
+	if err := os.Chmod(b.dir, 0o755); err != nil { // nginx workers run as another user
 		return nil, err
 	}
 	address, err := freeAddress(ctx)
@@ -173,7 +173,7 @@ func (b *bench) startNginx(ctx context.Context, up string) (*server, error) {
 	}
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		path = "/usr/sbin/nginx" // not on everybody's path
+		path = "/usr/sbin/nginx" // often not in PATH
 	}
 	cmd := exec.CommandContext(ctx, path, "-c", file)
 	if err := b.start(cmd, func(*bufio.Reader) error { return waitFor(ctx, address) }); err != nil {

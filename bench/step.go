@@ -19,7 +19,7 @@ type step struct {
 }
 
 func (p plan) steps() []step {
-	const perCPU = "entries/cpu-s" // of one core when nothing else wants it
+	const perCPU = "entries/cpu-s" // throughput of one core
 	all := []step{
 		{"log-sqlite", "./internal/store", "WriteEntriesSQLite", perCPU, figure{name: "log entries for a CPU second, SQLite", must: 5000, stretch: 15_000, atLeast: true}},
 		{"log-postgres", "./internal/store", "WriteEntriesPostgres", perCPU, figure{name: "log entries for a CPU second, PostgreSQL", must: 10_000, stretch: 15_000, atLeast: true}},
@@ -30,8 +30,9 @@ func (p plan) steps() []step {
 	return slices.DeleteFunc(all, func(s step) bool { return !slices.Contains(p.only, s.name) })
 }
 
-// measureSteps runs the Go benchmarks of the steps. Each runs several times and the best result counts, because other load
-// on the machine only makes it slower. A benchmark that cannot run, for example without PostgreSQL, is reported and skipped.
+// measureSteps runs the Go benchmarks of the steps. Each one runs several times and the best result counts, because
+// other load on the machine only makes it slower. A benchmark that cannot run, for example without PostgreSQL, is
+// reported and skipped.
 func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
 	var found []figure
 	if b.full && len(b.only) == 0 || slices.Contains(b.only, "decide") {
@@ -62,12 +63,12 @@ func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
 	return found, nil
 }
 
-// exactly is the pattern of one benchmark, with an end for every part of its name.
+// exactly returns a pattern that matches only the given benchmark. Each part of the name is anchored.
 func exactly(name string) string {
 	return "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 }
 
-// metrics finds the values in front of a unit in the output of a benchmark.
+// metrics returns the values with the given unit in the output of a benchmark.
 func metrics(output, unit string) (values []float64) {
 	for line := range strings.Lines(output) {
 		fields := strings.Fields(line)

@@ -14,7 +14,7 @@ type workload struct {
 	spec load.Spec
 }
 
-// workloads are what every server is put to. Prompts have the escapes and the multi-byte characters of real ones.
+// workloads returns the workloads for every server. Prompts have the escapes and multi-byte characters of real prompts.
 func (p plan) workloads() []workload {
 	of := func(name string, callers, prompt int) workload {
 		return workload{name, load.Spec{Callers: callers, Prompt: prompt, Warmup: p.warmup, Duration: p.slice}}

@@ -1,5 +1,6 @@
-// Package http1 reads HTTP/1.1 messages with little overhead, so that both ends of a measurement cost less than the server
-// between them: no header map, no copies. It does not validate its input and is for loopback only.
+// Package http1 reads HTTP/1.1 messages with little overhead (no header map, no copies), so that both ends of a
+// measurement cost less than the server between them. It does not validate its input and is for loopback connections
+// only.
 package http1
 
 import (
@@ -11,15 +12,15 @@ import (
 	"strconv"
 )
 
-// Reader reads the messages of one connection: Head, then Part until the body is over, then the next Head.
+// Reader reads the messages of one connection: call Head, then Part until the body ends, then the next Head.
 type Reader struct {
 	in      *bufio.Reader
-	left    int64 // of the body, or of the chunk that it is in
+	left    int64 // bytes left in the body or the current chunk
 	chunked bool
-	began   bool // a chunk has been read, and its line break has not
+	began   bool // whether a chunk was read, but not its line break
 }
 
-// NewReader reads from a connection. The buffer bounds the length of a header line and of a part.
+// NewReader returns a reader for a connection. buffer limits the length of a header line and of a part.
 func NewReader(from io.Reader, buffer int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(from, buffer)}
 }
@@ -42,7 +43,7 @@ func (r *Reader) Head() (status int, last bool, err error) {
 		line, err := r.line()
 		if err != nil || len(line) == 0 {
 			if r.chunked {
-				r.left = 0 // a length beside chunks says nothing
+				r.left = 0 // a length is ignored if the body is chunked
 			}
 			return status, last, err
 		}
@@ -64,7 +65,7 @@ func (r *Reader) Head() (status int, last bool, err error) {
 func statusOf(line []byte) int {
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	code, _, _ := bytes.Cut(rest, []byte(" "))
-	n, _ := strconv.Atoi(string(bytes.TrimSpace(code))) // 0 is as bad as any
+	n, _ := strconv.Atoi(string(bytes.TrimSpace(code))) // 0 is not a success status
 	return n
 }
 
@@ -81,18 +82,18 @@ func (r *Reader) Part() ([]byte, error) {
 	}
 	part, _ := r.in.Peek(int(min(r.left, int64(r.in.Buffered()))))
 	r.left -= int64(len(part))
-	_, _ = r.in.Discard(len(part)) // it is there: it has been looked at
+	_, _ = r.in.Discard(len(part)) // the bytes are buffered
 	return part, nil
 }
 
-// chunk reads as far as the bytes of the next chunk, io.EOF when there is none.
+// chunk reads the header of the next chunk. It returns io.EOF when there is none.
 func (r *Reader) chunk() error {
 	if !r.chunked {
 		return io.EOF
 	}
 	if r.began {
 		if line, err := r.line(); err != nil || len(line) > 0 {
-			return errors.Join(err, errors.New("a chunk is longer than it says"))
+			return errors.Join(err, errors.New("a chunk is longer than declared"))
 		}
 	}
 	line, err := r.line()
@@ -116,7 +117,7 @@ func (r *Reader) chunk() error {
 	return nil
 }
 
-// line reads within a message, where the end of the connection is too early.
+// line reads a line within a message, where the end of the connection is unexpected.
 func (r *Reader) line() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), cut(err)

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// message is one message as a Reader has read it.
+// message is one message read by a Reader.
 type message struct {
 	Status int
 	Last   bool
 	Body   string
 }
 
-// readAll reads messages until the connection or its sense ends.
+// readAll reads messages until the connection ends or a message is malformed.
 func readAll(from io.Reader) (all []message, err error) {
 	r := NewReader(from, 32)
 	for {
@@ -57,7 +57,7 @@ func TestMessagesFollowEachOther(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsNotWholeIsNoMessage(t *testing.T) {
+func TestIncompleteMessageIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"a body that ends early":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
@@ -80,7 +80,7 @@ func FuzzReader(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
 	f.Add("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab")
 	f.Fuzz(func(t *testing.T, in string) {
-		all, err := readAll(strings.NewReader(in)) // ends
+		all, err := readAll(strings.NewReader(in)) // must return
 		size := 0
 		for _, m := range all {
 			size += len(m.Body)

@@ -16,19 +16,19 @@ import (
 	"fairlead/bench/http1"
 )
 
-// caller sends one request after the other over a connection of its own.
+// caller sends one request after the other over its own connection.
 type caller struct {
 	*run
 	in       *http1.Reader
 	conn     net.Conn    // nil when the next request needs a new one
-	forget   func() bool // the connection, when the run ends
+	forget   func() bool // stops the function that closes the connection when the run ends
 	request  []byte
-	serialAt []byte // in the request
+	serialAt []byte // serial number in the request
 	answer   []byte
-	took     []time.Duration // until the last byte
-	first    []time.Duration // until the first byte of the body
-	bytes    int             // of answers, while it was measured
-	size     int             // of a whole answer
+	took     []time.Duration // durations until the last byte
+	first    []time.Duration // durations until the first byte of the body
+	bytes    int             // response bytes during the measurement
+	size     int             // size of a complete response
 	failures map[string]int
 	end      []byte // part of the last event of a stream
 }
@@ -58,12 +58,12 @@ func (c *caller) work(ctx context.Context, i int) {
 		if err := c.call(ctx); err != nil && !c.over.Load() {
 			c.fail(cause(err))
 			c.drop()
-			sleep(ctx, 10*time.Millisecond) // one that refuses should not be asked all the time
+			sleep(ctx, 10*time.Millisecond) // do not retry a failing server continuously
 		}
 	}
 }
 
-// dial makes a connection that ends with the run at the latest.
+// dial opens a connection that is closed at the end of the run at the latest.
 func (c *caller) dial(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *caller) drop() {
 	}
 }
 
-// call sends a request, over a new connection if need be, and reads its answer.
+// call sends a request, over a new connection if necessary, and reads the response.
 func (c *caller) call(ctx context.Context) error {
 	began := time.Now()
 	if c.conn == nil {
@@ -110,7 +110,7 @@ func (c *caller) call(ctx context.Context) error {
 	case status != http.StatusOK:
 		c.fail("status " + strconv.Itoa(status))
 	case !c.whole():
-		c.fail("an answer that is not whole")
+		c.fail("incomplete response")
 	default:
 		c.size = len(c.answer)
 		if c.measuring.Load() {
@@ -123,7 +123,7 @@ func (c *caller) call(ctx context.Context) error {
 	return nil
 }
 
-// read takes in the body of an answer; good is one that counts.
+// read reads the body of a response. good reports whether the response counts.
 func (c *caller) read(began time.Time, good bool) error {
 	c.open.Add(1)
 	defer c.open.Add(-1)
@@ -160,7 +160,7 @@ func (c *caller) fail(what string) {
 	}
 }
 
-// cause is an error without the addresses in it, which would make every one another.
+// cause returns the text of an error without addresses, so that equal errors are counted together.
 func cause(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// serial is where a request differs from every other one.
+// serial is the part of a request that differs in every request.
 const serial = "0000000000"
 
-// request is a whole request as it goes over the connection.
+// request returns a complete HTTP request.
 func request(t Target, s Spec) []byte {
 	return post(t, []byte(body(t.Model, s)))
 }
@@ -22,10 +22,10 @@ func post(t Target, body []byte) []byte {
 
 // body returns a conversation of about the length in the spec. The last message contains the serial number.
 func body(model string, s Spec) string {
-	const usual = 5000 // bytes of a question and its answer in a long conversation
+	const usual = 5000 // bytes of a message and its response in a long conversation
 	count := 2 * max(1, s.Prompt/usual)
 	roles := [2]string{"assistant", "user"}
-	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // the same every time
+	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // deterministic
 	messages := []string{message("system", s.Preface+text(words, s.Prompt/count))}
 	for i := 1; i < count; i++ {
 		start := ""
@@ -45,7 +45,7 @@ func message(role, content string) string {
 	return fmt.Sprintf(`{"role":%q,"content":"%s"}`, role, content)
 }
 
-// text has the quotes, escapes and characters of several bytes that prompts have, as they stand in JSON.
+// text returns JSON-encoded text with the quotes, escapes and multi-byte characters of real prompts.
 func text(words *rand.Rand, size int) string {
 	some := [...]string{
 		"please", "explain", "why", "this", "test", "fails", "on", "my", "machine", "only", "when", "the", "cache", "is", "cold", "and",

@@ -15,47 +15,47 @@ import (
 // Target is a server to send requests to.
 type Target struct {
 	Address string // host and port
-	Path    string // of chat completions
+	Path    string // path of chat completions
 	Model   string
 	Key     string
 	PID     int
-	TLS     bool // with any certificate
+	TLS     bool // accept any certificate
 }
 
 // Spec is a kind of traffic.
 type Spec struct {
-	Callers  int // each sends a request when the last one is answered
+	Callers  int // each sends a request when it has received the last response
 	Prompt   int // bytes of text
 	Stream   bool
-	Preface  string        // what the prompt begins with
-	Spread   time.Duration // at the start, over which callers come one after the other
+	Preface  string        // beginning of the prompt
+	Spread   time.Duration // time over which the callers start one after the other
 	Warmup   time.Duration // not measured; includes the spread
 	Duration time.Duration
-	Hold     bool // answers have no end, and are hung up on when the time is over
+	Hold     bool // responses do not end; connections are closed at the end of the run
 }
 
-// Result is what happened between warm-up and end.
+// Result is the measurement between the warm-up and the end.
 type Result struct {
-	Took          time.Duration // from one to the other
-	Requests      int           // that were answered whole
-	Answers       float64       // that came, with the parts of those that did not begin or end in this time
+	Took          time.Duration // duration of the measurement
+	Requests      int           // requests with a complete response
+	Answers       float64       // responses received, including fractions of those that began earlier or ended later
 	P50, P99      time.Duration
-	FirstP99      time.Duration // until the answer began
-	CPU, Own      time.Duration // of the target and of this process
+	FirstP99      time.Duration // until the response began
+	CPU, Own      time.Duration // CPU time of the target and of this process
 	Before, After int64         // memory of the target before the first request, and at the end
-	Open          int           // answers that were under way at the end
+	Open          int           // responses in progress at the end
 	Failures      map[string]int
 }
 
-// Rate is how many requests were answered in a second.
+// Rate returns the number of completed requests per second.
 func (r Result) Rate() float64 { return float64(r.Requests) / r.Took.Seconds() }
 
-// Each is the share of one answer.
+// Each returns the share of one response in a duration.
 func (r Result) Each(of time.Duration) time.Duration {
 	return time.Duration(float64(of) / max(r.Answers, 1))
 }
 
-// run is what the callers of a run share.
+// run is the state that the callers of a run share.
 type run struct {
 	Spec
 	Target
@@ -63,13 +63,13 @@ type run struct {
 	measuring, over atomic.Bool
 }
 
-// grace is how long callers wait for their last answers.
+// grace is the time that callers wait for their last responses.
 const grace = 15 * time.Second
 
-// Run sends requests for a while. Failures of requests are in the result; an error means that there is none.
+// Run sends requests for a while. The result includes failures of requests. An error means that there is no result.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
-	r.sent.Store(time.Now().UnixMicro()) // others than in the run before
+	r.sent.Store(time.Now().UnixMicro()) // start with other numbers than the run before
 	idle, err := UsageOf(t.PID)
 	if err != nil {
 		return Result{}, err
@@ -91,12 +91,12 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	res.Before = idle.Memory
 	res.sum(callers)
 	if err == nil && !s.Hold && res.Answers == 0 {
-		err = fmt.Errorf("nothing was answered: %v", res.Failures)
+		err = fmt.Errorf("no request succeeded: %v", res.Failures)
 	}
 	return res, err
 }
 
-// watch measures the target, and this process, once the callers are warm.
+// watch measures the target and this process after the warm-up.
 func (r *run) watch(ctx context.Context) (Result, error) {
 	sleep(ctx, r.Warmup)
 	before, own, err := r.usage()
@@ -121,11 +121,11 @@ func (r *run) usage() (target, own Usage, err error) {
 	if target, err = UsageOf(r.PID); err != nil {
 		return target, own, err
 	}
-	own, err = process(os.Getpid()) // without those that it has started: the target may be one of them
+	own, err = process(os.Getpid()) // without child processes, because the target may be one of them
 	return target, own, err
 }
 
-// sum puts together what the callers have seen.
+// sum combines the results of the callers.
 func (r *Result) sum(callers []*caller) {
 	var took, first []time.Duration
 	var size, bytes int
@@ -146,7 +146,7 @@ func (r *Result) sum(callers []*caller) {
 	r.P50, r.P99, r.FirstP99 = quantile(took, 50), quantile(took, 99), quantile(first, 99)
 }
 
-// quantile is the value that so many of a hundred are not above; 0 of none.
+// quantile returns the given percentile of sorted durations; 0 if there are none.
 func quantile(sorted []time.Duration, percent int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -26,7 +26,7 @@ func serve(t *testing.T, answer http.HandlerFunc) Target {
 	return Target{Address: server.Listener.Addr().String(), Path: "/chat", Model: "m", Key: "k", PID: os.Getpid()}
 }
 
-// measured is a run that has begun.
+// measured returns a run that is being measured.
 func measured(t Target, s Spec) *run {
 	r := &run{Target: t, Spec: s}
 	r.measuring.Store(true)
@@ -63,10 +63,10 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 	}
 }
 
-func TestFailuresAreNoAnswers(t *testing.T) {
+func TestFailuresAreNotCounted(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
-		"status 503":                  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `"usage":`, http.StatusServiceUnavailable) },
-		"an answer that is not whole": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"usage":{}}`) }, // of a stream
+		"status 503":          func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `"usage":`, http.StatusServiceUnavailable) },
+		"incomplete response": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"usage":{}}`) }, // incomplete for a stream
 		"unexpected EOF": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "data: one\n\n")
 			_ = http.NewResponseController(w).Flush()
@@ -98,7 +98,7 @@ func TestHeldStreamsAreOpenUntilTheEnd(t *testing.T) {
 	}
 }
 
-func TestPromptsHaveTheSizeThatIsAskedFor(t *testing.T) {
+func TestPromptsHaveTheRequestedSize(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1 << 10, 10 << 10, 100 << 10} {
 		b := body("m", Spec{Prompt: size, Stream: true, Preface: "first of all, "})

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what a process and those that it has started use.
+// Usage is the resource usage of a process and its children.
 type Usage struct {
-	CPU    time.Duration // since they were started
+	CPU    time.Duration // CPU time since the processes started
 	Memory int64         // resident bytes
 	File   int64         // part of Memory: pages of the program's file, which the kernel can drop
 }
 
-// UsageOf looks at a process and its children. It fails when one of them is gone.
+// UsageOf returns the usage of a process and its children. It fails when one of them has ended.
 func UsageOf(pid int) (Usage, error) {
 	sum, err := process(pid)
 	for _, child := range children(pid) {
@@ -31,7 +31,8 @@ func UsageOf(pid int) (Usage, error) {
 
 func process(pid int) (Usage, error) {
 	var ts unix.Timespec
-	// The clock of another process, put together as clock_getcpuclockid does: the files of /proc tell CPU time in steps of 10 ms.
+	// The clock ID of another process, computed as in clock_getcpuclockid. The files in /proc report CPU time only in
+	// steps of 10 ms.
 	if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err != nil {
 		return Usage{}, fmt.Errorf("CPU time of process %d: %w", pid, err)
 	}
@@ -48,9 +49,9 @@ func process(pid int) (Usage, error) {
 }
 
 func children(pid int) (all []int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // one of each thread
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // one file per thread
 	for _, list := range lists {
-		text, _ := os.ReadFile(list) // a thread that has ended has none
+		text, _ := os.ReadFile(list) // a thread that has ended has no file
 		for child := range strings.FieldsSeq(string(text)) {
 			n, _ := strconv.Atoi(child)
 			all = append(all, n)

@@ -8,7 +8,7 @@ import (
 
 func TestUsageCountsChildren(t *testing.T) {
 	t.Parallel()
-	// A shell that does nothing but wait for one that counts: the work is the child's.
+	// One shell waits for another shell that counts, so that the child does the work.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read x'; true")
 	in, err := cmd.StdinPipe()
 	if err != nil {

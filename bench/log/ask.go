@@ -15,10 +15,11 @@ import (
 	"fairlead/internal/store"
 )
 
-// patience is how long one query is repeated. A query slower than that needs fewer samples.
+// patience is the maximum time for which one query is repeated. A slower query needs fewer samples.
 const patience = 15 * time.Second
 
-// ask measures every question and prints one line for each. It returns how many were over their bound.
+// ask measures every question and prints one line for each. It returns the number of questions that exceeded their
+// limit.
 func (o options) ask(ctx context.Context, db *store.DB, out io.Writer) (over int, err error) {
 	fmt.Fprintf(out, "%-38s %8s %9s %9s %9s %9s\n", "question", "rows", "p50 ms", "p95 ms", "CPU ms", "bound ms")
 	for _, q := range questions() {
@@ -47,16 +48,16 @@ func (o options) ask(ctx context.Context, db *store.DB, out io.Writer) (over int
 	return over, nil
 }
 
-// measurement is how long one question took.
+// measurement is the result of one question.
 type measurement struct {
 	rows     int
 	p50, p95 time.Duration
-	cpu      time.Duration // of this process, on average
-	slow     bool          // the store gave it up
+	cpu      time.Duration // average CPU time of this process
+	slow     bool          // the store cancelled the query
 	partial  bool          // the time limit was reached and the results are incomplete
 }
 
-// time asks a question once to warm up, and then as often as was wanted.
+// time runs a query once to warm up, and then as often as requested.
 func (o options) time(ctx context.Context, db *store.DB, q question) (measurement, error) {
 	var m measurement
 	var took []time.Duration

@@ -14,21 +14,21 @@ import (
 	"fairlead/internal/store"
 )
 
-// batch is how many entries are written at a time; the spool delivers about as many under load.
+// batch is the number of entries per write, about as many as the spool delivers under load.
 const batch = 1000
 
-// fill writes the requests and says how fast that was. A kept database is used as it is.
+// fill writes the requests and prints the write rate. A kept database is used unchanged.
 func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 	usage, err := db.Log.Usage(ctx)
 	if err != nil {
 		return err
 	}
 	if usage.Entries == int64(o.rows) {
-		fmt.Fprintf(out, "the requests are there already\n\n")
+		fmt.Fprintf(out, "the requests are already stored\n\n")
 		return nil
 	}
 	if usage.Entries > 0 {
-		return fmt.Errorf("the database has %d requests: give another folder to keep", usage.Entries)
+		return fmt.Errorf("the database has %d requests: use another -keep folder", usage.Entries)
 	}
 	var wall, busy time.Duration
 	g := newGenerator(o.rows)
@@ -58,7 +58,7 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 	return nil
 }
 
-// cpuTime is how long this process has kept processors busy.
+// cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -1,12 +1,12 @@
 //go:build unix
 
-// Command log measures the request log at size: it stores many requests through the same call as the gateway, then times
-// what the dashboard's pages ask of the store, and fails when something takes longer than was promised.
+// Command log measures the request log at scale. It stores many requests through the same call as the gateway, measures the
+// queries of the dashboard pages, and fails when a query exceeds its limit.
 //
 //	go run ./bench/log -store sqlite
 //	go run ./bench/log -store postgres -rows 1000000
 //
-// PostgreSQL is the server that FAIRLEAD_TEST_POSTGRES names, or one of its own that ends with the program.
+// PostgreSQL is the server named in FAIRLEAD_TEST_POSTGRES, or one that the program starts and stops.
 package main
 
 import (
@@ -46,17 +46,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("log", flag.ContinueOnError)
 	flags.StringVar(&o.store, "store", "sqlite", "database to measure: sqlite or postgres")
-	flags.IntVar(&o.rows, "rows", 1_000_000, "how many requests to store")
-	flags.IntVar(&o.runs, "runs", 20, "how often each question is asked")
-	flags.StringVar(&o.keep, "keep", "", "folder (sqlite) or database (postgres) that is kept, and used again by the next run")
-	flags.StringVar(&o.only, "only", "", "ask only the questions whose name contains this text")
+	flags.IntVar(&o.rows, "rows", 1_000_000, "number of requests to store")
+	flags.IntVar(&o.runs, "runs", 20, "number of runs per question")
+	flags.StringVar(&o.keep, "keep", "", "folder (sqlite) or database (postgres) to keep and reuse in the next run")
+	flags.StringVar(&o.only, "only", "", "run only the questions whose name contains this text")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	return o.measure(ctx, out)
 }
 
-// measure fills a database, asks every question and prints a table.
+// measure fills a database, runs every question and prints a table.
 func (o options) measure(ctx context.Context, out io.Writer) (err error) {
 	place, err := o.place(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// loadAverage says how busy the machine is with everything that runs on it.
+// loadAverage returns the load average of the machine.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(text))

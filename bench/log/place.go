@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/store/pgtest"
 )
 
-// place is where the data are.
+// place is the location of the data.
 type place struct {
 	dsn    string
 	dir    string
@@ -44,11 +44,12 @@ func (o options) place(ctx context.Context) (place, error) {
 
 func keep() error { return nil }
 
-// keptDatabase is a database of this name on the server that the environment names.
+// keptDatabase returns the database with the given name on the server named in the environment. It creates the database
+// if necessary.
 func keptDatabase(ctx context.Context, name string) (place, error) {
 	address, err := url.Parse(os.Getenv(pgtest.Variable))
 	if err != nil || address.Host == "" {
-		return place{}, fmt.Errorf("a database is kept only on the server that %s names", pgtest.Variable)
+		return place{}, fmt.Errorf("-keep requires a server in %s", pgtest.Variable)
 	}
 	err = execute(ctx, address.String(), `create database "`+name+`"`)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P04" { // it exists

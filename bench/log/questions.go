@@ -13,27 +13,27 @@ import (
 	"fairlead/internal/store"
 )
 
-// What a page may take on the server.
+// Maximum durations of page queries on the server.
 const (
 	overviewBound = 300 * time.Millisecond
 	pageBound     = 150 * time.Millisecond
 	filterBound   = time.Second
 )
 
-// How far the admin API counts, and how long it searches before it returns incomplete results.
+// Limits of the admin API: how far it counts, and how long it searches before it returns incomplete results.
 const (
 	countLimit = 100_000
 	searchTime = 600 * time.Millisecond
 )
 
-// question is something a page asks of the store.
+// question is a query that a dashboard page makes.
 type question struct {
 	name  string
 	bound time.Duration
-	ask   func(context.Context, *store.DB) (int, error) // how many rows it found
+	ask   func(context.Context, *store.DB) (int, error) // returns the number of rows found
 }
 
-// questions lists everything that is measured.
+// questions lists all measured queries.
 func questions() []question {
 	var all []question
 	for _, r := range []struct {
@@ -66,7 +66,7 @@ func questions() []question {
 		all = append(all, question{"sort by " + by + ", a model", filterBound, list(requestlog.Filter{Model: []string{"text-embedding-3-small"}}, requestlog.Page{Sort: by})})
 		all = append(all, question{"sort by " + by + ", text", filterBound, list(requestlog.Filter{Q: "contract"}, requestlog.Page{Sort: by})})
 	}
-	alike := money.Amount(4_000_000) // many requests cost about as much
+	alike := money.Amount(4_000_000) // many requests have a similar cost
 	all = append(all, question{"sort by cost, many alike", filterBound, list(requestlog.Filter{MaxCost: &alike}, requestlog.Page{Sort: "cost"})})
 	return all
 }
@@ -79,12 +79,13 @@ type named struct {
 	filter requestlog.Filter
 }
 
-// filters has every condition with a usual value, and with rare, old and absent ones where an index may not help.
+// filters lists every condition with a common value, and with rare, old and absent values for which an index may not
+// help.
 func filters() []named {
 	dollars := func(s string) *money.Amount {
 		a, err := money.Parse(s)
 		if err != nil {
-			panic(err) // a defect of this program
+			panic(err) // unreachable: the values are constants
 		}
 		return &a
 	}
@@ -143,7 +144,7 @@ func filters() []named {
 	}
 }
 
-// overview asks what the Overview page does.
+// overview makes the queries of the Overview page.
 func overview(f requestlog.RollupFilter, step time.Duration) func(context.Context, *store.DB) (int, error) {
 	before := f
 	before.From, before.To = f.From.Add(-f.To.Sub(f.From)), f.From

@@ -24,14 +24,14 @@ const (
 	retired     = "legacy-instruct"
 )
 
-// now is the store's clock: the data are the same on every day.
+// now is the store's clock. It is fixed, so that the data does not depend on the day.
 var now = time.Date(2026, 11, 15, 12, 34, 56, 0, time.UTC)
 
 // target is a model at a provider; prices are in nano-dollars per token.
 type target struct {
 	model, provider string
 	input, output   float64
-	quick           float64 // median of the time to the first token, in milliseconds
+	quick           float64 // median time to first token in milliseconds
 	weight          int
 }
 
@@ -66,11 +66,11 @@ var (
 	endings   = []string{"in two sentences", "for a beginner", "as JSON", "in German", "and be brief", "with examples", "step by step", "politely"}
 )
 
-// generator makes requests one after the other, always the same ones for a number of rows.
+// generator generates requests. The requests depend only on the number of rows.
 type generator struct {
 	rnd   *rand.Rand
 	rows  int
-	total int // of the targets' weights
+	total int // sum of the targets' weights
 }
 
 func newGenerator(rows int) *generator {
@@ -85,7 +85,7 @@ func (g *generator) chance(share float64) bool { return g.rnd.Float64() < share 
 
 func pick[T any](g *generator, from []T) T { return from[g.rnd.IntN(len(from))] }
 
-// spread is a factor around 1, seldom beyond a third and three.
+// spread returns a random factor around 1, rarely below a third or above three.
 func (g *generator) spread(by float64) float64 { return math.Exp(g.rnd.NormFloat64() * by) }
 
 func (g *generator) target() target {
@@ -98,7 +98,7 @@ func (g *generator) target() target {
 	return targets[0]
 }
 
-// moment is when request i arrives: twice as many by day as by night.
+// moment returns the arrival time of request i. Twice as many requests arrive by day as by night.
 func (g *generator) moment(i int) time.Time {
 	share := float64(i) / float64(g.rows)
 	days := share * span.Hours() / 24
@@ -107,7 +107,7 @@ func (g *generator) moment(i int) time.Time {
 	return now.Add(-span + time.Duration(days*24*float64(time.Hour))).Truncate(time.Millisecond)
 }
 
-// entry makes request i.
+// entry generates request i.
 func (g *generator) entry(i int) requestlog.Entry {
 	at, t := g.moment(i), g.target()
 	old := i < g.rows/10
@@ -142,7 +142,7 @@ func (g *generator) entry(i int) requestlog.Entry {
 	return e
 }
 
-// serve fills in tokens, costs, times and the decision.
+// serve sets tokens, costs, times and the decision.
 func (g *generator) serve(e *requestlog.Entry, t target) {
 	e.TTFT = time.Duration(t.quick*g.spread(0.4)*1000) * time.Microsecond
 	e.Usage = llm.Usage{Input: int64(600 * g.spread(1.1)), Output: int64(220 * g.spread(0.9))}
@@ -164,7 +164,7 @@ func price(u llm.Usage, t target) money.Amount {
 	return money.Amount(float64(u.Input)*t.input + float64(u.CacheRead)*t.input/4 + float64(u.Output)*t.output)
 }
 
-// decision weighs every target, as the router does.
+// decision generates a decision with every target, like the router.
 func (g *generator) decision(cost *money.Amount) *route.Decision {
 	d := &route.Decision{Kind: route.Expected, Candidates: make([]route.Candidate, 0, len(targets)), Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, Micros: 40}
 	for i, t := range targets {
@@ -179,7 +179,7 @@ func (g *generator) decision(cost *money.Amount) *route.Decision {
 	return d
 }
 
-// trouble makes some requests end otherwise than planned.
+// trouble makes some requests fail or fall back.
 func (g *generator) trouble(e *requestlog.Entry) {
 	switch n := g.rnd.IntN(1000); {
 	case n < 50:
@@ -199,7 +199,7 @@ func (g *generator) trouble(e *requestlog.Entry) {
 	case n < 124:
 		e.Outcome = requestlog.Partial
 	case n < 125:
-		g.fail(e, requestlog.GatewayError, 500, "INTERNAL_ERROR", "a defect of ours")
+		g.fail(e, requestlog.GatewayError, 500, "INTERNAL_ERROR", "internal error")
 	case n < 128:
 		e.Cost, e.Bill = nil, nil // a model without a price
 	}

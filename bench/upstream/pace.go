@@ -8,7 +8,7 @@ import (
 	"fairlead/bench/agent"
 )
 
-// Pace is how an answer streams.
+// Pace describes how a response is streamed.
 type Pace struct {
 	First  time.Duration // before the first chunk
 	Gap    time.Duration // between chunks
@@ -16,10 +16,10 @@ type Pace struct {
 	Format string        // client format of the events; empty for chat
 }
 
-// mark stands around a pace. No prompt that asks for a whole answer has it, which makes looking for it cheap.
+// mark delimits a pace. It does not occur in prompts without a pace, so searching for it is cheap.
 const mark = '~'
 
-// String is the text for a prompt to begin with.
+// String returns the text with which a prompt must begin.
 func (p Pace) String() string {
 	format := p.Format
 	if format == "" {
@@ -28,10 +28,10 @@ func (p Pace) String() string {
 	return fmt.Sprintf("%c%d %d %d %s%[1]c ", mark, p.First, p.Gap, p.Chunks, format)
 }
 
-// wish is what a request says about its pace, put together from the parts that its body comes in.
+// wish collects the pace of a request from the parts of its body.
 type wish struct {
-	text []byte // between the marks, so far
-	open bool   // the second mark is still to come
+	text []byte // text between the marks so far
+	open bool   // whether the second mark is missing
 }
 
 func (w *wish) read(part []byte) {

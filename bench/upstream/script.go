@@ -7,7 +7,7 @@ import (
 	"fairlead/bench/agent"
 )
 
-// script is all that the upstream ever says, as it goes over the connection.
+// script holds all responses of the upstream, ready to send.
 type script struct {
 	whole   []byte             // an answer in one piece
 	streams map[string]*stream // by client format
@@ -23,7 +23,8 @@ const (
 	fields = `"created":1750000000,"model":"mock","service_tier":"default","system_fingerprint":"fp_0",`
 )
 
-// compose renders answers of the size that models give: one and a half kilobytes in one piece, a few words a chunk.
+// compose builds responses of typical size: one and a half kilobytes for a complete response, and a few words per
+// chunk.
 func compose() *script {
 	body := `{"id":"chatcmpl-0","object":"chat.completion",` + fields +
 		`"choices":[{"index":0,"message":{"role":"assistant","content":"` + strings.Repeat(sentence, 10) +
@@ -98,7 +99,7 @@ func delta(content, finish string) string {
 		`"choices":[{"index":0,"delta":` + content + `,"logprobs":null,"finish_reason":` + finish + `}]}`
 }
 
-// event is a server-sent event in an HTTP chunk of its own.
+// event returns a server-sent event in its own HTTP chunk.
 func event(data string) string {
 	return fmt.Sprintf("%x\r\ndata: %s\n\n\r\n", len(data)+len("data: \n\n"), data)
 }

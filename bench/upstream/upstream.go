@@ -1,5 +1,5 @@
-// Package upstream is a model provider for measurements. It costs little, because its responses are prepared in advance and
-// it reads only the pace from a request. Without a pace, it responds immediately and does not stream.
+// Package upstream is a model provider for measurements. It has little overhead, because its responses are prepared in
+// advance and it reads only the pace from a request. Without a pace, it responds immediately and does not stream.
 package upstream
 
 import (
@@ -29,7 +29,7 @@ func Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// converse answers the requests of one connection.
+// converse serves the requests of one connection.
 func (s *script) converse(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	in := http1.NewReader(conn, 16<<10)
@@ -70,7 +70,7 @@ func (s *stream) write(to io.Writer, p Pace) error {
 			time.Sleep(p.Gap)
 		}
 		if _, err := to.Write(s.chunk); err != nil {
-			return err // the client has left
+			return err // the client has disconnected
 		}
 	}
 	_, err := to.Write(s.ending)

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// serve starts an upstream, for the test to ask.
+// serve starts an upstream and returns a function that sends requests to it.
 func serve(t *testing.T) (ask func(body string) (*http.Response, string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func TestAnswersAreWellFormed(t *testing.T) {
 	}
 }
 
-func TestAPaceIsFoundWhereverTheBodyIsCut(t *testing.T) {
+func TestPaceIsFoundInASplitBody(t *testing.T) {
 	t.Parallel()
 	want := Pace{First: 50 * time.Millisecond, Gap: time.Second, Chunks: 12, Format: "chat"}
 	body := `{"content":"` + want.String() + `and a prompt"}`
