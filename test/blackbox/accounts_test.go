@@ -21,7 +21,7 @@ type person struct {
 	workspace string
 }
 
-// register creates an account with a workspace of its own and signs in.
+// register creates an account with its own workspace and signs in.
 func register(t *testing.T, g *harness.Gateway, email string) person {
 	t.Helper()
 	g.CreateAccount(t, email, password)
@@ -146,7 +146,8 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	wantError(t, elsewhere.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
 
-// claims are requests as a reverse proxy on this machine passes them on, and clients that claim to be local.
+// claims lists requests as a reverse proxy on this machine forwards them, and requests of clients that claim to be
+// local.
 var claims = map[string]harness.Request{
 	"direct":                {},
 	"Host: localhost":       {Host: "localhost"},
@@ -270,7 +271,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
 }
 
-// likeness is an answer without what differs between any two answers.
+// likeness returns a response without the values that differ between any two responses.
 func likeness(t *testing.T, a harness.Answer) map[string]any {
 	t.Helper()
 	h := a.Header.Clone()

@@ -117,7 +117,7 @@ func TestEveryOtherPathAnswersWithTheErrorObject(t *testing.T) {
 	}
 }
 
-func TestWhoLooksForTheModelAPIElsewhereIsToldWhereItIs(t *testing.T) {
+func TestWrongModelAPIPathsAreExplained(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	for _, path := range []string{"/v1/chat/completions", "/chat/completions", "/proxy/chat/completions"} {
@@ -211,13 +211,13 @@ func TestHeadersOfAnswers(t *testing.T) {
 			noCORS(t, h)
 		})
 	}
-	// Failed requests say as much as is known.
+	// Headers of failed requests contain everything that is known.
 	mock.Always(mockprovider.Fail(500))
 	failed := g.Call(t, harness.Request{Key: k, Body: chat("auto")})
 	wantError(t, failed, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 }
 
-func TestTraceIsInTheAnswerWhenAskedFor(t *testing.T) {
+func TestTraceIsIncludedOnRequest(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t)

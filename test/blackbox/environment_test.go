@@ -31,8 +31,8 @@ func TestVariableEnablesItsProviderWithoutAFile(t *testing.T) {
 	}
 }
 
-// A credential is only ever sent to the host it belongs to: a file that points a vendor's name elsewhere must bring its
-// own.
+// A credential is sent only to the host it belongs to. If the file sets another address for a vendor's name, it must
+// also set a credential.
 func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 	t.Parallel()
 	models := []harness.Model{harness.Chat(small, 1, 1, 0.5)}
@@ -98,7 +98,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestProviderSeesTheModelsOwnName(t *testing.T) {
+func TestProviderReceivesItsOwnModelName(t *testing.T) {
 	t.Parallel()
 	mock, url := harness.Upstream(t)
 	model := harness.Chat(small, 1, 1, 0.5)

@@ -7,8 +7,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// The lists of requests contain a request that has just been answered. Their wait for it is bounded, so a busy machine may miss some:
-// without the wait, all are missed.
+// Request lists contain a request that has just completed. The wait for it is limited, so a busy machine may miss some.
+// Without the wait, all would be missed.
 func TestListsContainTheLatestRequest(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)

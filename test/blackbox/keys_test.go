@@ -10,10 +10,10 @@ import (
 	"fairlead/test/harness"
 )
 
-// second is the time limit for a key change to take effect, including the command that makes it.
+// second is the time limit for a key change to take effect, including the command that makes the change.
 const second = time.Second
 
-func TestKeyMadeBeforeTheServerStartsWorks(t *testing.T) {
+func TestKeyCreatedBeforeStartWorks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	stdout, stderr, code := harness.CLI(t, harness.Options{DataDir: dir}, "keys", "create", "--name", "ci", "--json")
@@ -28,7 +28,7 @@ func TestKeyMadeBeforeTheServerStartsWorks(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/proxy/v1/models", Key: made.Text}))
 }
 
-func TestKeyMadeBesideTheServerWorksAtOnce(t *testing.T) {
+func TestKeyCreatedWhileRunningWorksImmediately(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	for range 3 {
@@ -37,7 +37,7 @@ func TestKeyMadeBesideTheServerWorksAtOnce(t *testing.T) {
 	}
 }
 
-func TestQuietKeyIsTheKeyAlone(t *testing.T) {
+func TestQuietFlagPrintsOnlyTheKey(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	stdout, stderr, code := g.CLI(t, "keys", "create", "--name", "ci", "--quiet")
@@ -77,7 +77,7 @@ func TestRevokedKeyIsRefusedWithinASecond(t *testing.T) {
 	wantError(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}), http.StatusUnauthorized, "REVOKED_API_KEY")
 }
 
-func TestRotatedKeyHasAGrace(t *testing.T) {
+func TestRotatedKeyHasAGracePeriod(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	old := newKey(t, g)
@@ -95,7 +95,7 @@ func TestRotatedKeyHasAGrace(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Key: renewed.Text, Body: chat(small)}))
 }
 
-func TestKeyRotatedWithoutGraceEndsAtOnce(t *testing.T) {
+func TestKeyRotatedWithoutGraceEndsImmediately(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	old := newKey(t, g)
@@ -123,7 +123,7 @@ func TestExpiredKeyIsRefused(t *testing.T) {
 	wantError(t, answer, http.StatusUnauthorized, "EXPIRED_API_KEY")
 }
 
-func TestScopesAndModelsOfAKeyHold(t *testing.T) {
+func TestScopesAndModelsOfAKeyAreEnforced(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	reader, narrow := newKey(t, g, "--scopes", "read"), newKey(t, g, "--models", "sma*")
@@ -152,7 +152,7 @@ func TestScopesAndModelsOfAKeyHold(t *testing.T) {
 	}
 }
 
-func TestRequestsPerMinuteHold(t *testing.T) {
+func TestRequestsPerMinuteAreLimited(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	k := newKey(t, g, "--rpm", "3")
@@ -194,10 +194,10 @@ func TestConcurrentRequestsOfAKeyAreBounded(t *testing.T) {
 	})
 }
 
-func TestBudgetOfAKeyHolds(t *testing.T) {
+func TestBudgetOfAKeyIsEnforced(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
-	// One answer of the mock costs 11 × 0.4 + 4 × 1.6 µ$ = 0.0000108 $.
+	// One response of the mock costs 11 × 0.4 + 4 × 1.6 µ$ = 0.0000108 $.
 	k := newKey(t, g, "--budget", "0.00002", "--period", "total")
 
 	answer := g.Call(t, harness.Request{Key: k.Text, Body: chat(small, `"max_tokens":100`)})
@@ -213,13 +213,13 @@ func TestBudgetOfAKeyHolds(t *testing.T) {
 	if entry.Outcome != "rejected" || entry.Error.Code != "BUDGET_EXCEEDED" || entry.Decision == "" && entry.Cost != nil {
 		t.Errorf("the entry says %s %+v", entry.Outcome, entry.Error)
 	}
-	// The budget blocks models, not the eyes.
+	// The budget blocks model calls, but not the admin API.
 	reader := newKey(t, g, "--scopes", "inference,read", "--budget", "0", "--period", "total")
 	wantError(t, g.Call(t, harness.Request{Key: reader.Text, Body: chat(small)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests", Key: reader.Text}))
 }
 
-func TestRaisedBudgetCountsForTheNextRequest(t *testing.T) {
+func TestRaisedBudgetAppliesToTheNextRequest(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	manager := newKey(t, g, "--scopes", "manage,inference")

@@ -17,13 +17,13 @@ import (
 	"fairlead/test/harness"
 )
 
-// The models of the gateways that most tests start: both at one provider, small by far the cheaper.
+// Models of the gateways that most tests start: both at one provider, small by far the cheaper.
 const (
 	small = "small"
 	large = "large"
 )
 
-// serve starts a gateway with a scripted provider. more are further lines of its configuration.
+// serve starts a gateway with a scripted provider. more holds further lines of its configuration.
 func serve(t *testing.T, more ...string) (*harness.Gateway, *mockprovider.Mock) {
 	t.Helper()
 	mock, url := harness.Upstream(t)
@@ -40,7 +40,7 @@ func config(t *testing.T, url string, more ...string) string {
 	}}, more...)
 }
 
-// chat is a request body; more are further members.
+// chat returns a request body. more holds further members.
 func chat(model string, more ...string) string {
 	members := append([]string{`"model":` + quote(model), `"messages":[{"role":"user","content":"Hello"}]`}, more...)
 	return "{" + strings.Join(members, ",") + "}"
@@ -49,14 +49,14 @@ func chat(model string, more ...string) string {
 func quote(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string always has a JSON form
+		panic(err) // a string always encodes
 	}
 	return string(data)
 }
 
 const streaming = `"stream":true`
 
-// failure is the error object of every path.
+// failure is the error object of every endpoint.
 type failure struct {
 	Error   string         `json:"error"`
 	Code    string         `json:"code"`
@@ -65,7 +65,7 @@ type failure struct {
 
 var requestID = regexp.MustCompile(`^(req|adm)_[0-9A-Z]{26}$`)
 
-// wantError checks the whole contract of an error answer, and returns it.
+// wantError checks the complete contract of an error response and returns it.
 func wantError(t *testing.T, a harness.Answer, status int, code string) failure {
 	t.Helper()
 	if a.Status != status {
@@ -112,7 +112,7 @@ func checkErrorHeaders(t *testing.T, h http.Header, f failure) {
 	}
 }
 
-// wantOK fails unless the answer is a 200, and returns it.
+// wantOK fails unless the response has status 200, and returns it.
 func wantOK(t *testing.T, a harness.Answer) harness.Answer {
 	t.Helper()
 	if a.Status != http.StatusOK {
@@ -130,7 +130,7 @@ type key struct {
 
 var keyNumber atomic.Int64
 
-// newKey makes a key with the command line.
+// newKey creates a key with the command line.
 func newKey(t *testing.T, g *harness.Gateway, flags ...string) key {
 	t.Helper()
 	name := fmt.Sprintf("key-%d", keyNumber.Add(1))
@@ -167,7 +167,7 @@ func open(t *testing.T, g *harness.Gateway, r harness.Request) *stream {
 	return s
 }
 
-// next is the data of the next event; empty at the end.
+// next returns the data of the next event, or "" at the end.
 func (s *stream) next() string {
 	for s.scanner.Scan() {
 		if data, ok := strings.CutPrefix(s.scanner.Text(), "data: "); ok {
@@ -177,7 +177,7 @@ func (s *stream) next() string {
 	return ""
 }
 
-// rest is the data of all events that are left.
+// rest returns the data of all remaining events.
 func (s *stream) rest() []string {
 	var all []string
 	for data := s.next(); data != ""; data = s.next() {
@@ -186,7 +186,7 @@ func (s *stream) rest() []string {
 	return all
 }
 
-// pause returns a behaviour that holds every stream up before its nth event, counted from 0, until release is called.
+// pause returns a behaviour that holds every stream before its nth event, counted from 0, until release is called.
 func pause(t *testing.T, n int, text ...string) (b mockprovider.Behaviour, release func()) {
 	t.Helper()
 	gate := make(chan struct{})

@@ -1,4 +1,5 @@
-// Package blackbox tests the built gateway as its users meet it: a process with flags, files, ports and a command line.
+// Package blackbox tests the built gateway from the user's perspective: a process with flags, files, ports and a
+// command line.
 package blackbox
 
 import (

@@ -12,7 +12,7 @@ import (
 
 const api = "/api/v1"
 
-func TestPricesSetByHandHoldOverRestarts(t *testing.T) {
+func TestManualPricesSurviveRestarts(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{

@@ -10,8 +10,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// A provider configured with only an address offers the models it lists, by name, if models without a price are allowed.
-func TestModelsThatOnlyTheProviderKnows(t *testing.T) {
+// A provider that is configured only with an address offers the models that it lists, by name, if models without a
+// price are allowed.
+func TestModelsListedOnlyByTheProvider(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"allow_unpriced: true": true, "allow_unpriced: false": false} {
 		t.Run(name, func(t *testing.T) {
@@ -50,9 +51,9 @@ func TestModelsThatOnlyTheProviderKnows(t *testing.T) {
 	}
 }
 
-// A model that the provider adds later is seen while the gateway runs, is served by name without a price, and is never chosen by
-// auto until it has one.
-func TestModelsThatTheProviderAdds(t *testing.T) {
+// A model that the provider adds later is found while the gateway runs. It is served by name without a price, and auto
+// does not choose it until it has a price.
+func TestModelsAddedByTheProvider(t *testing.T) {
 	t.Parallel()
 	mock, url := harness.Upstream(t)
 	mock.SetModels(small, large)

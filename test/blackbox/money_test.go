@@ -10,7 +10,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// figures are what an entry says about money.
+// figures holds the costs and savings of an entry.
 type figures struct {
 	Decision       *string `json:"decision"`
 	Cost           *string `json:"cost_usd"`
@@ -41,7 +41,7 @@ func priced(name string, input, cached, output, quality float64) harness.Model {
 	return m
 }
 
-// usage of a provider with a cached part, in which every class is odd.
+// cachedUsage is a provider's usage with a cached part. Every count is odd.
 const cachedUsage = `{"prompt_tokens":1237,"completion_tokens":89,"total_tokens":1326,` +
 	`"prompt_tokens_details":{"cached_tokens":1024},"completion_tokens_details":{"reasoning_tokens":17}}`
 
@@ -107,7 +107,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// sumsUp checks that the rows of a bill make its total, in whole nano-dollars.
+// sumsUp checks that the rows of a bill add up to its total, in whole nano-dollars.
 func sumsUp(t *testing.T, f figures) {
 	t.Helper()
 	if f.Cost == nil {
@@ -153,8 +153,8 @@ func TestUnpricedModelsAreRefusedUnlessAllowed(t *testing.T) {
 	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("unpriced")}), 400, "NO_ROUTE")
 }
 
-// A provider's figures are input, not truth.
-func TestAbsurdUsageIsReplacedByOurOwnCount(t *testing.T) {
+// The usage that a provider reports is not trusted.
+func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	k := g.Key(t)
@@ -174,7 +174,7 @@ func TestAbsurdUsageIsReplacedByOurOwnCount(t *testing.T) {
 	}
 }
 
-// nano reads dollars as whole nano-dollars.
+// nano parses dollars as whole nano-dollars.
 func nano(t *testing.T, dollars string) int64 {
 	t.Helper()
 	whole, frac, negative := int64(0), int64(0), false
@@ -202,7 +202,7 @@ func nano(t *testing.T, dollars string) int64 {
 	return whole*1_000_000_000 + frac
 }
 
-func TestCommandLineAndAPITellTheSame(t *testing.T) {
+func TestCommandLineAndAPIAgree(t *testing.T) {
 	t.Parallel()
 	mock, url := harness.Upstream(t)
 	second, otherURL := harness.Upstream(t)
@@ -235,7 +235,7 @@ func TestCommandLineAndAPITellTheSame(t *testing.T) {
 				t.Fatalf("ended with %d\n%s", code, stderr)
 			}
 			shown, told := members(t, []byte(stdout)), members(t, entry.Raw)
-			delete(shown, "preview") // a key that may only read does not get it
+			delete(shown, "preview") // a key with only the read scope does not get the preview
 			delete(told, "preview")
 			if diff := cmp.Diff(told, shown); diff != "" {
 				t.Errorf("the command line differs from the API (-API +CLI):\n%s", diff)

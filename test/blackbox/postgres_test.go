@@ -50,7 +50,7 @@ func TestPostgresKeepsKeysAndEntries(t *testing.T) {
 	}
 }
 
-func TestPostgresHidesWhatIsPastItsRetentionUntilItsDayGoes(t *testing.T) {
+func TestPostgresHidesExpiredEntriesUntilTheirPartitionIsDropped(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)
 	g := harness.Start(t, harness.Options{Config: config(t, "http://127.0.0.1:1/v1", "store: "+dsn, "log: {entry_retention: 2d, body_retention: 2d}")})
@@ -82,7 +82,7 @@ func TestPostgresHidesWhatIsPastItsRetentionUntilItsDayGoes(t *testing.T) {
 	}
 }
 
-func TestPostgresMayComeLater(t *testing.T) {
+func TestPostgresMayStartLater(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)
 	address, err := url.Parse(dsn)
@@ -113,7 +113,7 @@ func TestPostgresMayComeLater(t *testing.T) {
 	served := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	g.Entry(t, served.Header.Get("X-Request-Id"))
 
-	// It may also go for a while: known keys are served, and what happened meanwhile arrives later.
+	// PostgreSQL may also be unavailable for a while: known keys are served, and the entries are delivered later.
 	forward.Down()
 	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	harness.Eventually(t, "the log says that entries wait", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
@@ -121,7 +121,7 @@ func TestPostgresMayComeLater(t *testing.T) {
 	forward.Up(t)
 	reader := g.Key(t, "--scopes", "read")
 	harness.Eventually(t, "the entry of the outage arrives", func() bool {
-		// The first statements after an outage may still meet connections that have died.
+		// The first statements after an outage may still use broken connections.
 		got := g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader})
 		return got.Status == http.StatusOK
 	})

@@ -101,7 +101,7 @@ func TestPoliciesOfTheFileTakeEffectOnReload(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsARestartWaitsForIt(t *testing.T) {
+func TestSettingsThatNeedARestartAreNotReloaded(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)
@@ -123,7 +123,7 @@ func TestWhatNeedsARestartWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestABaselineThatNobodyKnowsIsDoubted(t *testing.T) {
+func TestUnknownBaselineIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)
@@ -135,7 +135,7 @@ func TestABaselineThatNobodyKnowsIsDoubted(t *testing.T) {
 	harness.Eventually(t, "the log doubts it", func() bool { return strings.Contains(g.Log(), `default_model: no model is called`) })
 }
 
-func TestTheLevelOfTheLogTakesEffectOnReload(t *testing.T) {
+func TestLogLevelTakesEffectOnReload(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)

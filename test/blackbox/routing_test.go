@@ -10,7 +10,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// asking is a request of which the router can see the task.
+// asking returns a request whose task the router can recognize.
 func asking(text string) string {
 	return `{"model":"auto","messages":[{"role":"user","content":` + quote(text) + `}]}`
 }
@@ -47,7 +47,7 @@ func TestADecisionIsExplainedVerifiedAndReplayed(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreAppliedByTheCommandLineAndHold(t *testing.T) {
+func TestPoliciesAppliedByTheCommandLineTakeEffect(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	k := g.Key(t)

@@ -18,7 +18,8 @@ const (
 	answerCanary = "canaryanswer4Rt8vB1nKs"
 )
 
-// loud are the ways in which text could leak: whole and streamed answers, refusals that quote the prompt, cut streams.
+// loud sends requests in all ways in which text could leak: complete and streamed responses, rejections that quote the
+// prompt, interrupted streams.
 func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) {
 	t.Helper()
 	body := func(more ...string) string {
@@ -42,7 +43,7 @@ func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, h
 	g.Call(t, harness.Request{Path: "/proxy/v1/embeddings", Key: k, Body: `{"model":"embed","input":"` + promptCanary + `"}`, Header: header})
 }
 
-func TestUnloggedTextTouchesNothing(t *testing.T) {
+func TestUnloggedTextIsNotStored(t *testing.T) {
 	t.Parallel()
 	for name, setting := range map[string]struct {
 		config string
@@ -84,7 +85,7 @@ func TestUnloggedTextTouchesNothing(t *testing.T) {
 	}
 }
 
-// The scan must find a planted secret.
+// The scan must find a secret that was stored on purpose.
 func TestLoggedTextIsFoundByTheScan(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
@@ -99,7 +100,8 @@ func TestLoggedTextIsFoundByTheScan(t *testing.T) {
 	}
 }
 
-// scan looks for texts in every file below a directory. The texts are short, so that the store does not compress them.
+// scan searches for texts in every file under a directory. The texts are short, so that the store does not compress
+// them.
 func scan(t *testing.T, dir string, canaries ...string) []string {
 	t.Helper()
 	var found []string
@@ -124,7 +126,7 @@ func scan(t *testing.T, dir string, canaries ...string) []string {
 	return found
 }
 
-func TestSecretsStayIn(t *testing.T) {
+func TestSecretsAreNotLeaked(t *testing.T) {
 	t.Parallel()
 	const credential = "sk-canary-credential-0987654321"
 	mock, url := harness.Upstream(t)
@@ -171,6 +173,6 @@ func TestSecretsStayIn(t *testing.T) {
 
 func headerText(h http.Header) string {
 	var b strings.Builder
-	_ = h.Write(&b) // a builder takes everything
+	_ = h.Write(&b) // a builder never fails
 	return b.String()
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead/test/harness"
 )
 
-func TestStopLetsRequestsUnderWayFinish(t *testing.T) {
+func TestStopLetsRunningRequestsFinish(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	k := g.Key(t)
@@ -79,7 +79,7 @@ func TestASecondSignalEndsWithoutDraining(t *testing.T) {
 	}
 }
 
-func TestIdleServerStopsAtOnce(t *testing.T) {
+func TestIdleServerStopsImmediately(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)}))
@@ -97,8 +97,8 @@ func TestIdleServerStopsAtOnce(t *testing.T) {
 	}
 }
 
-// A connection on which nothing was ever sent is not a request under way, and takes nothing from the time for entries.
-func TestSilentConnectionDoesNotKeepEntriesBack(t *testing.T) {
+// A connection on which nothing was sent is not a running request. It does not reduce the time for delivering entries.
+func TestSilentConnectionDoesNotDelayEntries(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t)

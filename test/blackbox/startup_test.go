@@ -42,7 +42,7 @@ func TestStartsFromNothing(t *testing.T) {
 	}
 }
 
-func TestStartUpTextIsForPeopleOnATerminal(t *testing.T) {
+func TestBannerIsPrintedOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-terminal-77f3Qa"
 	_, url := harness.Upstream(t)
@@ -121,7 +121,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestDamageInTheSpoolIsSaid(t *testing.T) {
+func TestSpoolDamageIsReported(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	key := g.Key(t)
@@ -149,7 +149,7 @@ func TestDamageInTheSpoolIsSaid(t *testing.T) {
 	}
 }
 
-func TestPortInUseIsSaidPlainly(t *testing.T) {
+func TestPortInUseIsReported(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -165,7 +165,7 @@ func TestPortInUseIsSaidPlainly(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsShownWithItsPlace(t *testing.T) {
+func TestConfigurationErrorsIncludeTheirPosition(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, config string
@@ -202,7 +202,7 @@ func TestBadConfigurationIsShownWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestWrongCommandLinesEndWithTwo(t *testing.T) {
+func TestInvalidCommandLinesExitWithTwo(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"serv"},

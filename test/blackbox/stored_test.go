@@ -27,7 +27,7 @@ func (p *responsesProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, _ := strings.CutPrefix(r.URL.Path, "/v1/responses")
 	id, part, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if id == "" {
-		body, _ := io.ReadAll(r.Body) // the gateway sends whole bodies
+		body, _ := io.ReadAll(r.Body) // the gateway sends complete bodies
 		id = fmt.Sprintf("resp_%d", len(p.stored)+1)
 		p.stored[id] = key
 		status := "completed"

@@ -61,7 +61,7 @@ func TestMetricsNeedAKeyOrTheirOwnListener(t *testing.T) {
 	}
 }
 
-// Metrics count what every workspace does, so only the one that runs the gateway may read them.
+// Metrics count the requests of every workspace, so only the workspace that runs the gateway may read them.
 func TestMetricsAreNotForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
@@ -74,8 +74,8 @@ func TestMetricsAreNotForOtherWorkspaces(t *testing.T) {
 	}
 }
 
-// Labels come only from configured names, whatever callers send.
-func TestCallersCannotMakeSeries(t *testing.T) {
+// Metric labels contain only configured names, regardless of what callers send.
+func TestCallersCannotCreateMetricSeries(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t, "--scopes", "inference,read")
@@ -86,7 +86,7 @@ func TestCallersCannotMakeSeries(t *testing.T) {
 	}
 }
 
-// get calls an address that is not the gateway's public one.
+// get sends a request to an address other than the gateway's public one.
 func get(t *testing.T, url string) harness.Answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// wireCall is a connection on which a test writes what no client library would.
+// wireCall is a raw connection for requests that no client library would send.
 type wireCall struct {
 	t    *testing.T
 	conn net.Conn
@@ -41,7 +41,7 @@ func (w *wireCall) send(format string, args ...any) {
 	}
 }
 
-// answer reads one answer; the request's method decides whether it has a body.
+// answer reads one response. The request's method determines whether it has a body.
 func (w *wireCall) answer(method string) harness.Answer {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
@@ -75,7 +75,8 @@ func TestChunkedBodies(t *testing.T) {
 		t.Errorf("the provider got %s", got.Body)
 	}
 
-	// A body without an end is refused before it ends. It needs another connection: one ends with a body in chunks.
+	// A body without an end is rejected before it ends. It needs a new connection, because a chunked body ends the
+	// connection.
 	if _, err := w.in.ReadByte(); err == nil {
 		t.Error("the connection goes on after a body in chunks")
 	}
@@ -84,7 +85,7 @@ func TestChunkedBodies(t *testing.T) {
 	filler := strings.Repeat("a", 1<<10)
 	for range 80 {
 		if _, err := fmt.Fprintf(w.conn, "400\r\n%s\r\n", filler); err != nil {
-			break // refused already
+			break // already rejected
 		}
 	}
 	wantError(t, w.answer("POST"), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
@@ -105,7 +106,7 @@ func TestExpectedContinueComesBeforeTheBody(t *testing.T) {
 	w.send("%s", body)
 	wantOK(t, w.answer("POST"))
 
-	// A refusal needs no body at all.
+	// A rejection does not require the body.
 	refused := dial(t, g)
 	refused.send(head+"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n", "fl_wrong")
 	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
@@ -159,8 +160,8 @@ func TestHeadHasNoBody(t *testing.T) {
 	}
 }
 
-// What net/http itself refuses is refused before any handler of ours runs.
-func TestMalformedRequestsReachNobody(t *testing.T) {
+// Requests that net/http rejects do not reach a handler of the gateway.
+func TestMalformedRequestsAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	k := g.Key(t)
@@ -189,8 +190,8 @@ func TestMalformedRequestsReachNobody(t *testing.T) {
 	}
 }
 
-// An incomplete or malformed request gets an error response; an empty response would look like success.
-func TestBrokenBodiesAreNoSuccess(t *testing.T) {
+// An incomplete or malformed request gets an error response. An empty response would look like success.
+func TestBrokenBodiesGetAnError(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
 	k := g.Key(t)
