@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Course is how a figure went on after the gateway had settled.
+// Course summarizes a figure after the gateway has settled.
 type Course struct {
 	Early, Late float64 // medians of the first and of the last quarter
 	Most        float64
-	Slope       float64 // a minute, by least squares
-	Doubt       float64 // twice the standard error of the slope, with neighbouring samples taken as one
+	Slope       float64 // growth per minute, by least squares
+	Doubt       float64 // twice the standard error of the slope, with adjacent samples averaged
 }
 
-// samples are a figure over time.
+// samples holds a figure over time.
 type samples struct {
 	at    []time.Duration
 	value []float64
@@ -36,11 +36,11 @@ func (s *samples) course() Course {
 	}
 }
 
-// blocks is how many means the slope is computed of: samples close together share one cycle of the garbage
-// collector and are not independent.
+// blocks is the number of means from which the slope is computed. Samples close together are not independent, because
+// they share a garbage collection cycle.
 const blocks = 12
 
-// slope is the growth per minute, by least squares over the means of blocks, with twice its standard error.
+// slope returns the growth per minute, by least squares over the means of blocks, and twice its standard error.
 func (s *samples) slope() (perMinute, doubt float64) {
 	x, y := s.means()
 	n := float64(len(x))
@@ -62,7 +62,7 @@ func (s *samples) slope() (perMinute, doubt float64) {
 	return perMinute, 2 * math.Sqrt(rest/(n-2)/sxx)
 }
 
-// means are the blocks' times in minutes and their means.
+// means returns the times of the blocks in minutes and their means.
 func (s *samples) means() (x, y []float64) {
 	size := max(1, len(s.value)/blocks)
 	for from := 0; from+size <= len(s.value); from += size {

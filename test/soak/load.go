@@ -15,29 +15,29 @@ import (
 	"fairlead/test/harness"
 )
 
-// limit is how long one request may take: a stream takes a bit more than thirty seconds.
+// limit is the timeout of one request. A stream takes slightly more than thirty seconds.
 const limit = 2 * time.Minute
 
-// Traffic is what the load was.
+// Traffic summarizes the load.
 type Traffic struct {
 	Took     time.Duration
-	Requests int64 // plain ones
-	Streamed int64 // streams that came to their end
+	Requests int64 // non-streamed requests
+	Streamed int64 // completed streams
 	Failed   int64
 	First    string // the first failure
 	P50, P99 time.Duration
 }
 
-// Rate is how many plain requests there were in a second.
+// Rate returns the number of non-streamed requests per second.
 func (t Traffic) Rate() float64 { return float64(t.Requests) / t.Took.Seconds() }
 
-// String is the traffic in a few words.
+// String summarizes the traffic.
 func (t Traffic) String() string {
 	return fmt.Sprintf("%d requests and %d streams, %d failed, p50 %s, p99 %s", t.Requests, t.Streamed, t.Failed,
 		t.P50.Round(100*time.Microsecond), t.P99.Round(100*time.Microsecond))
 }
 
-// load is traffic at a steady rate, whatever the answers take.
+// load is traffic at a constant rate, independent of response times.
 type load struct {
 	gateway *harness.Gateway
 	key     string
@@ -52,7 +52,7 @@ type load struct {
 }
 
 func newLoad(g *harness.Gateway, key string) *load {
-	// Connections that a slow moment has opened are given up soon: else each such moment would count as growth.
+	// Close idle connections soon; otherwise connections opened in a slow moment would count as growth.
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 5 * time.Second, DisableCompression: true}
 	return &load{gateway: g, key: key, client: &http.Client{Transport: transport}}
 }
@@ -73,7 +73,8 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 	})
 	for i := range streams {
 		l.running.Go(func() {
-			// Streams that start together would always end together, so the first of each ends after a different time.
+			// Streams that start together would always end together, so the first stream of each client ends after a
+			// different time.
 			first, leave := context.WithTimeout(ctx, time.Duration(i)*step*events/time.Duration(streams))
 			l.stream(first)
 			leave()
@@ -97,7 +98,7 @@ func (l *load) plain() {
 	l.note(err)
 }
 
-// stream reads one to its end, or leaves it when the context ends.
+// stream reads one stream to its end, or closes it when the context ends.
 func (l *load) stream(ctx context.Context) {
 	data, err := l.send(ctx, `{"model":"steady","stream":true,"messages":[{"role":"user","content":"Hello"}]}`)
 	if ctx.Err() != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	step   = 50 * time.Millisecond // until an answer, and between two events
-	events = 600                   // of a stream: half a minute
+	step   = 50 * time.Millisecond // time until a response, and between two events
+	events = 600                   // events per stream: half a minute
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 		`data: {"id":"x","object":"chat.completion.chunk","model":"steady","choices":[],` + usage + "}\n\ndata: [DONE]\n\n"
 )
 
-// provider answers whole requests after a step and streams an event with each.
+// provider responds to a non-streamed request after one step, and sends a stream event with each step.
 type provider struct{}
 
 func (provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func (provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, last)
 }
 
-// pause waits and says whether the context still goes on.
+// pause waits for d and reports whether the context has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,6 +1,6 @@
-// Package soak keeps the usual load on the built gateway for a long time and watches what must not grow: its memory,
-// its goroutines and its open files. The load is 500 requests a second to a provider that answers in 50 ms, beside 200
-// open streams of 20 events a second.
+// Package soak keeps the gateway under constant load for a long time and checks values that must not grow: memory,
+// goroutines and open files. The load is 500 requests per second to a provider that responds in 50 ms, and 200 open
+// streams with 20 events per second.
 package soak
 
 import (
@@ -14,43 +14,43 @@ import (
 	"fairlead/test/harness"
 )
 
-// Plan is one soak.
+// Plan describes one soak.
 type Plan struct {
 	For     time.Duration
-	Rate    int    // plain requests a second
+	Rate    int    // non-streamed requests per second
 	Streams int    // streams open at any time
-	Binary  string // the gateway; the usual one when empty
-	Setting string // one more line of its configuration
+	Binary  string // gateway binary; the default one when empty
+	Setting string // additional line of the configuration
 }
 
-// Usual is the load at which promises are measured, for this long.
+// Usual returns the plan with the load for which the targets are defined.
 func Usual(d time.Duration) Plan { return Plan{For: d, Rate: 500, Streams: 200} }
 
-// settling is how long the gateway has until it is measured: five minutes, or a third of a shorter soak.
+// settling returns the time before the measurement begins: five minutes, or a third of a shorter soak.
 func (p Plan) settling() time.Duration { return min(5*time.Minute, p.For/3) }
 
-// Report is what a soak has shown.
+// Report is the result of a soak.
 type Report struct {
 	Plan Plan
 	Traffic
 	Memory     Course // resident, in bytes
 	Goroutines Course
 	Files      Course
-	Log        string // all that the gateway wrote
+	Log        string // complete log of the gateway
 }
 
-// String is the report in one line.
+// String returns the report in one line.
 func (r Report) String() string {
 	return fmt.Sprintf("%s at %.0f requests/s and %d streams: memory %.1f MiB, at most %.1f, %+.2f MiB/min after %s (± %.2f); goroutines %.0f → %.0f, files %.0f → %.0f; %s",
 		r.Plan.For, r.Rate(), r.Plan.Streams, r.Memory.Late/mib, r.Memory.Most/mib, r.Memory.Slope/mib, r.Plan.settling(), r.Memory.Doubt/mib,
 		r.Goroutines.Early, r.Goroutines.Late, r.Files.Early, r.Files.Late, r.Traffic)
 }
 
-// Run soaks a gateway of its own. It judges nothing.
+// Run runs a soak with a new gateway. It does not check the results.
 func Run(t testing.TB, p Plan) Report {
 	t.Helper()
 	upstream := harness.Serve(t, provider{})
-	// A line per request would fill the harness's memory; without log lines there is no ready message.
+	// Log lines for every request would fill the harness's memory. Without log lines there is no ready message.
 	g := harness.Start(t, harness.Options{Binary: p.Binary, Early: true, Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("steady", 0.4, 1.6, 0.5)},
 	}}, "log: {level: warn}", p.Setting)})
@@ -84,7 +84,7 @@ const (
 	slack     = 10
 )
 
-// Judge fails the test where something grew, where a request failed, or where the race detector found one.
+// Judge fails the test if a value grew, a request failed, or the race detector found a race.
 func (r Report) Judge(t testing.TB) {
 	t.Helper()
 	if r.Plan.For >= longSoak && r.Memory.Slope >= growth {

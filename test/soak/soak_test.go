@@ -13,16 +13,16 @@ import (
 	"fairlead/test/harness"
 )
 
-// TestSoak runs for as many minutes as FAIRLEAD_SOAK_MINUTES says: `make soak` sets it.
-func TestSoak(t *testing.T) { //nolint:paralleltest // it measures
+// TestSoak runs for FAIRLEAD_SOAK_MINUTES minutes. `make soak` sets the variable.
+func TestSoak(t *testing.T) { //nolint:paralleltest // it measures resource usage
 	r := Run(t, Usual(minutes(t)))
 	_, _ = fmt.Fprintln(os.Stdout, r)
 	r.Judge(t)
 }
 
-// TestSoakWithRaceDetector runs for a sixth of that time at a fifth of the load: the detector makes everything several
-// times slower, and races do not depend on the rate.
-func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures
+// TestSoakWithRaceDetector runs for a sixth of that time at a fifth of the load, because the detector makes everything
+// several times slower and races do not depend on the rate.
+func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures resource usage
 	d := minutes(t) / 6
 	binary := filepath.Join(t.TempDir(), "fairlead-race")
 	root, err := harness.Root()
@@ -30,15 +30,15 @@ func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measur
 		t.Fatal(err)
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", binary, "./cmd/fairlead")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=1") // the detector needs it
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=1") // required by the race detector
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build with the race detector: %v\n%s", err, out)
 	}
-	// So slow a process would take the load for too much, and shed it.
+	// Load shedding is disabled, because such a slow process would shed the load.
 	r := Run(t, Plan{For: d, Rate: 100, Streams: 40, Binary: binary, Setting: "limits: {shed_after: 0s}"})
 	_, _ = fmt.Fprintln(os.Stdout, "with the race detector:", r)
-	// The detector's own memory grows with all that was ever touched, and so slow a process never settles: here only
-	// races and failures count.
+	// The detector's own memory grows with all memory that was ever accessed, and such a slow process never settles, so
+	// only races and failures are checked.
 	r.Memory, r.Goroutines, r.Files = Course{}, Course{}, Course{}
 	r.Judge(t)
 }
@@ -71,7 +71,7 @@ func TestSlopeIsFoundInNoise(t *testing.T) {
 	}
 }
 
-func TestJudgeSeesWhatGrows(t *testing.T) {
+func TestJudgeDetectsGrowth(t *testing.T) {
 	t.Parallel()
 	flat := Course{Early: 100, Late: 100, Most: 101}
 	fine := Report{Plan: Usual(30 * time.Minute), Traffic: Traffic{Requests: 10}, Memory: flat, Goroutines: flat, Files: flat}
@@ -98,7 +98,7 @@ func TestJudgeSeesWhatGrows(t *testing.T) {
 	}
 }
 
-// verdict notes a failure in place of failing the test.
+// verdict records a failure instead of failing the test.
 type verdict struct {
 	testing.TB
 	failed bool

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// watch reads the figures of the process once a second.
+// watch reads the values of the process once per second.
 type watch struct {
 	t        testing.TB
 	gateway  *harness.Gateway
@@ -50,7 +50,7 @@ func (w *watch) until(ctx context.Context) {
 	}
 }
 
-// resident is the memory of the process in bytes, as the kernel says.
+// resident returns the resident memory of the process in bytes.
 func (w *watch) resident() float64 {
 	w.t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.gateway.PID(w.t)))
@@ -66,7 +66,7 @@ func (w *watch) resident() float64 {
 	return 0
 }
 
-// scrape reads what the gateway says of itself.
+// scrape reads the gateway's metrics.
 func (w *watch) scrape() (goroutines, files float64) {
 	w.t.Helper()
 	answer := w.gateway.Call(w.t, harness.Request{Method: http.MethodGet, Path: "/metrics", Key: w.reader})
