@@ -45,7 +45,7 @@ func priced(name string, input, cached, output, quality float64) harness.Model {
 const cachedUsage = `{"prompt_tokens":1237,"completion_tokens":89,"total_tokens":1326,` +
 	`"prompt_tokens_details":{"cached_tokens":1024},"completion_tokens_details":{"reasoning_tokens":17}}`
 
-// Costs are checked against what a person would work out with pencil and paper:
+// Costs are compared with values that were computed by hand:
 //
 //	cheap  213 × 0.15   + 1024 × 0.0375 + 89 × 0.6   µ$ = 31.95 + 38.4 + 53.4     = 0.00012375 $
 //	dear   213 × 2.5    + 1024 × 1.25   + 89 × 10    µ$ = 532.5 + 1280 + 890      = 0.0027025 $

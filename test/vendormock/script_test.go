@@ -18,7 +18,7 @@ func loopConversation(results ...Part) *Conversation {
 	return c
 }
 
-func TestTheLoopGoesOnFromWhatCameBack(t *testing.T) {
+func TestToolLoopContinuesFromResults(t *testing.T) {
 	t.Parallel()
 	paris := Part{ID: "1", Name: "get_temperature", Input: json.RawMessage(`{ "city" : "Paris" }`), Text: "it is 5 degrees"}
 	rome := Part{ID: "2", Name: "get_temperature", Input: json.RawMessage(`{"city":"Rome"}`), Text: `{"degrees":-3}`}
@@ -63,7 +63,7 @@ func TestTheLoopGoesOnFromWhatCameBack(t *testing.T) {
 	}
 }
 
-func TestAnswersEndWhereTheRequestSays(t *testing.T) {
+func TestRepliesEndAtRequestedLimits(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		c       Conversation

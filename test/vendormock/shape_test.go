@@ -11,7 +11,7 @@ var vendors = []string{
 }
 
 // Every name that a shape uses must be there: a typing error would only show with the request that needs it.
-func TestShapesNameOnlyEachOther(t *testing.T) {
+func TestShapesReferToExistingShapes(t *testing.T) {
 	t.Parallel()
 	for _, vendor := range vendors {
 		list := LoadShapes(vendor)

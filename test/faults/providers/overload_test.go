@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheGunCountsWhatIsNotAnswered has a server that answers the first request of each connection and breaks off at the second.
-func TestTheGunCountsWhatIsNotAnswered(t *testing.T) {
+// TestLoadGeneratorCountsUnansweredRequests has a server that answers the first request of each connection and breaks off at the second.
+func TestLoadGeneratorCountsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, end string }{
 		{"no answer", ""},

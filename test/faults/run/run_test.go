@@ -36,7 +36,7 @@ func TestChooseKeepsTheOrderOfTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestReportCountsFailuresAndNamesWhatIsMissing(t *testing.T) {
+func TestReportCountsFailuresAndMissingCases(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	path := filepath.Join(t.TempDir(), "faults.md")
@@ -69,7 +69,7 @@ func TestReportCountsFailuresAndNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestTryFailsWhatGivesNoResult(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
+func TestTryFailsWithoutAResult(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, "exit 3")
 	result, _ := r.try(t.Context(), scenario.Case{ID: "F05", Name: "five"})
 	if result.Verdict != faults.Fail || result.Figure != "no result: exit status 3" {
@@ -77,7 +77,7 @@ func TestTryFailsWhatGivesNoResult(t *testing.T) { //nolint:paralleltest // a sc
 	}
 }
 
-func TestTryFailsWhatIsOverItsTime(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
+func TestTryFailsAfterTheTimeLimit(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, "sleep 0.3; exit 2")
 	r.deadline = time.Now().Add(200 * time.Millisecond)
 	if result, _ := r.try(t.Context(), scenario.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "not done within 0s" {

@@ -15,7 +15,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-func TestEveryVendorAnswersWholeAndInPieces(t *testing.T) {
+func TestEveryVendorRespondsWithAndWithoutStreaming(t *testing.T) {
 	t.Parallel()
 	for _, a := range apis {
 		t.Run(a.name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestNextAppliesToOneRequest(t *testing.T) {
 	}
 }
 
-func TestStrangersAreSentAway(t *testing.T) {
+func TestInvalidCredentialsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"anthropic": 401, "gemini": 400, "bedrock": 403, "openai": 401, "openai-responses": 401, "azure": 401} {
 		t.Run(name, func(t *testing.T) {
