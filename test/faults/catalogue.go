@@ -1,5 +1,6 @@
-// Package faults is the fault catalogue as tests of the built binary: what breaks, and what must hold while it does and
-// afterwards. Each case has a size: the fast form runs with every change, the full form with `make faults`.
+// Package faults contains the fault catalogue as tests of the built binary: each case injects a fault and checks what
+// must hold during and after it. Each case has two sizes: the fast form runs with every change, the full form with
+// `make faults`.
 package faults
 
 import (
@@ -10,7 +11,7 @@ import (
 	"fairlead/test/faults/scenario"
 )
 
-// count is how many faults the catalogue names: F01 to F61.
+// count is the number of faults in the catalogue: F01 to F61.
 const count = 61
 
 // Missing lists the faults of the catalogue without a case. A variant such as F21r does not count as the case of F21.
@@ -25,30 +26,30 @@ func Missing() []string {
 	return missing
 }
 
-// Seldom reports whether a case is left to `make faults`: those that repeat tests of packages, and those that take long
-// however small they are.
+// Seldom reports whether a case runs only with `make faults`. Such a case repeats package tests, or takes long even in
+// its fast form.
 func Seldom(id string) bool {
 	return slices.Contains([]string{"F02", "F12", "F40", "F48", "P10b", "P10c"}, id)
 }
 
-// Total is how long the whole catalogue may take.
+// Total is the time limit for the complete catalogue.
 const Total = 60 * time.Minute
 
-// Bound is how long a case may take in its full form before it is ended and counts as failed. Two minutes are several
-// times what most take; those that must wait for something, or repeat it often, have a bound of their own.
+// Bound returns the time limit of a case in its full form. A case that exceeds it is ended and counts as failed. Two
+// minutes are several times as long as most cases take. Cases that must wait or repeat something have a longer limit.
 func Bound(id string) time.Duration {
 	long := map[string]time.Duration{
 		"F01":  5 * time.Minute, // twenty kills and restarts
 		"F03":  5 * time.Minute, // a minute without the database, and a minute to catch up
 		"F09":  4 * time.Minute, // two hundred power cuts
-		"F12":  5 * time.Minute, // many histories, those of replicas over a real Redis
+		"F12":  5 * time.Minute, // many histories, some of them with replicas and a real Redis
 		"F15r": 4 * time.Minute, // a thousand edits
 		"F34":  4 * time.Minute, // a thousand rounds
 		"F36":  5 * time.Minute, // three minutes of a slow Redis
 		"F39":  4 * time.Minute, // a million samples
 		"F40":  4 * time.Minute, // tests of five packages are built
 		"F47":  6 * time.Minute,
-		"F48":  4 * time.Minute, // a minute of overload, before and after it the usual load
+		"F48":  4 * time.Minute, // a minute of overload, with normal load before and after
 		"F60":  4 * time.Minute, // a kill at every statement
 		"F61":  8 * time.Minute, // two clean builds
 	}

@@ -11,7 +11,7 @@ import (
 	"fairlead/test/faults/streams"
 )
 
-// Cases lists the catalogue in its order.
+// Cases lists the catalogue in order.
 func Cases() []scenario.Case {
 	return inOrder(hostileCases(), stores.Cases(), replicas.AccountingCases(), replicas.Cases(), []scenario.Case{
 		{ID: "F01", Name: "kill -9 under load", Run: stores.KillUnderLoad},

@@ -13,8 +13,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestCatalogue runs every case in full, or in its fast form with -short, one after the other: they measure. `make faults`
-// runs it once for each case, so that one which hangs or ends the process takes no other with it.
+// TestCatalogue runs every case in full, or in its fast form with -short. The cases run one after the other, because
+// they measure times. `make faults` runs the test once for each case, so that a case that hangs or crashes does not
+// affect the others.
 func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the machine's two cores
 	size := scenario.Full
 	if testing.Short() {
@@ -28,7 +29,7 @@ func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the 
 				switch {
 				case t.Failed():
 					r.Verdict, r.Figure = Fail, cmp.Or(figure, "ended before it measured anything")
-				case t.Skipped(): // a fault that was not tried has not been survived
+				case t.Skipped(): // a skipped case has not passed
 					r.Verdict, r.Figure = Fail, "was skipped"
 				}
 				_, _ = fmt.Fprintln(os.Stdout, r)

@@ -6,8 +6,8 @@ import (
 	"fairlead/test/faults/scenario"
 )
 
-// hostileCases lists the cases about hostile input, accounts, the dashboard's side, secrets and the release. Those that show a
-// promise and have no number of their own in the catalogue have the promise's.
+// hostileCases lists the cases about hostile input, accounts, the dashboard's API, secrets and the release. A case
+// without its own number in the catalogue has the number of the promise that it checks.
 func hostileCases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F41", Name: "slow headers", Run: hostile.SlowHeaders},

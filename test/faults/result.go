@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// ResultVariable names the environment variable with the file into which a run of one case writes its result.
+// ResultVariable is the name of the environment variable with the file to which a run of one case writes its result.
 const ResultVariable = "FAIRLEAD_FAULT_RESULT"
 
-// Verdict is how a case ended.
+// Verdict is the result of a case: pass or fail.
 type Verdict string
 
-// The verdicts.
+// Values of Verdict.
 const (
 	Pass Verdict = "pass"
 	Fail Verdict = "fail"
 )
 
-// Result is what a case has shown.
+// Result is the outcome of a case.
 type Result struct {
 	ID      string        `json:"id"`
 	Name    string        `json:"name"`
@@ -28,12 +28,12 @@ type Result struct {
 	Took    time.Duration `json:"took"`
 }
 
-// String is the result in one line.
+// String returns the result in one line.
 func (r Result) String() string {
 	return fmt.Sprintf("%-4s  %s  %7s  %s: %s", r.ID, r.Verdict, r.Took.Round(100*time.Millisecond), r.Name, r.Figure)
 }
 
-// hand writes the result for the process that started this one.
+// hand writes the result to the file for the parent process.
 func (r Result) hand() error {
 	path := os.Getenv(ResultVariable)
 	if path == "" {

@@ -44,13 +44,13 @@ func operations(t testing.TB, g *harness.Gateway) []operation {
 type caller struct {
 	name   string
 	header http.Header
-	query  string        // asks for a workspace
+	query  string        // selects a workspace
 	actor  account.Actor // for the permission table; zero for an anonymous caller
-	away   bool          // asks for a workspace that is not theirs
+	away   bool          // selects a workspace of which the caller is not a member
 	key    bool
 }
 
-// expected is what the table of rights says: "" for let in, or the status.
+// expected returns the status according to the permission table, or 0 if access is allowed.
 func (c caller) expected(p account.Permission) int {
 	known := c.actor.AccountID != "" || c.actor.KeyID != ""
 	switch {
@@ -70,7 +70,7 @@ func (c caller) expected(p account.Permission) int {
 	return http.StatusForbidden
 }
 
-// EverybodysRights is F49: every route, asked by everybody in every way, answers as the one table of rights says.
+// EverybodysRights is F49: for every route and every kind of caller, the response matches the permission table.
 func EverybodysRights(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
 	s := inhabit(t, g)
@@ -91,7 +91,7 @@ func EverybodysRights(t *testing.T, _ scenario.Size) string {
 		}
 		for _, c := range callers {
 			asked.Add(1)
-			// A parameter that no operation has is refused after the caller was let in and before anything happens.
+			// An unknown parameter is rejected after the permission check and before anything is changed.
 			path := pathParam.ReplaceAllString(op.path, "1") + "?nonsense=1" + c.query
 			a := g.Call(t, harness.Request{Method: op.method, Path: "/api/v1" + path, Body: "{}", Header: c.header})
 			got := a.Status
@@ -110,14 +110,14 @@ func EverybodysRights(t *testing.T, _ scenario.Size) string {
 
 var pathParam = regexp.MustCompile(`\{[^}]+\}`)
 
-// site is a gateway with a workspace that runs it, another one, and people and keys in both.
+// site is a gateway with two workspaces, one of which runs the gateway, and with users and keys in both.
 type site struct {
 	gateway                       *harness.Gateway
 	owner, admin, developer, view scenario.Person
 	bob                           scenario.Person
 	inference, read, manage, bobs scenario.Key
 
-	request, invitation, backtest, session string // ids of the owner's workspace
+	request, invitation, backtest, session string // IDs in the owner's workspace
 }
 
 func inhabit(t *testing.T, g *harness.Gateway) *site {

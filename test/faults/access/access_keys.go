@@ -27,7 +27,7 @@ func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	return paths
 }
 
-// waysToPresentAKey tries every route of the model API with every way to present a key.
+// waysToPresentAKey tries every route of the model API with every way to send a key.
 func (s *site) waysToPresentAKey(t *testing.T) int {
 	t.Helper()
 	g, k, other := s.gateway, s.inference.Text, s.bobs.Text
@@ -35,7 +35,7 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 		name   string
 		header http.Header
 		query  string
-		status int // 0 for let in
+		status int // 0 if access is allowed
 		code   string
 	}{
 		{"bearer", http.Header{"Authorization": {"Bearer " + k}}, "", 0, ""},
@@ -76,7 +76,7 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 	return n
 }
 
-// owned returns, for each resource that routes name by id, an id of the owner's workspace and an unknown id.
+// owned returns, for each resource with an ID in its route, an ID of the owner's workspace and an unknown ID.
 func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	type ids = struct{ own, unknown, body string }
 	unknown := func(id string) string { return id[:len(id)-20] + strings.Repeat("0", 20) }
@@ -93,7 +93,7 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	}
 }
 
-// shared are the routes whose names are of the gateway and not of a workspace; rights alone decide there.
+// shared lists the routes whose names belong to the gateway, not to a workspace. Only permissions apply there.
 var shared = []string{
 	"/instance/workspaces/{id}/budget", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
 	"/providers/{name}/credentials/{id}", "/providers/{name}/reset", "/providers/{name}/test",
@@ -101,7 +101,7 @@ var shared = []string{
 
 var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}`)
 
-// foreignIDs requests existing and unknown ids as a member of another workspace. The responses must not differ.
+// foreignIDs requests existing and unknown IDs as a member of another workspace. The responses must not differ.
 func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	t.Helper()
 	owned := s.owned()
@@ -140,7 +140,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	compare("dry run with a key", http.MethodPost, "/policies/dry-run", `{"source":"","key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("explain with a key", http.MethodPost, "/routing/explain", `{"key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("requests of a key", http.MethodGet, filterPath, "", key.own, key.unknown)
-	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // a request that is not there yet is waited for
+	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // the gateway waits for a request that is not stored yet
 	rate := func(id string) string {
 		a := s.gateway.Call(t, harness.Request{Path: "/proxy/v1/feedback", Key: s.bobs.Text, Body: `{"request_id":"` + id + `","score":1}`})
 		return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
@@ -154,7 +154,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 
 const filterPath = "/requests?key=ID"
 
-// unharmed checks that nothing of the owner's was changed from elsewhere.
+// unharmed checks that the other workspace has not changed anything of the owner's.
 func (s *site) unharmed(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/keys/" + s.inference.ID, "/requests/" + s.request, "/backtests/" + s.backtest, "/policies/versions/1"} {

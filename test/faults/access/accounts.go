@@ -15,7 +15,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// ExtraFields is F50: what a write does not take has no effect, and no key exceeds its maker.
+// ExtraFields is F50: unknown fields of a write have no effect, and no key gets more permissions than its creator.
 func ExtraFields(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
 	s := inhabit(t, g)
@@ -39,13 +39,13 @@ func ExtraFields(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d extra fields refused; %d ways for a key to exceed its maker refused", writes, s.greedyKeys(t))
 }
 
-// Write is an operation of the admin API that takes a body.
+// Write is an operation of the admin API with a request body.
 type Write struct {
 	Method, Path string
 	Fields       []string
 }
 
-// Bodies lists the operations that take a body, with its fields.
+// Bodies lists the operations with a request body and the fields of the body.
 func Bodies(t testing.TB, g *harness.Gateway) []Write {
 	t.Helper()
 	type schema struct {
@@ -83,7 +83,7 @@ func Bodies(t testing.TB, g *harness.Gateway) []Write {
 	return list
 }
 
-// greedyKeys has keys made that would have more than their maker.
+// greedyKeys tries to create keys with more permissions than their creator has.
 func (s *site) greedyKeys(t *testing.T) int {
 	t.Helper()
 	bound := s.owner.Key(t, `"scopes":["inference","manage"]`, `"allowed_models":["m"]`, `"limits":{"requests_per_minute":10}`, `"expires_at":"2999-01-01T00:00:00Z"`)
@@ -169,7 +169,7 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d default passwords refused; the first account needs the code, once; %d secrets refused at the start; %d paths closed", min(tried, size.Of(8, 30)), weakSecrets(t), closed)
 }
 
-// weakSecrets starts nothing with a secret that is none.
+// weakSecrets checks that the gateway does not start with a weak or missing secret.
 func weakSecrets(t *testing.T) int {
 	t.Helper()
 	n := 0
@@ -203,7 +203,8 @@ func masterKeyFile(t *testing.T, text string, mode os.FileMode) string {
 	return dir
 }
 
-// Guessing is F52: after ten guesses none is checked, and responses do not reveal whether an account exists.
+// Guessing is F52: after ten failed sign-ins, passwords are no longer checked, and responses do not reveal whether an
+// account exists.
 func Guessing(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	ann := scenario.Register(t, g, "ann@example.com")
@@ -214,7 +215,7 @@ func Guessing(t *testing.T, size scenario.Size) string {
 		scenario.Together(4, n, func(i int) {
 			secret := fmt.Sprintf("wrong-password-%d", i)
 			if i > n/2 {
-				secret = scenario.Password // the correct password is rejected too by now
+				secret = scenario.Password // at this point, the correct password is also rejected
 			}
 			forged := fmt.Sprintf("203.0.113.%d", i%250)
 			a := g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + scenario.Quote(strings.ToUpper(email[:1])+email[1:]+strings.Repeat(" ", i%3)) + `,"password":` + scenario.Quote(secret) + `}`, Header: http.Header{
@@ -236,13 +237,14 @@ func Guessing(t *testing.T, size scenario.Size) string {
 	}
 	known, unknown := signInTimes(t, g, size.Of(2, 10))
 	apart := (known - unknown).Abs()
-	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most { // the fast form runs beside others
+	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most { // the fast form runs concurrently with other tests
 		t.Errorf("a known account takes %s, an unknown one %s", known, unknown)
 	}
 	return fmt.Sprintf("of 2 × %d guesses %d were refused unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
 }
 
-// signInTimes is the median time of a wrong password for accounts that are there and for some that are not, in turns.
+// signInTimes returns the median time to reject a wrong password, for existing and unknown accounts. It alternates
+// between them.
 func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown time.Duration) {
 	t.Helper()
 	var here, nowhere []time.Duration

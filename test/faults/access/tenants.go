@@ -12,10 +12,10 @@ import (
 	"fairlead/test/harness"
 )
 
-// Tenants is P13: nothing that one workspace does shows in another.
+// Tenants is P13: activity in one workspace is not visible in another.
 func Tenants(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
-	ann := scenario.Register(t, g, "ann@example.com") // she runs the gateway
+	ann := scenario.Register(t, g, "ann@example.com") // ann's workspace runs the gateway
 	bob := scenario.Register(t, g, "bob@example.com")
 	eve := scenario.Register(t, g, "eve-canary@example.com")
 	eve.Call(t, http.MethodPatch, "/workspace", `{"name":"canary workspace"}`)
@@ -55,10 +55,10 @@ func Tenants(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d views of one workspace the same before and after %d requests of another", len(before), n+2)
 }
 
-// passing is what changes in an answer by itself: times, ids of calls, and how fast a target is, which everybody may know.
+// passing matches values that change by themselves: times, call IDs, and the speed of a target, which is public.
 var passing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
 
-// views reads everything that a person and a key of theirs can read.
+// views reads everything that a user and their key can read.
 func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -72,7 +72,7 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		case "/policies/diff":
 			continue // needs two versions
 		case "/settings":
-			continue // sizes of the store, which everybody's requests make grow
+			continue // sizes of the store, which grow with the requests of all workspaces
 		}
 		all[op.path] = passing.ReplaceAllString(string(p.Call(t, http.MethodGet, op.path, "").Body), "-")
 	}

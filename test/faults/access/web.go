@@ -13,7 +13,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// Sessions is F53: a session is new at each sign-in, out of reach of scripts and of other sites, and ends with the password.
+// Sessions is F53: every sign-in creates a new session, which scripts and other sites cannot access and which ends when
+// the password changes.
 func Sessions(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
 	ann := scenario.Register(t, g, "ann@example.com")
@@ -63,7 +64,7 @@ func Sessions(t *testing.T, _ scenario.Size) string {
 func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.Response) int {
 	t.Helper()
 	k := p.Key(t).Text
-	time.Sleep(1100 * time.Millisecond) // the second that it may take
+	time.Sleep(1100 * time.Millisecond) // the time limit for ending a live view
 	began := time.Now()
 	for range 5 {
 		g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")})
@@ -89,7 +90,7 @@ func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.R
 	return told
 }
 
-// otherSites tries every change as a page elsewhere would make it.
+// otherSites sends every changing request in the way a page of another site would.
 func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 	t.Helper()
 	n := 0
@@ -129,7 +130,7 @@ func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 	return n
 }
 
-// PageFences is F54: no address leads elsewhere, and every page has its fences.
+// PageFences is F54: no URL redirects to another site, and every page has its security headers.
 func PageFences(t *testing.T, _ scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	c := scenario.Client(t)

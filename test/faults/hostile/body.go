@@ -52,14 +52,14 @@ func readAnswer(r *bufio.Reader) (harness.Answer, error) {
 	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
 }
 
-// LargeBodies is F42: a body beyond the limit is refused unread, and all bodies together are bounded.
+// LargeBodies is F42: a body above the limit is rejected unread, and the total memory of all bodies is limited.
 func LargeBodies(t *testing.T, size scenario.Size) string {
 	limit, all, n := int64(size.Of(1, 32))<<20, int64(size.Of(8, 512))<<20, size.Of(30, 200)
 	g, mock := scenario.Single(t, fmt.Sprintf("limits: {body: %d, buffered: %d}", limit, all))
 	k := g.Key(t)
 
 	conn, in := rawPost(t, g, k, limit+(1<<20))
-	answer, err := readAnswer(in) // not a byte of the body has been sent
+	answer, err := readAnswer(in) // no byte of the body has been sent
 	if err != nil {
 		t.Fatalf("no answer to a large body's head: %v", err)
 	}
@@ -70,10 +70,10 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	piece := strings.Repeat("a", 1<<16)
 	for sent := int64(0); sent < 4*limit; sent += int64(len(piece)) {
 		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(piece), piece); err != nil {
-			break // it does not read on
+			break // the gateway has stopped reading
 		}
 	}
-	if answer, err = readAnswer(in); err == nil { // a reset may swallow the answer that was sent before it
+	if answer, err = readAnswer(in); err == nil { // a connection reset may discard the response sent before it
 		scenario.WantError(t, "an endless body", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 	}
 
@@ -104,7 +104,8 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("413 unread; of %d × %s in parallel %d held, %d rejected with 503, memory ≤ %s", n, scenario.Mib(int64(len(body))), held.Load(), refused.Load(), scenario.Mib(peak))
 }
 
-// firstAnswer sends all but the last byte of a body, so that it stays held, and reports an answer that came before that.
+// firstAnswer sends all but the last byte of a body, so that the gateway holds the body. It returns a response that
+// arrives before the end of the body.
 func firstAnswer(conn net.Conn, in *bufio.Reader, body []byte) (a harness.Answer, early bool) {
 	answered := make(chan harness.Answer, 1)
 	go func() {
@@ -114,16 +115,16 @@ func firstAnswer(conn net.Conn, in *bufio.Reader, body []byte) (a harness.Answer
 		}
 		answered <- a
 	}()
-	_, _ = conn.Write(body[:len(body)-1]) // a refusal may close the connection meanwhile
+	_, _ = conn.Write(body[:len(body)-1]) // a rejection may close the connection
 	select {
 	case a := <-answered:
 		return a, a.Status != 0
-	case <-time.After(500 * time.Millisecond): // nothing outside shows that a body is held
+	case <-time.After(500 * time.Millisecond): // a held body cannot be observed from outside
 		return harness.Answer{}, false
 	}
 }
 
-// Bombs is F43: nothing small becomes large inside the gateway, in either direction.
+// Bombs is F43: compressed data is not expanded inside the gateway, in either direction.
 func Bombs(t *testing.T, size scenario.Size) string {
 	answerLimit := size.Of(1, 64)
 	g, mock := scenario.Single(t, fmt.Sprintf("limits: {answer: %dMiB}", answerLimit), "breaker: {failures: 100}", "retries: {attempts: 1}")
@@ -155,7 +156,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 		_, _ = io.WriteString(w, `{"id":"`)
 		for piece := bytes.Repeat([]byte("x"), 1<<16); ; {
 			if _, err := w.Write(piece); err != nil {
-				return // that is what the case is about
+				return // the gateway has closed the connection, as expected
 			}
 		}
 	})
@@ -163,7 +164,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 	scenario.WantError(t, "an endless answer", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 
 	grown := stop() - before
-	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // an answer is held whole, and grows by doubling
+	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // a response is buffered completely, and the buffer doubles
 		t.Errorf("memory grew by %s over an endless answer", scenario.Mib(grown))
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
@@ -172,25 +173,25 @@ func Bombs(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("refused in 5 codings both ways, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
 }
 
-// brotliZeros are 256 MiB of zeros.
+// brotliZeros is 256 MiB of zeros, compressed.
 const brotliZeros = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/n//8//BMAcVgAoHv/z///" +
 	"f/gnAOKwAED3/p/////wTwDEYQGA7v0/////4Z8AiMMCAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/P//9//BMAcVgAoHv/Dw=="
 
-// zstdZeros is so many MiB of zeros: a frame of blocks that repeat one byte.
+// zstdZeros returns size MiB of zeros as a zstd frame of repeated bytes.
 func zstdZeros(size int) []byte {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58} // a window of 2 MiB, no length, no checksum
 	const block = 128 << 10
 	for i := range size * (1 << 20) / block {
-		header := uint32(block)<<3 | 1<<1 // repeats a byte
+		header := uint32(block)<<3 | 1<<1 // block type: repeat one byte
 		if i == size*(1<<20)/block-1 {
-			header |= 1 // the last one
+			header |= 1 // last block
 		}
 		frame = append(frame, byte(header), byte(header>>8), byte(header>>16), 0)
 	}
 	return frame
 }
 
-// compressed is so many MiB of zeros in a coding; in brotli always 256.
+// compressed returns size MiB of zeros in the given coding. The brotli data always has 256 MiB.
 func compressed(coding string, size int) []byte {
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -202,7 +203,7 @@ func compressed(coding string, size int) []byte {
 	case "br":
 		data, err := base64.StdEncoding.DecodeString(brotliZeros)
 		if err != nil {
-			panic(err) // it is a constant
+			panic(err) // unreachable: the data is a constant
 		}
 		return data
 	case "zstd":
@@ -212,7 +213,7 @@ func compressed(coding string, size int) []byte {
 	}
 	zeros := make([]byte, 1<<20)
 	for range size {
-		_, _ = w.Write(zeros) // into memory
+		_, _ = w.Write(zeros) // writes to memory never fail
 	}
 	_ = w.Close()
 	return b.Bytes()

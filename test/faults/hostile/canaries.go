@@ -19,7 +19,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// SecretsStayIn is F58: credentials, keys, passwords and sessions are found nowhere, in both databases.
+// SecretsStayIn is F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either
+// database.
 func SecretsStayIn(t *testing.T, _ scenario.Size) string {
 	files, answers := 0, 0
 	for name, dsn := range stores(t) {
@@ -29,7 +30,7 @@ func SecretsStayIn(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("5 secrets in SQLite and PostgreSQL: 0 finds in %d files and tables, %d answers, logs and command lines", files, answers)
 }
 
-// stores are the databases by name; empty is the embedded one.
+// stores returns the DSNs of the databases by name. An empty DSN means the embedded database.
 func stores(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{"SQLite": "", "PostgreSQL": pgtest.Start(t)}
@@ -56,7 +57,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 	}
 	release := func() {}
 	if dsn == "" {
-		release = scenario.HoldDatabase(t, g) // so that what happens stays in the spool
+		release = scenario.HoldDatabase(t, g) // so that entries stay in the spool
 	}
 	answers = append(answers, echoes(t, g, mock, k.Text)...)
 	found := scan(t, g.DataDir, secrets)
@@ -119,7 +120,7 @@ func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string)
 			w.Header().Set("X-Debug-Key", secret)
 			w.Header().Set("X-Request-Id", secret)
 			w.WriteHeader(status)
-			_, _ = fmt.Fprint(w, strings.ReplaceAll(form, "SECRET", secret)) // the gateway may have left
+			_, _ = fmt.Fprint(w, strings.ReplaceAll(form, "SECRET", secret)) // the gateway may have disconnected
 		})}
 	}
 	whole := `{"id":"x","object":"chat.completion","model":"SECRET","choices":[{"index":0,"message":{"role":"assistant","content":"your key is SECRET, is it not"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
@@ -139,9 +140,9 @@ func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string)
 		{200, `data: {"error":{"message":"SECRET"}}` + "\n\n", true},
 		{200, "data: SECRET\n\n", true},
 		{429, `{"error":"SECRET"}`, false},
-		{401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // these two make credentials rest
+		{401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // after these two, credentials back off
 	} {
-		for range 2 { // for each credential
+		for range 2 { // once for each credential
 			mock.Always(echo(b.status, b.form))
 			body := scenario.Chat("m")
 			if b.stream {
@@ -153,12 +154,12 @@ func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string)
 	return answers
 }
 
-// forms are the spellings in which a secret could be stored.
+// forms returns the encodings in which a secret could be stored.
 func forms(secret string) []string {
 	return []string{secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret)))}
 }
 
-// scan looks for secrets in every file below a directory.
+// scan searches for secrets in every file under a directory.
 func scan(t *testing.T, dir string, secrets map[string]string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -178,7 +179,7 @@ func scan(t *testing.T, dir string, secrets map[string]string) (found []string) 
 		}
 		return nil
 	})
-	if err != nil && !os.IsNotExist(err) { // files of the spool come and go
+	if err != nil && !os.IsNotExist(err) { // spool files may be removed at any time
 		t.Fatal(err)
 	}
 	return found
@@ -198,7 +199,7 @@ func countFiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// backUp copies the embedded database as operators do, beside it.
+// backUp makes a copy of the embedded database next to it, as an operator would.
 func backUp(t *testing.T, g *harness.Gateway) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.DataDir, "fairlead.db"))
@@ -211,7 +212,7 @@ func backUp(t *testing.T, g *harness.Gateway) {
 	}
 }
 
-// scanTables looks for secrets in every row of every table.
+// scanTables searches for secrets in every row of every table.
 func scanTables(t *testing.T, dsn string, secrets map[string]string) (found []string, tables int) {
 	t.Helper()
 	db, err := sql.Open("pgx", dsn)

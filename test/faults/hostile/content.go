@@ -16,7 +16,7 @@ const (
 	answerCanary = "canaryanswer4Rt8vB1nKs"
 )
 
-// ContentStaysOut is P15: where texts are not to be kept, none is on disk, in logs or in errors, in both databases.
+// ContentStaysOut is P15: if text must not be stored, it is not on disk, in logs or in errors, with either database.
 func ContentStaysOut(t *testing.T, size scenario.Size) string {
 	off := map[string]func(t *testing.T, p scenario.Person) (key string, header http.Header){
 		"for the key": func(t *testing.T, p scenario.Person) (string, http.Header) {
@@ -49,7 +49,7 @@ func ContentStaysOut(t *testing.T, size scenario.Size) string {
 			var lines []string
 			if dsn != "" {
 				if where != "for the key" {
-					continue // the other ways are the same beyond the database
+					continue // the other ways do not depend on the database
 				}
 				lines = append(lines, "store: "+dsn)
 			}
@@ -98,8 +98,8 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 	return requests, places
 }
 
-// loud makes requests in all the ways in which text could leak: whole and streamed answers, refusals that quote the prompt,
-// cut streams, bodies that are refused, tool calls, other formats.
+// loud sends requests in all ways in which text could leak: complete and streamed responses, rejections that quote the
+// prompt, interrupted streams, rejected bodies, tool calls, other formats.
 func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) int {
 	t.Helper()
 	say := func(more ...string) string {

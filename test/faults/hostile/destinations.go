@@ -21,7 +21,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// specialAddresses are the places where no provider is, in the clothes that they come in.
+// specialAddresses lists special-purpose addresses in different notations. No provider may have one of them.
 var specialAddresses = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255",
 	"192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
@@ -29,7 +29,7 @@ var specialAddresses = []string{
 	"2001::7f00:1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1",
 }
 
-// Destinations is F57: nothing but the configuration chooses whom the gateway calls.
+// Destinations is F57: only the configuration determines which hosts the gateway calls.
 func Destinations(t *testing.T, _ scenario.Size) string {
 	named := namesToSpecialAddresses(t)
 	saved := addressesToSave(t)
@@ -63,7 +63,7 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d names and %d spellings refused, %d redirects not followed, %d requests that name a host: 0 calls elsewhere; no operation takes an address", named, saved, redirects, tries)
 }
 
-// picking makes requests that try to say whom to call.
+// picking sends requests that try to select the host to call.
 func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 	t.Helper()
 	host := strings.TrimPrefix(canary, "http://")
@@ -96,8 +96,8 @@ func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 
 var addressField = regexp.MustCompile(`(?i)url|host|webhook|address|callback|proxy`)
 
-// noAddressFields checks that the admin API has no field for a provider's address. A new field must be checked by the address
-// guard when it is saved, and listed here.
+// noAddressFields checks that the admin API has no field for a provider's address. A new field must be checked by the
+// address guard when it is saved, and listed here.
 func noAddressFields(t *testing.T, g *harness.Gateway) {
 	t.Helper()
 	for _, w := range access.Bodies(t, g) {
@@ -109,7 +109,7 @@ func noAddressFields(t *testing.T, g *harness.Gateway) {
 	}
 }
 
-// addressesToSave checks the address guard with addresses as users might type them.
+// addressesToSave checks the address guard with addresses as users might write them.
 func addressesToSave(t *testing.T) int {
 	t.Helper()
 	c := egress.New(egress.Options{})
@@ -133,7 +133,8 @@ func addressesToSave(t *testing.T) int {
 	return len(spellings)
 }
 
-// namesToSpecialAddresses resolves names to special addresses: they are refused when the connection is made.
+// namesToSpecialAddresses resolves names to special-purpose addresses. They must be rejected when the connection is
+// made.
 func namesToSpecialAddresses(t *testing.T) int {
 	t.Helper()
 	var accepted atomic.Int64
@@ -165,7 +166,7 @@ func namesToSpecialAddresses(t *testing.T) int {
 	return len(specialAddresses)
 }
 
-// resolveTo answers every name with one address.
+// resolveTo returns a resolver that resolves every name to one address.
 func resolveTo(addr netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -179,7 +180,7 @@ func resolveTo(addr netip.Addr) *net.Resolver {
 	}}
 }
 
-// answerName answers one query on a stream connection.
+// answerName responds to one DNS query on a stream connection.
 func answerName(conn net.Conn, addr netip.Addr) error {
 	var size [2]byte
 	if _, err := io.ReadFull(conn, size[:]); err != nil {

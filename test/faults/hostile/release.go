@@ -15,8 +15,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// Release is F61: one commit gives the same bytes wherever it is built, of pinned modules alone, and the program fetches
-// nothing to start.
+// Release is F61: the same commit builds to the same bytes everywhere, only from pinned modules, and the program
+// downloads nothing to start.
 func Release(t *testing.T, size scenario.Size) string {
 	root, err := harness.Root()
 	if err != nil {
@@ -29,7 +29,7 @@ func Release(t *testing.T, size scenario.Size) string {
 	if bytes.Contains(module, []byte("replace ")) {
 		t.Error("go.mod replaces modules")
 	}
-	// Nothing may be fetched, and go.mod and go.sum must say it all.
+	// Nothing may be downloaded, and go.mod and go.sum must be complete.
 	offline := []string{"GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
 	packages := strings.Fields(goTool(t, root, offline, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/fairlead"))
 	if len(packages) < 50 {
@@ -39,7 +39,7 @@ func Release(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
 		return figure
 	}
-	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verifying reads modules that no build needs, and a new machine has not
+	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verification reads modules that no build needs and a new machine does not have
 	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
 		t.Errorf("go mod verify: %s", out)
 	}
@@ -64,7 +64,8 @@ func goTool(t *testing.T, dir string, env []string, args ...string) string {
 	return string(out)
 }
 
-// buildIn copies the source to a place of its own and builds it there with an empty cache. It returns the sum of the program.
+// buildIn copies the source to another directory and builds it there with an empty cache. It returns the hash of the
+// program.
 func buildIn(t *testing.T, root, dir string, env []string) string {
 	t.Helper()
 	copySource(t, root, dir)
@@ -78,7 +79,7 @@ func buildIn(t *testing.T, root, dir string, env []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// copySource copies what a build reads: the module, our packages, and the dashboard as it was built.
+// copySource copies the files that a build reads: the module, the packages, and the built dashboard.
 func copySource(t *testing.T, root, dir string) {
 	t.Helper()
 	for _, name := range []string{"go.mod", "go.sum", "cmd", "internal", "web/embed.go", "web/stub"} {
@@ -105,7 +106,8 @@ func copySource(t *testing.T, root, dir string) {
 	}
 }
 
-// vulnerabilities runs govulncheck where it is installed and its database can be reached, and says so where not.
+// vulnerabilities runs govulncheck if it is installed and its database can be reached. Otherwise it reports that the
+// check did not run.
 func vulnerabilities(t *testing.T, root string) string {
 	t.Helper()
 	tool, err := exec.LookPath("govulncheck")
@@ -130,7 +132,7 @@ func vulnerabilities(t *testing.T, root string) string {
 	}
 }
 
-// startWithoutNetwork starts the program where there is no network at all.
+// startWithoutNetwork starts the program without any network.
 func startWithoutNetwork(t *testing.T) string {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
@@ -140,7 +142,7 @@ func startWithoutNetwork(t *testing.T) string {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), unshare, "-rn", "timeout", "10", harness.Binary(t), "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"))
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	out, _ := cmd.CombinedOutput() // timeout ends it
+	out, _ := cmd.CombinedOutput() // ended by timeout
 	if !strings.Contains(string(out), `"msg":"ready"`) {
 		t.Errorf("without a network it did not start: %s", scenario.Clip(out))
 	}

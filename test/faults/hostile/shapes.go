@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shape is a request whose framing can be read in more than one way, or in none.
+// shape is a request with ambiguous or invalid framing.
 type shape struct{ name, text string }
 
 const start = "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer <KEY>\r\n"
@@ -16,7 +16,8 @@ func shapes() []shape {
 	var list []shape
 	add := func(name, text string) { list = append(list, shape{name, text}) }
 
-	// Two ways to say where the body ends: by its length all is body, by its chunks the rest is another request.
+	// Two contradictory lengths: according to Content-Length all of it is body, according to the chunks the rest is
+	// another request.
 	both := start + "%s\r\nContent-Length: <#ALL>\r\n\r\n0\r\n\r\n<INNER>"
 	for _, te := range []string{
 		"Transfer-Encoding: chunked", "Transfer-Encoding : chunked", "Transfer-Encoding:\tchunked", "Transfer-Encoding: xchunked",
@@ -33,7 +34,7 @@ func shapes() []shape {
 	add("chunks hold more than the length", start+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n<#xOUTER>\r\n<OUTER>\r\n0\r\n\r\n<INNER>")
 	add("HTTP/1.0 with chunks", strings.Replace(start, "HTTP/1.1", "HTTP/1.0", 1)+"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: <#ALL>\r\n\r\n0\r\n\r\n<INNER>")
 
-	// Lengths that are none, or two.
+	// Invalid or duplicate lengths.
 	for _, cl := range []string{
 		"+<#OUTER>", "-1", "<#OUTER>, <#OUTER>0", "<#OUTER>, 0", "0x10", "1e1", "<#OUTER> <#OUTER>", "<#OUTER>;", "", "<#OUTER>\x00", "٣", "18446744073709551617",
 		"9223372036854775808", "<#OUTER>\r\nContent-Length: 0", "0\r\nContent-Length: <#OUTER>", "\x0b<#OUTER>", "0\r\n Content-Length: 5",
@@ -42,7 +43,7 @@ func shapes() []shape {
 	}
 	add("a length of nought before a body", start+"Content-Length: 0\r\nConnection: close\r\n\r\n<INNER>")
 
-	// Chunks that are none.
+	// Invalid chunks.
 	chunks := start + "Transfer-Encoding: chunked\r\n\r\n%s"
 	for _, body := range []string{
 		"0x<#xOUTER>\r\n<OUTER>\r\n0\r\n\r\n", "+<#xOUTER>\r\n<OUTER>\r\n0\r\n\r\n", "-1\r\n<OUTER>\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFF1\r\n<OUTER>\r\n0\r\n\r\n<INNER>",

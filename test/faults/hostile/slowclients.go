@@ -18,8 +18,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// SlowReaders checks that an unread response holds at most 256 KiB and is ended in time, and that a response that is read
-// slowly completes.
+// SlowReaders checks that an unread response uses at most 256 KiB and is ended in time, and that a slowly read response
+// completes.
 func SlowReaders(t *testing.T, size scenario.Size) string {
 	pause := time.Duration(size.Of(4, 20)) * time.Second
 	idle := pause / 4
@@ -35,7 +35,7 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 	if cut.first < pause/2 || cut.last > pause+3*time.Second {
 		t.Errorf("unread streams were cut off between %s and %s, want %s", cut.first, cut.last, pause)
 	}
-	g.Entries(t, "outcome=cancelled", min(n, 200)) // a page of the log
+	g.Entries(t, "outcome=cancelled", min(n, 200)) // at most one page of the log
 	paused := pausing(t, g, mock, k, pause)
 	steady := steadily(t, g, mock, k, pause)
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
@@ -46,13 +46,13 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 		n, cut.first.Round(100*time.Millisecond), cut.last.Round(100*time.Millisecond), peak>>20, paused.Round(100*time.Millisecond), steady.Round(100*time.Millisecond))
 }
 
-// cutTimes says when unread streams were given up, and the most memory until then.
+// cutTimes holds the times at which unread streams were ended, and the maximum memory until then.
 type cutTimes struct {
 	first, last time.Duration
 	peak        int64
 }
 
-// stalled opens streams that never end and reads nothing of them.
+// stalled opens endless streams and reads nothing from them.
 func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, n int, pause time.Duration) cutTimes {
 	t.Helper()
 	ended := make(chan time.Time, n)
@@ -89,7 +89,8 @@ func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 	return c
 }
 
-// pausing reads nothing for less than the client's time, but for longer than a provider may be silent: all must come.
+// pausing stops reading for less than the client timeout, but for longer than a provider may be silent. The complete
+// response must arrive.
 func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	piece := strings.Repeat("y", 64<<10)
@@ -108,7 +109,7 @@ func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 	return wait
 }
 
-// steadily reads a long whole answer for longer than a client may pause.
+// steadily reads a long non-streamed response slowly, for longer than a client may pause.
 func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	const length = 24 << 20
@@ -141,12 +142,12 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 	ann, bob := scenario.Register(t, g, "ann@example.com"), scenario.Register(t, g, "bob@example.com")
 	hers, his := ann.Key(t).Text, bob.Key(t).Text
 
-	const n = 400 // more than there is room for
+	const n = 400 // more than fit in memory
 	began := time.Now()
 	var given, refused, last atomic.Int64
 	scenario.Together(n, n, func(i int) {
 		conn, in := rawPost(t, g, hers, limit)
-		if i%2 == 0 { // half of them have begun
+		if i%2 == 0 { // half of them have sent part of the body
 			_, _ = io.WriteString(conn, `{"model":`)
 		}
 		a, err := readAnswer(in)
@@ -157,7 +158,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		if _, err := in.ReadByte(); err == nil {
 			t.Error("the connection of an unfinished body goes on")
 		}
-		if a.Status == http.StatusServiceUnavailable { // there is no room for it
+		if a.Status == http.StatusServiceUnavailable { // rejected for lack of memory
 			scenario.WantError(t, "a body beyond the memory limit", a, http.StatusServiceUnavailable, "OVERLOADED")
 			if took := time.Since(began); size.Strict() && took > pause/2 {
 				t.Errorf("there is no room for a body, and it was refused after %s", took)
@@ -176,7 +177,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		t.Errorf("of %d unfinished bodies only %d found room", n, given.Load())
 	}
 
-	// Bodies that lack one byte use at most half of the memory, and another client's body still fits.
+	// Bodies with one missing byte use at most half of the memory, so another client's body still fits.
 	full := bytes.Repeat([]byte(" "), limit)
 	copy(full, scenario.Chat("m"))
 	var held atomic.Int64
@@ -217,7 +218,8 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
 }
 
-// hold sends a body but for its last byte, a little at a time once most is there, until ctx ends. It counts while it is held.
+// hold sends all but the last byte of a body. After most of the body, it sends small pieces until ctx ends. held counts
+// the bodies that are held.
 func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held *atomic.Int64) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {
@@ -229,14 +231,14 @@ func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _ = readAnswer(bufio.NewReader(conn)) // refused, or cut when the case ends
+		_, _ = readAnswer(bufio.NewReader(conn)) // rejected, or closed at the end of the case
 	}()
 	select {
 	case <-answered:
 		return
 	case <-ctx.Done():
 		return
-	case <-time.After(200 * time.Millisecond): // nothing outside shows that a body is held
+	case <-time.After(200 * time.Millisecond): // a held body cannot be observed from outside
 	}
 	held.Add(1)
 	for i := range 99 {

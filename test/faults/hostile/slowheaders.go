@@ -15,7 +15,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// SlowHeaders is F41: connections that never finish their headers cost little, end soon, and do not affect other clients.
+// SlowHeaders is F41: connections that never finish their headers use few resources, are closed soon, and do not affect
+// other clients.
 func SlowHeaders(t *testing.T, size scenario.Size) string {
 	allowed := time.Duration(size.Of(2, 10)) * time.Second
 	n, note := descriptors(t, size.Of(300, 10_000))
@@ -35,7 +36,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 		}
 		conns[i] = conn
 		began := time.Now()
-		_ = conn.SetDeadline(began.Add(allowed + 30*time.Second)) // the case itself is bounded
+		_ = conn.SetDeadline(began.Add(allowed + 30*time.Second)) // time limit of the case itself
 		_, _ = io.WriteString(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 		wait.Go(func() {
 			_, err := io.Copy(io.Discard, conn)
@@ -49,7 +50,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 	dripping := make(chan struct{})
 	wait.Go(func() { drip(conns, dripping) })
 	busy := ordinary(t, g, k, size.Of(50, 300))
-	time.AfterFunc(allowed, func() { close(dripping) }) // a byte in time never buys more time
+	time.AfterFunc(allowed, func() { close(dripping) }) // sending a byte does not extend the time limit
 	wait.Wait()
 	for _, conn := range conns {
 		_ = conn.Close()
@@ -68,7 +69,8 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 		n, note, longest.Round(10*time.Millisecond), scenario.Mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 
-// drip sends each connection a byte of its header every two seconds, one after the other: many slow clients are not in step.
+// drip sends a header byte on each connection every two seconds, one connection after the other, because slow clients
+// are not synchronized.
 func drip(conns []net.Conn, done <-chan struct{}) {
 	const every, slice = 2 * time.Second, 10 * time.Millisecond
 	tick := time.NewTicker(slice)
@@ -81,12 +83,12 @@ func drip(conns []net.Conn, done <-chan struct{}) {
 		case <-tick.C:
 		}
 		for due := int(time.Since(began) * time.Duration(len(conns)) / every); sent < due; sent++ {
-			_, _ = conns[sent%len(conns)].Write([]byte("x")) // it may be cut already
+			_, _ = conns[sent%len(conns)].Write([]byte("x")) // the connection may already be closed
 		}
 	}
 }
 
-// descriptors is how many connections this process may hold, of those wanted.
+// descriptors returns the number of connections that this process may open, at most wanted.
 func descriptors(t *testing.T, wanted int) (n int, note string) {
 	t.Helper()
 	const others = 500
@@ -100,7 +102,7 @@ func descriptors(t *testing.T, wanted int) (n int, note string) {
 	return int(limit.Cur) - others, fmt.Sprintf(" (of %d, because %d files may be open)", wanted, limit.Cur)
 }
 
-// ordinary makes requests one after the other and returns how long each took.
+// ordinary sends requests one after the other and returns their durations.
 func ordinary(t testing.TB, g *harness.Gateway, key string, n int) []time.Duration {
 	t.Helper()
 	took := make([]time.Duration, n)

@@ -17,7 +17,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// Smuggling is F45: whatever the framing of a request claims, there is one request in it or none.
+// Smuggling is F45: regardless of its framing, every message is one request or none.
 func Smuggling(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)
@@ -67,12 +67,13 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 
 func chatSaying(text string) string { return strings.Replace(scenario.Chat("m"), "Hello", text, 1) }
 
-// framed is a proper request.
+// framed returns a well-formed request.
 func framed(key, body string) string {
 	return fmt.Sprintf("POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
 }
 
-// exchangeRaw sends a text and returns the statuses of the answers until the connection closes or nothing more comes.
+// exchangeRaw sends a text and returns the statuses of the responses until the connection closes or no more data
+// arrives.
 func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
@@ -81,11 +82,11 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 		return nil
 	}
 	defer func() { _ = conn.Close() }()
-	_, _ = io.WriteString(conn, text) // it may be refused before its end
+	_, _ = io.WriteString(conn, text) // the text may be rejected before its end
 	in := bufio.NewReader(conn)
 	var statuses []int
 	for len(statuses) < 5 {
-		_ = conn.SetReadDeadline(time.Now().Add(700 * time.Millisecond)) // silence is an answer too
+		_ = conn.SetReadDeadline(time.Now().Add(700 * time.Millisecond)) // no response is also a valid result
 		a, err := readAnswer(in)
 		if a.Status == http.StatusContinue {
 			continue
@@ -106,8 +107,8 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 	return statuses
 }
 
-// unreadBodies sends requests that are refused before their body is read, with a request inside it, and then an ordinary
-// one on the same connection: it must be answered as itself, or not at all.
+// unreadBodies sends requests that are rejected before their body is read, with another request inside the body,
+// followed by an ordinary request on the same connection. The ordinary request must get its own response or none.
 func unreadBodies(t *testing.T, g *harness.Gateway, k string) int {
 	t.Helper()
 	inner := framed(k, chatSaying("SMUGGLED-unread."))
@@ -143,12 +144,12 @@ func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked b
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // the case itself is bounded
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // time limit of the case itself
 	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
 	if chunked {
 		text = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)
 	}
-	go func() { // an answer may come, and the connection close, before all is sent
+	go func() { // the response may arrive and the connection may close before everything is sent
 		_, _ = io.WriteString(conn, text+"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	}()
 	in := bufio.NewReader(conn)
@@ -157,14 +158,14 @@ func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked b
 		resp, err := http.ReadResponse(in, &http.Request{Method: method})
 		if err != nil {
 			if i == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
-				return // closed with the rest unread: the reset may swallow the answer
+				return // closed with unread data; the reset may discard the response
 			}
 			if i == 0 {
 				t.Errorf("%s: no answer: %v", name, err)
 			}
 			return
 		}
-		data, _ := io.ReadAll(resp.Body) // a broken one is closed, which is allowed
+		data, _ := io.ReadAll(resp.Body) // an incomplete response is allowed if the connection is closed
 		_ = resp.Body.Close()
 		if i == 1 && (resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "ok")) {
 			t.Errorf("%s: what followed an unread body was answered with %d %s", name, resp.StatusCode, scenario.Clip(data))

@@ -17,7 +17,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// HeaderHygiene is F46: headers end at the gateway, in both directions.
+// HeaderHygiene is F46: headers are not forwarded in either direction.
 func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)
@@ -75,7 +75,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
 }
 
-// ours are the response headers of the model API other than those of the decision.
+// ours lists the response headers of the model API except those of the decision.
 var ours = []string{
 	"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Request-Id", "Retry-After", "X-Accel-Buffering", "X-Request-Id", "X-Should-Retry",
 }
@@ -89,7 +89,7 @@ func noCanary(t *testing.T, what string, h http.Header) {
 	}
 }
 
-// ControlCharacters is F55: texts of callers break neither lines nor terminals nor spreadsheets.
+// ControlCharacters is F55: texts of callers cannot break log lines, terminals or spreadsheets.
 func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
@@ -141,18 +141,18 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
-// loggedHeaders puts a text into the headers that are logged, as far as a header can hold it.
+// loggedHeaders returns the headers that are logged, with a text in each as far as a header can contain it.
 func loggedHeaders(text string) http.Header {
 	fit := strings.Map(func(r rune) rune {
 		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {
-			return -1 // no client library sends them
+			return -1 // client libraries do not send these characters
 		}
 		return r
 	}, text)
 	return http.Header{"User-Agent": {fit}, "X-Fairlead-Tags": {"note=" + fit}, "X-Fairlead-Session": {fit}, "Traceparent": {fit}}
 }
 
-// neutral reads the export as a spreadsheet would, and counts cells.
+// neutral reads the export like a spreadsheet and returns the number of cells.
 func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 	t.Helper()
 	a := g.Call(t, harness.Request{
@@ -175,7 +175,7 @@ func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 	return cells
 }
 
-// BadReload is F59: a configuration that cannot be meant changes nothing, also under traffic.
+// BadReload is F59: an invalid configuration changes nothing, even under load.
 func BadReload(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)
 	good := harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)}}})
@@ -210,7 +210,7 @@ func BadReload(t *testing.T, size scenario.Size) string {
 	}
 	refused := 0
 	for range size.Of(1, 5) {
-		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same twice in a row, which would not be a change
+		for _, name := range slices.Sorted(maps.Keys(bad)) { // no file twice in a row, because that would not be a change
 			before := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad[name])
 			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// failureClasses are the ways in which a request may fail with nothing delivered.
+// failureClasses returns the ways in which a request can fail without any output.
 func failureClasses() map[string]mockprovider.Behaviour {
 	all := streams.EarlyFailures()
 	all["400"] = mockprovider.Fail(400)
@@ -63,7 +63,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
 }
 
-// released waits a second at most until a key holds nothing.
+// released waits up to a second until a key holds nothing.
 func released(t *testing.T, g *harness.Gateway, reader, id, what string) {
 	t.Helper()
 	for began := time.Now(); scenario.Nano(t, scenario.SpendingOf(t, g, reader, id).Budget.Held) != 0; {
@@ -74,7 +74,7 @@ func released(t *testing.T, g *harness.Gateway, reader, id, what string) {
 	}
 }
 
-// PaidTwice is F14: the client pays who answered, the operator sees what both cost.
+// PaidTwice is F14: the client pays only for the target that responded, and the operator sees the cost of both.
 func PaidTwice(t *testing.T, size scenario.Size) string {
 	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
 	g, alpha, _ := streams.Pair(t, []string{"m", "hedged"}, "hedging: {enabled: true, after: 200ms}", "breaker: {failures: 1000}")
@@ -84,7 +84,7 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 	var sum int64
 	figures := ""
 	for _, model := range []string{"m", "hedged"} {
-		for range size.Of(3, 9) { // light traffic may have ten retries
+		for range size.Of(3, 9) { // with little traffic, at most ten retries are allowed
 			a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(model, scenario.Streaming)})
 			if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Provider") != "beta" {
 				t.Fatalf("%s: %d %s", model, a.Status, scenario.Clip(a.Body))
@@ -108,7 +108,7 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 			sum += second
 			figures = fmt.Sprintf("client pays %s, operator %s", *entry.Cost, detail.Operator)
 		}
-		time.Sleep(time.Duration(size.Of(0, 11)) * time.Second) // until there may be ten retries again
+		time.Sleep(time.Duration(size.Of(0, 11)) * time.Second) // until ten retries are allowed again
 	}
 	if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != sum || scenario.Nano(t, s.Budget.Held) != 0 {
 		t.Errorf("the ledger has %s and holds %s, entries sum to %d n$", s.Budget.Spent, s.Budget.Held, sum)

@@ -13,7 +13,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// Revocation is F33: a revoked key is refused within a second, and its running streams end within ten.
+// Revocation is F33: a revoked key is rejected within a second, and its running streams end within ten seconds.
 func Revocation(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
@@ -71,7 +71,7 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 		}
 		return took
 	}
-	measure(20) // to be warm
+	measure(20) // warm-up
 	quiet := scenario.Quantile(measure(size.Of(50, 300)), 0.99)
 	before := scenario.Resident(t, g)
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -107,7 +107,7 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%.0f/s refused, memory %+d MiB, valid p99 %s (quiet %s)", rate, grown>>20, scenario.Quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 
-// junkKey makes up a key: noise, near misses of a real one, and what a careless query would run.
+// junkKey returns an invalid key: random text, a text similar to a valid key, or SQL.
 func junkKey(draw *rand.Rand, real string, i int) string {
 	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch i % 5 {

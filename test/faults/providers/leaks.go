@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// NoLeaks is F26: after any mixture of requests everything is given back.
+// NoLeaks is F26: after a mixture of requests, all resources are released.
 func NoLeaks(t *testing.T, size scenario.Size) string {
 	mock := mockprovider.NewMock()
 	upstream := httptest.NewServer(mock)
@@ -56,13 +56,13 @@ func NoLeaks(t *testing.T, size scenario.Size) string {
 
 func near(before, after float64) bool { return after <= before+5 }
 
-// atRest reads the figures once no connection is left on either side.
+// atRest reads the values when both sides have no open connections.
 func atRest(t *testing.T, g *harness.Gateway, reader string, upstream *httptest.Server) (goroutines, files float64) {
 	t.Helper()
 	scenario.Settled(t, g, reader)
 	harness.Eventually(t, "nothing is under way", func() bool { return scenario.Metric(t, g, reader, "fairlead_in_flight_requests") == 0 })
 	upstream.CloseClientConnections()
-	time.Sleep(100 * time.Millisecond) // the gateway has to notice; nothing outside shows that it has
+	time.Sleep(100 * time.Millisecond) // the gateway needs time to detect the disconnect, which cannot be observed from outside
 	return scenario.Metric(t, g, reader, "go_goroutines"), scenario.Metric(t, g, reader, "process_open_fds")
 }
 
@@ -86,14 +86,14 @@ func mixed(t *testing.T, g *harness.Gateway, key string, n int) {
 			return
 		}
 		if i%11 == 0 {
-			time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel) // some leave early
+			time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel) // some clients disconnect early
 		}
 		resp, err := c.Do(req)
 		if err != nil {
 			return
 		}
 		defer resp.Body.Close()
-		_, _ = io.Copy(io.Discard, resp.Body) // how it ended is another case's matter
+		_, _ = io.Copy(io.Discard, resp.Body) // other cases check how the response ends
 		if resp.StatusCode == http.StatusInternalServerError {
 			t.Errorf("request %d was answered with 500", i)
 		}

@@ -37,7 +37,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 		switch resp.StatusCode {
 		case http.StatusOK:
 			served.Add(1)
-		case http.StatusPaymentRequired, http.StatusTooManyRequests: // 429 while the rest is only reserved
+		case http.StatusPaymentRequired, http.StatusTooManyRequests: // 429 while the remaining budget is only reserved
 			refused.Add(1)
 		default:
 			t.Errorf("status %d", resp.StatusCode)
@@ -56,7 +56,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
 
-// AbsurdLimits is F16: no number in a request makes a reservation negative or wraps it.
+// AbsurdLimits is F16: no number in a request makes a reservation negative or overflow.
 func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
@@ -82,14 +82,14 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != 0 || scenario.Nano(t, s.Budget.Held) != 0 {
 		t.Errorf("spent %s, held %s", s.Budget.Spent, s.Budget.Held)
 	}
-	// null is the same as nothing, and the budget still bears an ordinary request.
+	// null is the same as an absent member, and the budget still suffices for an ordinary request.
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":null`, `"n":null`)}); a.Status != http.StatusOK {
 		t.Errorf("null: %d %s", a.Status, scenario.Clip(a.Body))
 	}
 	return fmt.Sprintf("%d refused, nothing held", tried)
 }
 
-// NoBudget is F17: nothing that costs can be had for nothing, by whatever way it is asked for.
+// NoBudget is F17: without a budget, nothing that costs money is served, on any route.
 func NoBudget(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	aliased := "providers:\n  - name: alpha\n    base_url: " + url + "\n    models:\n" +

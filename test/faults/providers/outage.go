@@ -13,7 +13,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// twins starts a gateway with two providers of one model that can be switched off; alpha is the cheaper.
+// twins starts a gateway with two providers of one model that can be switched off. alpha is cheaper.
 func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scenario.Upstream) {
 	t.Helper()
 	alpha, beta = &scenario.Upstream{Answers: scenario.Paced(20)}, &scenario.Upstream{Answers: scenario.Paced(20)}
@@ -23,7 +23,7 @@ func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scena
 	}, more...)}), alpha, beta
 }
 
-// OneDown is F27: while one provider fails the other serves, and the failing one is left alone until it is well again.
+// OneDown is F27: while one provider fails, the other serves, and the failing one gets few calls until it recovers.
 func OneDown(t *testing.T, size scenario.Size) string {
 	g, alpha, beta := twins(t)
 	k := g.Key(t)
@@ -32,7 +32,7 @@ func OneDown(t *testing.T, size scenario.Size) string {
 	var began, ended time.Time
 	var switched sync.WaitGroup
 	switched.Go(func() {
-		time.Sleep(before) // traffic goes by the real clock
+		time.Sleep(before) // traffic runs in real time
 		began = time.Now()
 		alpha.Set(true)
 		time.Sleep(outage)
@@ -105,7 +105,7 @@ func AllDown(t *testing.T, size scenario.Size) string {
 	for _, s := range all {
 		if s.Status == http.StatusServiceUnavailable && s.RetryAfter != "" {
 			refused++
-		} else if s.Status != http.StatusBadGateway { // of a probe, or from before the circuits opened
+		} else if s.Status != http.StatusBadGateway { // from a probe, or from before the circuits opened
 			t.Errorf("after %s: %d %s", s.Sent, s.Status, s.Code)
 		}
 	}
@@ -150,7 +150,8 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
 }
 
-// SlowProvider is F32: a provider that takes half a minute keeps its cap, and the others' requests do not notice.
+// SlowProvider is F32: a provider that takes half a minute stays within its concurrency limit, and requests to other
+// providers are not affected.
 func SlowProvider(t *testing.T, size scenario.Size) string {
 	const most = 20
 	slow, slowURL := harness.Upstream(t)

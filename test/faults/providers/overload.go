@@ -17,8 +17,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// gun sends more requests than a gateway can answer, with as little work as it can: it shares the machine's processors with
-// the gateway. Each connection sends one request after the other, each request when its turn has come.
+// gun is a load generator for more requests than a gateway can serve. It uses little CPU, because it shares the machine
+// with the gateway. Each connection sends one request after the other, each at its scheduled time.
 type gun struct {
 	address  string
 	requests [][]byte // sent in turn
@@ -39,7 +39,8 @@ func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun 
 	return n
 }
 
-// fire sends at a rate for a while; a rate of 0 sends on every connection as fast as answers come.
+// fire sends requests at the given rate for a while. With a rate of 0, every connection sends the next request as soon
+// as it has a response.
 func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scenario.Shot {
 	t.Helper()
 	n.seen = nil
@@ -55,8 +56,8 @@ func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scena
 	return n.seen
 }
 
-// pace sends start signals in small groups, because a timer for each would cost CPU. Signals without a free processor or
-// connection are dropped: sending them later in a burst would change the load.
+// pace sends start signals in small groups, because a timer for each would cost CPU. Signals without a free processor
+// or connection are dropped, because sending them later in a burst would change the load.
 func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -71,8 +72,8 @@ func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- stru
 	}
 }
 
-// work sends on one connection. A request whose answer cannot be read is counted as one without an answer, and the next goes
-// out on a new connection.
+// work sends requests on one connection. A request whose response cannot be read counts as unanswered, and the next
+// request uses a new connection.
 func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
 	var mine []scenario.Shot
 	defer func() {
@@ -109,18 +110,18 @@ func (n *gun) connect(ctx context.Context, until time.Time) (line, error) {
 	if err != nil {
 		return line{}, err
 	}
-	_ = conn.SetDeadline(until) // a connection that has no deadlines has none
+	_ = conn.SetDeadline(until) // an error means that deadlines are not supported
 	return line{conn, bufio.NewReader(conn)}, nil
 }
 
-// exchange sends a request and reads its answer. It reports whether the connection can be used again.
+// exchange sends a request and reads its response. It reports whether the connection can be used again.
 func (l line) exchange(s *scenario.Shot, request []byte) bool {
 	_, err := l.conn.Write(request)
 	if err == nil {
 		err = s.Read(l.in)
 	}
 	if err != nil {
-		s.Status = 0 // half an answer is none
+		s.Status = 0 // an incomplete response counts as none
 	}
 	return err == nil
 }
@@ -130,7 +131,7 @@ func turn(turns <-chan struct{}) bool {
 	return ok
 }
 
-// unanswered is how many requests had no answer. None of them may be left without.
+// unanswered returns the number of requests without a response. There must be none.
 func unanswered(t testing.TB, all []scenario.Shot) int {
 	t.Helper()
 	n := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Status == 0 }))
@@ -144,13 +145,13 @@ func shed(s scenario.Shot) bool {
 	return s.Status == http.StatusServiceUnavailable && s.Code == "OVERLOADED" && s.RetryAfter != ""
 }
 
-// plain starts a gateway in front of one provider that answers in 50 ms.
+// plain starts a gateway with one provider that responds in 50 ms.
 func plain(t *testing.T, more ...string) *harness.Gateway {
 	t.Helper()
 	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, scenario.Paced(20)), more...)})
 }
 
-// leanly starts a gateway in front of a provider that takes nearly nothing of the processors that they share.
+// leanly starts a gateway with a provider that uses very little CPU, because they share the processors.
 func leanly(t *testing.T) *harness.Gateway {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -174,7 +175,7 @@ func plainConfig(t *testing.T, provider string, more ...string) string {
 	}}, more...)
 }
 
-// capacity is how many requests a second a gateway answers when it is asked for about as many as it can.
+// capacity returns the number of requests per second that a gateway serves when it gets about as many as it can serve.
 func capacity(t *testing.T, n *gun, d time.Duration) int {
 	t.Helper()
 	best := 0
@@ -187,14 +188,14 @@ func capacity(t *testing.T, n *gun, d time.Duration) int {
 	return best
 }
 
-// Overload is F48, part 1: above its capacity a gateway keeps serving at capacity, rejects the rest immediately, and recovers
-// soon afterwards.
+// Overload is F48, part 1: above its capacity, a gateway keeps serving at capacity, rejects other requests immediately,
+// and recovers soon afterwards.
 func Overload(t *testing.T, size scenario.Size) string {
 	var g *harness.Gateway
 	if size == scenario.Full {
 		g = leanly(t)
 	} else {
-		g = plain(t, "limits: {concurrent: 60}") // a bound that it meets for certain, whatever the machine can do
+		g = plain(t, "limits: {concurrent: 60}") // a limit that is reached on any machine
 	}
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
 	n := newGun(t, g, scenario.Chat("plain"), k)
@@ -204,7 +205,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 
 	watched := make(chan []time.Duration)
 	go func() { watched <- watchAdmin(t, g, reader, d) }()
-	rate := size.Of(3*able, 2500) // five times the usual load
+	rate := size.Of(3*able, 2500) // five times the normal load
 	all := n.fire(t, size.Of(600, 2000), rate, d)
 	good, refused, lost := scenario.Times(all, scenario.Answered), scenario.Times(all, shed), unanswered(t, all)
 	goodput := int(float64(len(good)) / d.Seconds())
@@ -227,7 +228,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 		t.Errorf("p99 of %d refusals is %s", len(refused), p99)
 	}
 	admin := <-watched
-	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // it must be itself again by then
+	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // by then the gateway must have recovered
 	after := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
 	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(after, scenario.Answered), 0.99)
 	if len(scenario.Times(after, scenario.Answered)) != len(after) || size.Strict() && is > 2*was+10*time.Millisecond {
@@ -237,8 +238,8 @@ func Overload(t *testing.T, size scenario.Size) string {
 		rate, goodput, able, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
 }
 
-// beyond reports figures at one and a half and three times the capacity. They are not compared with a promise, because the
-// capacity was measured in a few seconds in which deliveries may have waited.
+// beyond reports figures at one and a half and three times the capacity. They are not compared with a target, because
+// the capacity was measured over a few seconds in which deliveries may have waited.
 func beyond(t *testing.T, n *gun, size scenario.Size, able int) string {
 	t.Helper()
 	if size == scenario.Fast {
@@ -255,7 +256,7 @@ func beyond(t *testing.T, n *gun, size scenario.Size, able int) string {
 	return text.String()
 }
 
-// watchAdmin asks for health and a page of the admin API while others are shed.
+// watchAdmin requests the health endpoint and a page of the admin API while other requests are shed.
 func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration) []time.Duration {
 	var took []time.Duration
 	for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
@@ -270,7 +271,7 @@ func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration
 	return took
 }
 
-// FloodOfOne is F48, its second part: one key's flood does not keep another key out.
+// FloodOfOne is F48, part 2: a flood of requests with one key does not affect another key.
 func FloodOfOne(t *testing.T, size scenario.Size) string {
 	g := plain(t, "limits: {concurrent: 64}")
 	a, b := g.Key(t), g.Key(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLoadGeneratorCountsUnansweredRequests has a server that answers the first request of each connection and breaks off at the second.
+// TestLoadGeneratorCountsUnansweredRequests uses a server that responds to the first request of each connection and
+// disconnects at the second.
 func TestLoadGeneratorCountsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, end string }{
@@ -40,7 +41,7 @@ func TestLoadGeneratorCountsUnansweredRequests(t *testing.T) {
 	}
 }
 
-// breaking is the address of a server that ends its second answer early.
+// breaking returns the address of a server that ends its second response early.
 func breaking(t *testing.T, end string) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// backoffs returns the end of each credential's backoff by id.
+// backoffs returns the end of each credential's backoff by credential ID.
 func backoffs(t testing.TB, g *harness.Gateway, manager string) map[string]time.Time {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/providers", Key: manager})
@@ -38,7 +38,7 @@ func backoffs(t testing.TB, g *harness.Gateway, manager string) map[string]time.
 	return until
 }
 
-// RetryAfterForms is F29: a credential backs off as long as the provider asks, in every form of Retry-After.
+// RetryAfterForms is F29: a credential backs off as long as the provider requests, for every form of Retry-After.
 func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	in := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 	forms := []struct {
@@ -104,7 +104,7 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d forms obeyed, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
 }
 
-// secondRateLimit has two calls in flight that are both rate-limited: the later response extends the backoff.
+// secondRateLimit sends two concurrent calls that are both rate limited. The later response extends the backoff.
 func secondRateLimit(t *testing.T) time.Duration {
 	t.Helper()
 	mock, url := harness.Upstream(t)
@@ -135,7 +135,7 @@ func secondRateLimit(t *testing.T) time.Duration {
 	return second
 }
 
-// RefusedCredential is F31: a credential that the provider refuses is put aside, and the others serve.
+// RefusedCredential is F31: a credential that the provider rejects is no longer used, and the others serve.
 func RefusedCredential(t *testing.T, size scenario.Size) string {
 	const good, bad = "sk-good-0123456789", "sk-bad-9876543210"
 	var refusals atomic.Int64

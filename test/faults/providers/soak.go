@@ -8,8 +8,8 @@ import (
 	"fairlead/test/soak"
 )
 
-// SteadyLoad is F47 for three minutes, in which only the peak of the memory, goroutines and files can be judged; `make
-// soak` runs all thirty, judges the slope, and runs the race detector.
+// SteadyLoad is F47 for three minutes, which is enough to check only the peak of memory, goroutines and files. `make
+// soak` runs for thirty minutes, checks the slope, and uses the race detector.
 func SteadyLoad(t *testing.T, size scenario.Size) string {
 	plan := soak.Usual(3 * time.Minute)
 	if size == scenario.Fast {

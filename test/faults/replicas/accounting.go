@@ -14,8 +14,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// AccountingCases are those about money and keys at one gateway, and those that need a clock, a store or a table of their own
-// and so are tests of their package.
+// AccountingCases lists the cases about money and keys with one gateway, and cases that need their own clock, store or
+// table and are therefore package tests.
 func AccountingCases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F12", Name: "the ledger against its model", Run: ledgerModel},
@@ -29,8 +29,9 @@ func AccountingCases() []scenario.Case {
 	}
 }
 
-// ledgerModel is F12: reserve, settle, cancel, fail, crash and retry in any order, beside a model; ten million smallest
-// charges are exact. The ledger that replicas share does the same over a real Redis that loses answers and data.
+// ledgerModel is F12: reserve, settle, cancel, fail, crash and retry in any order, compared with a model. Ten million
+// smallest charges are exact. The ledger that replicas share does the same with a real Redis that loses replies and
+// data.
 func ledgerModel(t *testing.T, size scenario.Size) string {
 	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
 	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestExtremeAmountsNeverIncreaseBudget"}, fmt.Sprintf("-rapid.checks=%d", alone))
@@ -54,8 +55,8 @@ func keyTiming(t *testing.T, size scenario.Size) string {
 	return strings.TrimSpace(figure)
 }
 
-// skewedClocks is F40: clocks of replicas that differ by five minutes, or step back by an hour, bend neither limits nor windows nor
-// the ends of keys, and ids stay apart.
+// skewedClocks is F40: if the clocks of replicas differ by five minutes or step back by an hour, limits, windows and
+// key expiry still work, and IDs stay unique.
 func skewedClocks(t *testing.T, _ scenario.Size) string {
 	n := 0
 	for folder, names := range map[string][]string{
@@ -71,7 +72,7 @@ func skewedClocks(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d tests with clocks of their own", n)
 }
 
-// editsDuringLoad is F15: edits of a profile, a key, its budget and its workspace lose no deduction.
+// editsDuringLoad is F15: editing a profile, a key, its budget and its workspace loses no charge.
 func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
@@ -99,8 +100,8 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d edits beside %d requests: every fee counted", n, served)
 }
 
-// revocationRaces is F34: a key that is revoked while requests of it end is never revived, and its neighbours, which begin with
-// the same characters as shown, are not confused with it.
+// revocationRaces is F34: a key that is revoked while its requests end is never reactivated, and it is not confused
+// with keys that have the same visible prefix.
 func revocationRaces(t *testing.T, size scenario.Size) string {
 	scenario.PackageTest(t, "internal/account/keyring", []string{"TestRevokedKeysAreNeverRevived", "TestHashesWithACommonPrefixAreDistinct"})
 	g, _ := scenario.Single(t)
@@ -152,7 +153,7 @@ func revocationRaces(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d rounds: never revived, not by a restart either", rounds)
 }
 
-// makeKey makes a key by the admin API, which is quicker than a command.
+// makeKey creates a key with the admin API, which is faster than a command.
 func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scenario.Key {
 	t.Helper()
 	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: fmt.Sprintf(`{"name":"round %d"}`, number)})
@@ -168,7 +169,7 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scena
 // caller is rejected.
 func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
-	const dollars, most = "0.005", 3125 // tokens of answer that it pays for at the price of m
+	const dollars, most = "0.005", 3125 // output tokens that the amount pays for at the price of m
 	k := scenario.NewKey(t, g, "--budget", dollars, "--period", "total")
 	scenario.WantError(t, "too long an answer", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {

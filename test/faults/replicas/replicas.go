@@ -22,7 +22,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// Cases are those of several gateways with one PostgreSQL and one Redis, all of them real processes.
+// Cases lists the cases with several gateways, one PostgreSQL and one Redis, all of them real processes.
 func Cases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F11", Name: "many parallel requests on a small budget, replicas", Run: sharedBudget},
@@ -40,33 +40,34 @@ func Cases() []scenario.Case {
 	}
 }
 
-// Alone reports whether a case must not run beside others: it measures many processes, or a microsecond.
+// Alone reports whether a case must not run concurrently with others, because it measures many processes or very short
+// times.
 func Alone(id string) bool {
 	return id == "F39" || slices.ContainsFunc(Cases(), func(c scenario.Case) bool { return c.ID == id })
 }
 
 const replicas = 3
 
-// world is the deployment.
+// world is a deployment with several gateways.
 type world struct {
 	gateways []*harness.Gateway
-	database []*harness.Forward // each gateway's way to PostgreSQL
-	toRedis  []*harness.Forward // and to Redis, where they go apart
+	database []*harness.Forward // connection of each gateway to PostgreSQL
+	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
 	redis    *redistest.Server  // nil without one
 	mock     *mockprovider.Mock
 	client   *http.Client
 
-	restarting atomic.Bool // a connection may be closed just when a request is sent on it
+	restarting atomic.Bool // while set, a connection may close while a request is sent
 }
 
 // setting holds the options of a world.
 type setting struct {
 	noRedis bool
-	apart   bool                                      // each gateway has a way to Redis of its own, which can be cut
-	toRedis func(t *testing.T, address string) string // a way to Redis, by the address of the server
+	apart   bool                                      // each gateway has its own connection to Redis, which can be cut
+	toRedis func(t *testing.T, address string) string // returns an address that forwards to the Redis server
 }
 
-// startReplicas runs three gateways. Each reaches PostgreSQL by a way of its own, which can be cut.
+// startReplicas starts three gateways. Each has its own connection to PostgreSQL, which can be cut.
 func startReplicas(t *testing.T, s setting) *world {
 	t.Helper()
 	mock, upstream := harness.Upstream(t)
@@ -94,7 +95,7 @@ func startReplicas(t *testing.T, s setting) *world {
 		through.Host = way.Address()
 		g := harness.Start(t, harness.Options{
 			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String(), w.redisLine(t, redis, s.apart))...),
-			Listen: harness.FreeAddress(t), Early: true, // a log without its first lines does not tell the address
+			Listen: harness.FreeAddress(t), Early: true, // without its first lines, the log does not contain the address
 		})
 		w.gateways, w.database = append(w.gateways, g), append(w.database, way)
 		w.untilReady(t, len(w.gateways)-1)
@@ -102,7 +103,7 @@ func startReplicas(t *testing.T, s setting) *world {
 	return w
 }
 
-// redisLine is the line of the configuration with the next gateway's way to Redis.
+// redisLine returns the configuration line with the Redis address of the next gateway.
 func (w *world) redisLine(t *testing.T, address string, apart bool) string {
 	t.Helper()
 	if address == "" {
@@ -121,7 +122,7 @@ func (w *world) redisLine(t *testing.T, address string, apart bool) string {
 	return "redis: " + target.String()
 }
 
-// untilReady waits until a replica serves, with Redis where there is one.
+// untilReady waits until a replica serves, and uses Redis if there is one.
 func (w *world) untilReady(t *testing.T, i int) {
 	t.Helper()
 	harness.Eventually(t, "the gateway is ready", func() bool {
@@ -130,7 +131,7 @@ func (w *world) untilReady(t *testing.T, i int) {
 	})
 }
 
-// newKey makes a key and waits until every replica knows it.
+// newKey creates a key and waits until every replica accepts it.
 func (w *world) newKey(t *testing.T, flags ...string) scenario.Key {
 	t.Helper()
 	k := scenario.NewKey(t, w.gateways[0], flags...)
@@ -140,28 +141,28 @@ func (w *world) newKey(t *testing.T, flags ...string) scenario.Key {
 	return k
 }
 
-// accepts says whether a replica takes a key.
+// accepts reports whether a replica accepts a key.
 func (w *world) accepts(t *testing.T, i int, k scenario.Key) bool {
 	t.Helper()
 	status := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status
 	return status != http.StatusUnauthorized
 }
 
-// short is a request for a short answer.
+// short returns a request for a short response.
 func short(model string, more ...string) string {
 	return scenario.Chat(model, append([]string{`"max_tokens":10`}, more...)...)
 }
 
-// reply is what came of one request.
+// reply is the result of one request.
 type reply struct {
 	status int
-	code   string // of the error; "served" when there was none
+	code   string // error code; "served" for a success
 	took   time.Duration
 	unsent bool // the connection failed
 }
 
-// send makes a request to a replica. A connection that breaks fails the test, unless replicas are restarted and nothing of an
-// answer came.
+// send sends a request to a replica. A broken connection fails the test, unless replicas are being restarted and no
+// part of a response has arrived.
 func (w *world) send(t *testing.T, i int, k scenario.Key, body string) reply {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -196,7 +197,7 @@ func (w *world) send(t *testing.T, i int, k scenario.Key, body string) reply {
 	return r
 }
 
-// tally counts answers by their code.
+// tally counts responses by code.
 type tally struct {
 	mu    sync.Mutex
 	codes map[string]int
@@ -219,7 +220,7 @@ func (c *tally) of(code string) int {
 	return c.codes[code]
 }
 
-// others lists codes that are not expected.
+// others lists the unexpected codes.
 func (c *tally) others(expected ...string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +233,7 @@ func (c *tally) others(expected ...string) []string {
 	return list
 }
 
-// atOnce sends n requests over all replicas, some at a time.
+// atOnce sends n requests over all replicas, width at a time.
 func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
 	t.Helper()
 	var c tally
@@ -240,7 +241,7 @@ func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) 
 	return &c
 }
 
-// pace sends requests at a pace over all replicas until ctx ends, and waits for the last answer.
+// pace sends requests at a constant rate over all replicas until ctx ends, and waits for the last response.
 func (w *world) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
 	var c tally
 	var all sync.WaitGroup
@@ -252,7 +253,7 @@ func (w *world) pace(ctx context.Context, t *testing.T, every time.Duration, k s
 			all.Wait()
 			return &c
 		case <-tick.C:
-			all.Go(func() { c.add(w.send(t, i%replicas, k, body)) }) //nolint:contextcheck // requests under way end by themselves
+			all.Go(func() { c.add(w.send(t, i%replicas, k, body)) }) //nolint:contextcheck // running requests end by themselves
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"fairlead/test/faults/scenario"
 )
 
-// hintsOverReplicas shows that replicas tell each other of a target that fails: where one has seen it fail often enough, the next
-// failure is enough for the others.
+// hintsOverReplicas checks that replicas notify each other of a failing target: after one replica has opened the
+// circuit, a single failure is enough for the others.
 func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 	w := startReplicas(t, setting{})
 	k := w.newKey(t)
@@ -26,7 +26,7 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 		w.send(t, 0, k, scenario.Chat("m"))
 	}
 	first := len(w.mock.Calls()) - before
-	time.Sleep(500 * time.Millisecond) // the message travels between processes
+	time.Sleep(500 * time.Millisecond) // time for the message between processes
 	var others []int
 	for i := 1; i < replicas; i++ {
 		before := len(w.mock.Calls())

@@ -13,9 +13,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// revocationEverywhere is F33 over replicas: a key revoked at one replica is rejected by all within a second, and its running
-// streams end within ten; the same for a key that is rotated without grace. Replicas are notified through PostgreSQL, or
-// through Redis if PostgreSQL is unreachable.
+// revocationEverywhere is F33 with replicas: a key revoked at one replica is rejected by all within a second, and its
+// running streams end within ten seconds. The same applies to a key that is rotated without a grace period. Replicas
+// are notified through PostgreSQL, or through Redis if PostgreSQL is unreachable.
 func revocationEverywhere(t *testing.T, size scenario.Size) string {
 	var figures []string
 	with, without := startReplicas(t, setting{}), startReplicas(t, setting{noRedis: true})
@@ -105,7 +105,7 @@ func rotateByAPI(w *world, t *testing.T, k scenario.Key) {
 	w.manage(t, http.MethodPost, "/api/v1/keys/"+k.ID+"/rotate", `{}`)
 }
 
-// manage makes a change by the admin API of the first replica.
+// manage makes a change with the admin API of the first replica.
 func (w *world) manage(t *testing.T, method, path, body string) {
 	t.Helper()
 	manager := w.gateways[0].Key(t, "--scopes", "manage,inference")

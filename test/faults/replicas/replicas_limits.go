@@ -17,7 +17,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// sharedRate is F37: a limit holds over all replicas, within two in a hundred.
+// sharedRate is F37: a limit applies to all replicas together, within two percent.
 func sharedRate(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	limit := size.Of(200, 600)
@@ -28,7 +28,8 @@ func sharedRate(t *testing.T, size scenario.Size) string {
 	if others := c.others("served", "RATE_LIMITED"); len(others) > 0 {
 		t.Errorf("also %v", others)
 	}
-	// On a machine that is too busy for Redis to answer in time, replicas go by shares for a moment; that is never more.
+	// If the machine is too busy for Redis to respond in time, replicas briefly use per-replica shares, which never
+	// exceed the limit.
 	least, most := limit*98/100, limit*102/100
 	if w.lostRedis() {
 		least = limit / replicas
@@ -39,7 +40,7 @@ func sharedRate(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d a minute over %d replicas: %d of %d admitted in %s", limit, replicas, c.of("served"), limit*3/2, took.Round(time.Millisecond))
 }
 
-// lostRedis says whether a replica complained about Redis since it runs.
+// lostRedis reports whether a replica has logged that Redis was unavailable.
 func (w *world) lostRedis() bool {
 	for _, g := range w.gateways {
 		if strings.Contains(g.Log(), "redis unavailable, using per-replica limits") {
@@ -49,7 +50,7 @@ func (w *world) lostRedis() bool {
 	return false
 }
 
-// untilRedis waits until every replica says that Redis is in use, and returns how long after a moment that was.
+// untilRedis waits until every replica reports that Redis is in use, and returns the time since the given moment.
 func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
 	t.Helper()
 	for i := range w.gateways {
@@ -58,14 +59,14 @@ func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
 	return time.Since(since)
 }
 
-// streams keeps n streams open at the replicas until ctx ends, and returns how many ended other than well.
+// streams keeps n streams open at the replicas until ctx ends, and returns the ones that failed.
 func (w *world) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				resp := w.gateways[i%replicas].Open(t, harness.Request{Key: k.Text, Body: short("m", scenario.Streaming)}) //nolint:contextcheck // a stream that has begun is read to its end
+				resp := w.gateways[i%replicas].Open(t, harness.Request{Key: k.Text, Body: short("m", scenario.Streaming)}) //nolint:contextcheck // a started stream is read to its end
 				e := scenario.ReadEvents(resp.Body)
 				_ = resp.Body.Close()
 				if !e.Done() {
@@ -80,8 +81,8 @@ func (w *world) streams(ctx context.Context, t *testing.T, n int, k scenario.Key
 	return failed
 }
 
-// redisKilled is F35: Redis dies under load and comes back empty. Nothing fails, a key within its limit is not turned away,
-// and a key that asks for far more gets a tenth too much at most.
+// redisKilled is F35: Redis is killed under load and comes back empty. No request fails, a key within its limit is not
+// rejected, and a key far above its limit gets at most ten percent too much.
 func redisKilled(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(20)})
@@ -98,7 +99,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	})
 	all.Go(func() { flood = w.pace(ctx, t, 20*time.Millisecond, greedy, short("m")) })
 	all.Go(func() { broken = w.streams(ctx, t, size.Of(6, 200), modest) })
-	at := func(share float64) { // the moments belong to real processes
+	at := func(share float64) { // the processes run in real time
 		time.Sleep(time.Duration(share * float64(span)))
 	}
 	at(0.3)
@@ -122,7 +123,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }
 
-// slowWay is a way to Redis that can be made slow.
+// slowWay returns a function that opens a connection to Redis that can be slowed down.
 func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
 	return func(t *testing.T, address string) string {
 		t.Helper()
@@ -140,13 +141,13 @@ func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) str
 	}
 }
 
-// redisSlow is F36: a Redis that answers two seconds late costs a request no more than a moment, and memory does not grow.
+// redisSlow is F36: a Redis that responds two seconds late delays requests only slightly, and memory does not grow.
 func redisSlow(t *testing.T, size scenario.Size) string {
 	var way *toxiproxy.Proxy
 	w := startReplicas(t, setting{toRedis: slowWay(t, &way)})
 	k := w.newKey(t, "--rpm", "900000", "--budget", "900", "--period", "total")
 	n := size.Of(400, 1500)
-	w.atOnce(t, 3, 100, k, short("fee")) // everything is warm, and something is kept for each
+	w.atOnce(t, 3, 100, k, short("fee")) // warm up, so that each replica has an allowance
 	normal := w.atOnce(t, 3, n, k, short("fee"))
 	if _, err := way.Toxics.AddToxicJson(strings.NewReader(`{"name":"late","type":"latency","stream":"downstream","attributes":{"latency":2000}}`)); err != nil {
 		t.Fatal(err)
@@ -178,7 +179,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 		n+steady.of("served"), grown>>20, span, back.Round(time.Millisecond))
 }
 
-// memory is what all replicas take.
+// memory returns the memory of all replicas.
 func (w *world) memory(t *testing.T) (sum int64) {
 	t.Helper()
 	for _, g := range w.gateways {

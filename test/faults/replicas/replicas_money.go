@@ -14,17 +14,17 @@ import (
 	"fairlead/test/harness"
 )
 
-// thousandth is a fee in nano-dollars.
+// thousandth is a fee of a thousandth of a dollar in nano-dollars.
 const thousandth = 1_000_000
 
-// spending is what a key has spent and holds by the word of one replica, in fees.
+// spending returns what a key has spent and holds according to one replica, in fees.
 func (w *world) spending(t *testing.T, i int, reader, k scenario.Key) (spent, held int) {
 	t.Helper()
 	s := scenario.SpendingOf(t, w.gateways[i], reader.Text, k.ID)
 	return int(scenario.Nano(t, s.Budget.Spent) / thousandth), int(scenario.Nano(t, s.Budget.Held) / thousandth)
 }
 
-// agree waits until every replica says that so many fees are spent and nothing is held.
+// agree waits until every replica reports the given number of fees as spent and nothing as held.
 func (w *world) agree(t *testing.T, reader, k scenario.Key, fees int) {
 	t.Helper()
 	for i := range w.gateways {
@@ -35,7 +35,7 @@ func (w *world) agree(t *testing.T, reader, k scenario.Key, fees int) {
 	}
 }
 
-// sharedBudget is F11: parallel requests at three replicas exceed a budget by one request's reservation at most.
+// sharedBudget is F11: parallel requests at three replicas exceed a budget by at most one request's reservation.
 func sharedBudget(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	n := size.Of(300, 1000)
@@ -67,7 +67,7 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
 }
 
-// budgetWithoutRedis is P10: when Redis dies in the middle, each replica spends its share of the remaining budget, and no more.
+// budgetWithoutRedis is P10: when Redis is killed, each replica spends its share of the remaining budget, and no more.
 func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	n := size.Of(240, 600)
@@ -85,7 +85,7 @@ func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 		t.Errorf("%d served before and %d after Redis died, the budget is for %d", before.of("served"), alone, allowed)
 	}
 	w.redis.Start(t)
-	// Redis is empty. The sums are rebuilt from the ledger, and only the rest can be spent.
+	// Redis is empty. The sums are rebuilt from the ledger, and only the remaining budget can be spent.
 	harness.Eventually(t, "the budget is used up", func() bool {
 		c := w.atOnce(t, 3, 9, k, short("fee"))
 		served += c.of("served")
@@ -98,9 +98,9 @@ func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without, %d in all after its empty return", allowed, before.of("served"), alone, served)
 }
 
-// bothStoresGone is P10: without Redis and PostgreSQL a replica spends its last share of a budget and then refuses; a budget
-// of which it knows nothing it does not touch. A key without a budget goes on, and when the stores are back every fee is in
-// the ledger, once.
+// bothStoresGone is P10: without Redis and PostgreSQL, a replica spends its last share of a budget and then rejects
+// requests. It does not spend from a budget whose spending it does not know. A key without a budget is still served.
+// When the stores are back, every fee is in the ledger exactly once.
 func bothStoresGone(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	allowed := size.Of(120, 400)
@@ -149,8 +149,8 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d before, %d by last shares, then refused; %d in all", allowed, before, alone, served)
 }
 
-// oneCutOff is P3 and P10: one replica has lost Redis, for itself alone, and still reaches the database. Together with the others it
-// spends no more than the budget, however long that lasts.
+// oneCutOff is P3 and P10: one replica has lost its connection to Redis, but reaches the database. Together with the
+// other replicas it never spends more than the budget, however long this lasts.
 func oneCutOff(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{apart: true})
 	allowed := size.Of(150, 500)
@@ -159,12 +159,12 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	w.agree(t, reader, k, before)
 	w.toRedis[2].Down()
 	cut, served, alone := time.Now(), before, 0
-	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // past the time after which shares are taken; in full past the lease
+	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // longer than the time after which shares are used; in full, longer than the lease
 		r := w.send(t, 2, k, short("fee"))
 		if r.status == http.StatusOK {
 			alone++
 		}
-		time.Sleep(50 * time.Millisecond) // processes have no fake clock
+		time.Sleep(50 * time.Millisecond) // real processes have no fake clock
 	}
 	rest := w.useUp(t, k, false, 0, 1)
 	served += alone + rest
@@ -180,7 +180,8 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d before, %d by the one that is cut off, %d by the others, %d in all", allowed, before, alone, rest, served)
 }
 
-// useUp asks replicas in turn until they refuse, for good where that is asked for, and returns how many were served.
+// useUp sends requests to the replicas in turn until they are rejected, permanently if forGood is set, and returns the
+// number served.
 func (w *world) useUp(t *testing.T, k scenario.Key, forGood bool, replicas ...int) (served int) {
 	t.Helper()
 	quiet := 0
@@ -202,8 +203,8 @@ func (w *world) useUp(t *testing.T, k scenario.Key, forGood bool, replicas ...in
 	return served
 }
 
-// crashedHolds is P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease takes
-// half of that minute, so the fast form runs the package's own test.
+// crashedHolds is P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease
+// takes half of that minute, so the fast form runs the package test.
 func crashedHolds(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
 		scenario.PackageTest(t, "internal/ledger", []string{"TestHoldsOfACrashedReplicaEndWithItsLease"})
@@ -221,7 +222,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 			if resp.StatusCode == http.StatusOK {
 				opened.Add(1)
 			}
-			_ = scenario.ReadEvents(resp.Body) // it is cut off
+			_ = scenario.ReadEvents(resp.Body) // the stream is interrupted
 			_ = resp.Body.Close()
 		})
 	}
@@ -247,7 +248,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d holds of a killed replica freed after %s", opened.Load(), time.Since(killed).Round(100*time.Millisecond))
 }
 
-// editsOverReplicas is F15 over replicas: edits of a key and its budget at every replica lose no deduction.
+// editsOverReplicas is F15 with replicas: editing a key and its budget at every replica loses no charge.
 func editsOverReplicas(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	k, reader, manager := w.newKey(t, "--budget", "50", "--period", "total"), w.newKey(t, "--scopes", "read"), w.newKey(t, "--scopes", "manage,inference")

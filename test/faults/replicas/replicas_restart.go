@@ -22,9 +22,9 @@ func unconnected(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// rollingRestart is P18: three replicas are restarted one after the other under load. A client that goes to the next replica
-// where one is not ready loses nothing, every fee is counted once, none for a request without an answer, and the budget's sum is
-// the same at all of them.
+// rollingRestart is P18: three replicas are restarted one after the other under load. A client that retries at the next
+// replica loses no request, every fee is counted once, no unanswered request is charged, and the budget's sum is the
+// same at all replicas.
 func rollingRestart(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(10)})
@@ -36,7 +36,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	for lane := range size.Of(6, 30) {
 		loading.Go(func() {
 			for i := lane; ctx.Err() == nil; i++ {
-				moves, ok := w.insist(t, i, k) //nolint:contextcheck // a request that has begun is seen to its end
+				moves, ok := w.insist(t, i, k) //nolint:contextcheck // a started request is completed
 				moved.Add(int64(moves))
 				if ok {
 					served.Add(1)
@@ -63,8 +63,8 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d restarts beside %d requests: 0 lost, 0 twice; %d asked another replica", rounds*replicas, served.Load(), moved.Load())
 }
 
-// insist sends a request until a replica serves it, and says how many did not. A balancer does the same with a replica that is
-// stopping, starting or away; anything else fails the test.
+// insist sends a request until a replica serves it, and returns the number of replicas that did not. A load balancer
+// does the same with a replica that is stopping, starting or unavailable. Any other failure fails the test.
 func (w *world) insist(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
 	deadline := time.Now().Add(time.Minute)
 	for i := first; ; i++ {
@@ -77,6 +77,6 @@ func (w *world) insist(t *testing.T, first int, k scenario.Key) (moves int, ok b
 			return moves, false
 		}
 		moves++
-		time.Sleep(10 * time.Millisecond) // real processes need time to come back
+		time.Sleep(10 * time.Millisecond) // real processes need time to restart
 	}
 }

@@ -39,7 +39,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, args []string) (failed int, err error) {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	only := flags.String("only", "", "ids of the cases to run, such as F03,F21; all when empty")
-	total := flags.Duration("total", faults.Total, "how long all of them together may take")
+	total := flags.Duration("total", faults.Total, "time limit for all cases together")
 	if err := flags.Parse(args); err != nil {
 		return 0, err
 	}
@@ -72,7 +72,7 @@ func run(ctx context.Context, out io.Writer, args []string) (failed int, err err
 	return report.end()
 }
 
-// choose returns the cases in the order of the catalogue: all, or those that are named.
+// choose returns the cases in the order of the catalogue: all of them, or the selected ones.
 func choose(cases []scenario.Case, only string) ([]scenario.Case, error) {
 	cases = slices.Clone(cases)
 	slices.SortStableFunc(cases, func(a, b scenario.Case) int { return cmp.Compare(a.ID, b.ID) })
@@ -90,13 +90,13 @@ func choose(cases []scenario.Case, only string) ([]scenario.Case, error) {
 	return chosen, nil
 }
 
-// runner runs cases in processes of their own.
+// runner runs each case in its own process.
 type runner struct {
 	binary   string    // the compiled tests of the catalogue
 	work     string    // a directory for this run
-	source   string    // where the tests lie
+	source   string    // folder of the tests
 	results  string    // folder for the output of the cases
-	deadline time.Time // of all of them
+	deadline time.Time // deadline of all cases
 }
 
 func newRunner(ctx context.Context, root string, deadline time.Time) (*runner, error) {

@@ -14,7 +14,7 @@ import (
 	"fairlead/test/faults"
 )
 
-// report prints results as they come and keeps the table of them.
+// report prints each result and writes the table of all results.
 type report struct {
 	out     io.Writer
 	path    string
@@ -27,7 +27,8 @@ func newReport(out io.Writer, path, about string) *report {
 	return &report{out: out, path: path, about: about}
 }
 
-// add prints a result, with the end of its output if it failed, and rewrites the table, so that an interrupted run has one too.
+// add prints a result, with the end of its output if it failed, and rewrites the table, so that an interrupted run also
+// has one.
 func (r *report) add(result faults.Result, output []byte) error {
 	r.results = append(r.results, result)
 	fmt.Fprintln(r.out, result)
@@ -58,7 +59,7 @@ func (r *report) sum() (passed, failed int) {
 	return passed, failed
 }
 
-// table is the report in Markdown.
+// table returns the report in Markdown.
 func (r *report) table() []byte {
 	var b bytes.Buffer
 	passed, failed := r.sum()
@@ -73,12 +74,12 @@ func (r *report) table() []byte {
 	return b.Bytes()
 }
 
-// cell is text that cannot leave its cell of a table.
+// cell escapes text for a table cell.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
 }
 
-// indent is the end of what a case said.
+// indent returns the end of a case's output, indented.
 func indent(output []byte) string {
 	const most = 40
 	lines := strings.Split(strings.TrimRight(string(output), "\n"), "\n")
@@ -88,7 +89,7 @@ func indent(output []byte) string {
 	return "      " + strings.Join(lines, "\n      ") + "\n"
 }
 
-// machine says what the figures are of.
+// machine describes the version and machine of the figures.
 func machine(ctx context.Context, root string) string {
 	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
 	cmd.Dir = root

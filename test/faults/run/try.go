@@ -16,7 +16,7 @@ import (
 	"fairlead/test/faults/scenario"
 )
 
-// grace is how long a case that is over its bound has to say where it hangs before it is killed.
+// grace is the time in which a case that exceeds its limit can print where it hangs, before it is killed.
 const grace = 20 * time.Second
 
 // try runs one case within its time limit. Its output is stored in test-results/faults/ and returned.
@@ -45,19 +45,20 @@ func (r *runner) try(ctx context.Context, c scenario.Case) (faults.Result, []byt
 	case err != nil:
 		result.Figure = fmt.Sprintf("no result: %v", ended)
 	case ended != nil && result.Verdict == faults.Pass:
-		// It passed, and something failed when it was over: a process that did not end, a database that was not given back.
+		// The case passed, but something failed afterwards, such as a process that did not end or a database that was
+		// not released.
 		result.Verdict, result.Figure = faults.Fail, result.Figure+"; cleaning up: "+ended.Error()
 	}
 	return result, output.Bytes()
 }
 
-// process runs the tests for one case alone. All it has started and left behind ends with it.
+// process runs the tests of one case. Processes that the case leaves behind are killed.
 func (r *runner) process(ctx context.Context, id, handed string, bound time.Duration, output *bytes.Buffer) error {
 	ctx, cancel := context.WithTimeout(ctx, bound+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.binary, "-test.run", "^TestCatalogue$/^"+regexp.QuoteMeta(id)+"$", "-test.count=1", "-test.timeout", bound.String())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.source, output, output
-	cmd.Env = append(os.Environ(), faults.ResultVariable+"="+handed, "CI=true") // a service that is not there fails the case
+	cmd.Env = append(os.Environ(), faults.ResultVariable+"="+handed, "CI=true") // a missing service fails the case
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,6 +1,6 @@
 package scenario
 
-// The data of stream events that open, end and fail a chat completion.
+// Data of stream events that begin, end and fail a chat completion.
 const (
 	RoleChunk = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
 	StopChunk = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`

@@ -19,19 +19,19 @@ import (
 	"fairlead/test/harness"
 )
 
-// Transcript is what the client saw of one request.
+// Transcript is the client's view of one request.
 type Transcript struct {
 	Session  string // identifies the request even without a response
 	ID       string // from the response header; empty without a response
 	Status   int
-	Code     string // of the error, where it was one
-	Complete bool   // the answer came to its proper end
+	Code     string // error code, if any
+	Complete bool   // the response is complete
 	Unsent   bool   // the connection failed, or keys were not loaded yet
 
 	Began, Ended time.Time
 }
 
-// Load is traffic that goes on whatever happens to the gateway.
+// Load is traffic that continues regardless of the gateway's state.
 type Load struct {
 	Gateway *harness.Gateway
 	Client  *http.Client
@@ -43,7 +43,7 @@ type Load struct {
 	Seen []Transcript
 }
 
-// Start sends plain requests at a rate and keeps streams open, until the context ends. Those under way then go on.
+// Start sends non-streamed requests at a rate and keeps streams open until the context ends. Running requests continue.
 func (l *Load) Start(ctx context.Context, rate, streams int) {
 	l.Running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -100,11 +100,11 @@ func (l *Load) exchange(ctx context.Context, t *Transcript, body string) {
 	streamed := resp.Header.Get("Content-Type") != "application/json"
 	t.Complete = err == nil && (!streamed || bytes.HasSuffix(data, []byte("data: [DONE]\n\n")))
 	if resp.Header.Get("X-Fairlead-Error-Code") == "LEDGER_UNAVAILABLE" {
-		t.Unsent, t.Complete = true, false // the gateway is starting: keys are not known yet
+		t.Unsent, t.Complete = true, false // the gateway is starting and has not loaded keys yet
 	}
 }
 
-// Paced answers whole requests after 50 ms and streams with 20 events a second.
+// Paced responds to non-streamed requests after 50 ms, and streams 20 events per second.
 func Paced(words int) http.Handler {
 	const usage = `"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Row is an entry of the export.
+// Row is an entry of the log export.
 type Row struct {
 	ID      string  `json:"id"`
 	Outcome string  `json:"outcome"`
@@ -181,7 +181,7 @@ func Settled(t testing.TB, g *harness.Gateway, reader string) {
 	harness.Eventually(t, "the spool is empty", func() bool { return Metric(t, g, reader, "fairlead_spool_entries") == 0 })
 }
 
-// Verdict compares what clients saw with what the log says.
+// Verdict compares the clients' view with the log.
 type Verdict struct {
 	Complete, Cut, Interrupted int
 	Lost, Twice                int
@@ -214,7 +214,7 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 			}
 			continue
 		}
-		wanted := s.ID != "" // who got no answer at all may have got no further than the socket
+		wanted := s.ID != "" // a request without any response may not have been read by the gateway
 		if wanted && (len(found) == 0 || s.Complete && found[0].Status != s.Status) {
 			v.Lost++
 			t.Errorf("%+v is in the log as %+v", s, found)
@@ -237,8 +237,8 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 	return v
 }
 
-// index finds the entries of a request: by its id where the client knows it, else by the session it sent. An entry that
-// was refused before its body was read has no session.
+// index finds the entries of a request by its ID if the client received it, otherwise by the session. A request that
+// was rejected before its body was read has no session in the log.
 type index struct {
 	byID, bySession map[string][]Row
 }
@@ -273,7 +273,7 @@ func (x index) left() []Row {
 	return rest
 }
 
-// CheckSums compares entries, ledger and roll-ups to the last nano-dollar.
+// CheckSums compares the totals of entries, ledger and roll-ups exactly.
 func (v Verdict) CheckSums(t *testing.T, s Spending) {
 	t.Helper()
 	if ledger, rollup := Nano(t, s.Budget.Spent), Nano(t, s.Rollup); ledger != v.sum || rollup != v.sum || Nano(t, s.Budget.Held) != 0 {

@@ -25,7 +25,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// passedTest is a line of a test that passed.
+// passedTest matches the output line of a test that passed.
 var passedTest = regexp.MustCompile(`(?m)^\s*--- PASS: (\S+) `)
 
 // PackageTest runs tests of a package and returns their output. It fails if one is missing or skipped.
@@ -54,13 +54,13 @@ func PackageTest(t *testing.T, folder string, names []string, flags ...string) s
 	return string(out)
 }
 
-// Chat is a request body; more are further members.
+// Chat returns a request body. more holds further members.
 func Chat(model string, more ...string) string {
 	members := append([]string{`"model":"` + model + `"`, `"messages":[{"role":"user","content":"Hello"}]`}, more...)
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// Streaming is the member of a request body that asks for a stream.
+// Streaming is the member of a request body that requests a stream.
 const Streaming = `"stream":true`
 
 // Client returns a client with its own connections.
@@ -71,7 +71,7 @@ func Client(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Post makes a request to the model API.
+// Post builds a request to the model API.
 func Post(ctx context.Context, g *harness.Gateway, key, body string, header ...string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.BaseURL()+"/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -92,7 +92,7 @@ type Failure struct {
 	Details map[string]any `json:"details"`
 }
 
-// WantError checks status and code of an answer, and returns the error.
+// WantError checks the status and code of a response and returns the error.
 func WantError(t testing.TB, what string, a harness.Answer, status int, code string) Failure {
 	t.Helper()
 	var f Failure
@@ -111,7 +111,7 @@ func Clip(data []byte) string {
 	return string(data)
 }
 
-// Events are the data of an event stream; comments counts its comments.
+// Events holds the data of an event stream and the number of its comments.
 type Events struct {
 	Data     []string
 	Comments int
@@ -136,7 +136,7 @@ func ReadEvents(r io.Reader) Events {
 // Done reports whether the stream ended with [DONE].
 func (e Events) Done() bool { return len(e.Data) > 0 && e.Data[len(e.Data)-1] == "[DONE]" }
 
-// Failed is the code of the error event that ended the stream; empty when there was none.
+// Failed returns the code of the error event that ended the stream, or "" if there was none.
 func (e Events) Failed() string {
 	if len(e.Data) == 0 || !strings.HasPrefix(e.Data[len(e.Data)-1], `{"error":`) {
 		return ""
@@ -164,7 +164,7 @@ func (e Events) Text() string {
 	return b.String()
 }
 
-// Warm makes traffic, so that the share that may be retries leaves room for what a case needs.
+// Warm sends requests, so that the share of traffic that may be retries is large enough for a case.
 func Warm(t testing.TB, g *harness.Gateway, key, model string, n int) {
 	t.Helper()
 	Together(8, n, func(int) {
@@ -174,7 +174,7 @@ func Warm(t testing.TB, g *harness.Gateway, key, model string, n int) {
 	})
 }
 
-// Together does n things, some at a time.
+// Together calls do n times, atOnce calls at a time.
 func Together(atOnce, n int, do func(i int)) {
 	var wait sync.WaitGroup
 	var next atomic.Int64
@@ -188,7 +188,7 @@ func Together(atOnce, n int, do func(i int)) {
 	wait.Wait()
 }
 
-// Awaited waits until something holds, at most so long, and returns how long it took.
+// Awaited waits until holds returns true, at most for the given time, and returns how long it took.
 func Awaited(t testing.TB, most time.Duration, what string, holds func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -201,7 +201,7 @@ func Awaited(t testing.TB, most time.Duration, what string, holds func() bool) t
 	return time.Since(began)
 }
 
-// Metric reads one figure of the process from its metrics.
+// Metric returns the value of one of the gateway's metrics.
 func Metric(t testing.TB, g *harness.Gateway, key, name string) float64 {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/metrics", Key: key})
@@ -218,7 +218,7 @@ func Metric(t testing.TB, g *harness.Gateway, key, name string) float64 {
 	return 0
 }
 
-// Resident is the memory of the process in bytes.
+// Resident returns the resident memory of the process in bytes.
 func Resident(t testing.TB, g *harness.Gateway) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.PID(t)))
@@ -238,7 +238,7 @@ func Resident(t testing.TB, g *harness.Gateway) int64 {
 	return 0
 }
 
-// WatchMemory samples the memory of the process until stop, which returns the most that was seen.
+// WatchMemory samples the memory of the process. stop ends sampling and returns the maximum.
 func WatchMemory(t testing.TB, g *harness.Gateway) (stop func() int64) {
 	t.Helper()
 	done, most := make(chan struct{}), make(chan int64)
@@ -282,7 +282,7 @@ func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
 	return k
 }
 
-// Spending is the spent and held amounts of a key with a budget, in dollars as text.
+// Spending holds the spent and held amounts of a key with a budget, in dollars as text.
 type Spending struct {
 	Rollup string `json:"spend_30d_usd"`
 	Budget struct {
@@ -303,7 +303,7 @@ func SpendingOf(t testing.TB, g *harness.Gateway, reader, id string) Spending {
 	return s
 }
 
-// Nano reads dollars as whole nano-dollars.
+// Nano parses dollars as whole nano-dollars.
 func Nano(t testing.TB, dollars string) int64 {
 	t.Helper()
 	digits, negative := strings.CutPrefix(dollars, "-")
@@ -318,7 +318,7 @@ func Nano(t testing.TB, dollars string) int64 {
 	return n
 }
 
-// Quantile is the value below which the share of all lies.
+// Quantile returns the quantile of durations for the given share.
 func Quantile(all []time.Duration, share float64) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -327,7 +327,7 @@ func Quantile(all []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
-// ReadAll is the body of a request to a provider.
+// ReadAll returns the body of a request to a provider.
 func ReadAll(r *http.Request) string {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -336,7 +336,7 @@ func ReadAll(r *http.Request) string {
 	return string(data)
 }
 
-// HoldDatabase takes SQLite's write lock, so that the gateway can write nothing until release.
+// HoldDatabase takes SQLite's write lock, so that the gateway cannot write until release is called.
 func HoldDatabase(t testing.TB, g *harness.Gateway) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.DataDir, "fairlead.db")+"?_pragma=busy_timeout(10000)")

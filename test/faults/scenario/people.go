@@ -18,11 +18,11 @@ type Person struct {
 	Gateway   *harness.Gateway
 	ID        string
 	Email     string
-	Token     string // of the session
+	Token     string // token of the session
 	Workspace string
 }
 
-// Register creates an account with a workspace of its own and signs in.
+// Register creates an account with its own workspace and signs in.
 func Register(t testing.TB, g *harness.Gateway, email string) Person {
 	t.Helper()
 	g.CreateAccount(t, email, Password)
@@ -35,7 +35,7 @@ func SignIn(t testing.TB, g *harness.Gateway, email, secret string) harness.Answ
 	return g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + Quote(email) + `,"password":` + Quote(secret) + `}`})
 }
 
-// SignedIn reads who an answer has signed in.
+// SignedIn returns the user that a response has signed in.
 func SignedIn(t testing.TB, g *harness.Gateway, a harness.Answer) Person {
 	t.Helper()
 	cookie := SessionCookie(t, a)
@@ -105,7 +105,7 @@ func (p Person) Join(t testing.TB, email, role string) Person {
 func Quote(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string always has a JSON form
+		panic(err) // a string always encodes
 	}
 	return string(data)
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// Size says how hard a case tries.
+// Size determines how thorough a case is.
 type Size int
 
-// The sizes.
+// Sizes of a case.
 const (
-	Fast Size = iota // a few seconds in all, on every change
-	Full             // as the catalogue says
+	Fast Size = iota // a few seconds, on every change
+	Full             // as described in the catalogue
 )
 
 // Of picks the number for the size.
@@ -30,6 +30,6 @@ type Case struct {
 	Run func(t *testing.T, size Size) string
 }
 
-// Strict reports whether figures that need an idle machine are compared with the promise. The fast form runs beside other
-// tests: it checks the responses and only reports the figures.
+// Strict reports whether figures that need an idle machine are compared with their targets. The fast form runs
+// concurrently with other tests, so it only reports the figures.
 func (s Size) Strict() bool { return s == Full }

@@ -48,14 +48,14 @@ func (s *Shot) Read(in *bufio.Reader) error {
 
 // Shot is one request of steady traffic and its result.
 type Shot struct {
-	Sent, Took time.Duration // sent after the traffic's start
-	Status     int           // 0 when no answer came
-	Code       string        // of the error
+	Sent, Took time.Duration // time since the start of the traffic, and duration
+	Status     int           // 0 without a response
+	Code       string        // error code
 	provider   string
 	RetryAfter string
 }
 
-// Fire sends requests at a rate for a while, whatever becomes of them, and returns all of them.
+// Fire sends requests at a rate for a while, regardless of the results, and returns all of them.
 func Fire(t testing.TB, g *harness.Gateway, key, body string, rate int, d time.Duration) []Shot {
 	t.Helper()
 	c := Client(t)
@@ -100,7 +100,7 @@ func (s *Shot) Send(ctx context.Context, c *http.Client, g *harness.Gateway, key
 	s.provider, s.RetryAfter = resp.Header.Get("X-Fairlead-Provider"), resp.Header.Get("Retry-After")
 }
 
-// Times are how long the shots took that a condition holds for.
+// Times returns the durations of the shots that satisfy a condition.
 func Times(all []Shot, holds func(Shot) bool) []time.Duration {
 	var list []time.Duration
 	for _, s := range all {
@@ -114,7 +114,7 @@ func Times(all []Shot, holds func(Shot) bool) []time.Duration {
 // Answered reports whether the response has status 200.
 func Answered(s Shot) bool { return s.Status == http.StatusOK }
 
-// Upstream is a provider that can be switched off, and notes when it was called.
+// Upstream is a provider that can be switched off and records the times of its calls.
 type Upstream struct {
 	Answers http.Handler
 
@@ -123,7 +123,7 @@ type Upstream struct {
 	calls []time.Time
 }
 
-// ServeHTTP answers, or fails with a 503 while it is down.
+// ServeHTTP implements http.Handler. It responds with 503 while the provider is down.
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	u.calls = append(u.calls, time.Now())
@@ -143,7 +143,7 @@ func (u *Upstream) Set(down bool) {
 	u.down = down
 }
 
-// Between is how many calls came from one moment to another.
+// Between returns the number of calls in a time range.
 func (u *Upstream) Between(from, to time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -155,7 +155,7 @@ func (u *Upstream) Between(from, to time.Time) (n int) {
 	return n
 }
 
-// First is the first call after a moment; zero when there was none.
+// First returns the time of the first call after a moment; zero if there was none.
 func (u *Upstream) First(after time.Time) time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

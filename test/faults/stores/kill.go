@@ -11,7 +11,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// KillUnderLoad is F01: a killed process loses and repeats no record.
+// KillUnderLoad is F01: a killed process neither loses nor duplicates a log entry.
 func KillUnderLoad(t *testing.T, size scenario.Size) string {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -30,7 +30,7 @@ func KillUnderLoad(t *testing.T, size scenario.Size) string {
 	var slowest time.Duration
 	for range size.Of(3, 20) {
 		least, most := size.Of(300, 800), size.Of(900, 3000)
-		time.Sleep(time.Duration(least+draw.IntN(most-least)) * time.Millisecond) // the instant of the kill is the point
+		time.Sleep(time.Duration(least+draw.IntN(most-least)) * time.Millisecond) // the process is killed at a random moment
 		g.Kill(t)
 		began := time.Now()
 		g.Restart(t)
@@ -42,7 +42,7 @@ func KillUnderLoad(t *testing.T, size scenario.Size) string {
 		t.Errorf("ready %s after a kill, want at most 5 s", slowest)
 	}
 	scenario.Settled(t, g, reader)
-	g.Restart(t) // everything now comes from disk
+	g.Restart(t) // all data is now read from disk
 	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
 	return fmt.Sprintf("%s; ready ≤ %s; seed %d", verdict, slowest.Round(10*time.Millisecond), seed)

@@ -10,7 +10,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// SpoolFull is F05: entries that cannot be delivered fill the spool; then requests are refused, and none is lost.
+// SpoolFull is F05: entries that cannot be delivered fill the spool. Further requests are then rejected, and no entry
+// is lost.
 func SpoolFull(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{

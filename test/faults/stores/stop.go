@@ -15,7 +15,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// StopUnderLoad is F07: after the signal to stop, requests finish if they can; the others end with an error.
+// StopUnderLoad is F07: after the stop signal, requests complete if they can; others end with an error.
 func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	url := harness.Serve(t, scenario.Paced(size.Of(10, 40)))
 	mock, silentURL := harness.Upstream(t)
@@ -26,12 +26,12 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	}, "timeouts: {idle: 5m}")})
 	reader := g.Key(t, "--scopes", "read")
 	k := scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
-	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // these cost the whole 30 s
+	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // these use the whole drain time of 30 s
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l.Start(ctx, size.Of(150, 500), size.Of(20, 200))
-	time.Sleep(time.Second) // until everything is under way
+	time.Sleep(time.Second) // until all requests are running
 
 	g.Signal(t, syscall.SIGTERM)
 	signalled := time.Now()
@@ -63,7 +63,7 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%s; readyz 503 after %s, ended after %s", verdict, unready.Round(time.Millisecond), took.Round(100*time.Millisecond))
 }
 
-// openEndless opens streams without an end and returns the events read from them.
+// openEndless opens endless streams and returns the events read from them.
 func openEndless(t *testing.T, g *harness.Gateway, key string, n int) <-chan scenario.Events {
 	t.Helper()
 	ended := make(chan scenario.Events, n)

@@ -13,20 +13,20 @@ import (
 	"fairlead/test/harness"
 )
 
-// databaseAway is F03: with PostgreSQL stopped, hung or slow under load nothing fails, and every entry arrives afterwards, in
-// order and once.
+// databaseAway is F03: while PostgreSQL is stopped, hung or slow under load, no request fails, and every entry is
+// delivered afterwards, in order and exactly once.
 func databaseAway(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
 	d.Start(t)
 	g := harness.Start(t, harness.Options{Config: d.config(t, size.Of(10, 40))})
 	reader, k := g.Key(t, "--scopes", "read"), scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
-	l.Send(t.Context(), scenario.Chat("plain")) // the budget is known from now on
+	l.Send(t.Context(), scenario.Chat("plain")) // loads the budget
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l.Start(ctx, size.Of(50, 500), size.Of(10, 200))
 	ready := watchReadiness(t, g, ctx.Done())
-	time.Sleep(time.Second) // until everything is under way
+	time.Sleep(time.Second) // until all requests are running
 
 	db := d.open(t)
 	var figures []string
@@ -43,21 +43,21 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 		{"slow", time.Duration(size.Of(2, 20)) * time.Second, func() func() { return d.slow(t, 50*time.Millisecond) }},
 	} {
 		mend := fault.begin()
-		time.Sleep(fault.lasts) // an outage is a matter of real time
+		time.Sleep(fault.lasts) // outages last for real time
 		mend()
 		back := time.Now()
 		before := d.stored(t, db)
 		within(t, 5*time.Second, fault.name+": entries arrive again", func() bool { return d.stored(t, db) > before })
 		first := time.Since(back)
 		within(t, time.Minute, fault.name+": what waited has arrived", func() bool {
-			return scenario.Metric(t, g, reader, "fairlead_spool_entries") < float64(2*size.Of(50, 500)) // the load goes on: the latest always wait
+			return scenario.Metric(t, g, reader, "fairlead_spool_entries") < float64(2*size.Of(50, 500)) // the load continues, so the latest entries always wait
 		})
 		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s, all that waited after %.1f s", fault.name, fault.lasts, first.Seconds(), time.Since(back).Seconds()))
 	}
 	stop()
 	l.Running.Wait()
 	late := within(t, time.Minute, "all entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
-	if late >= time.Minute { // too late is one thing, lost another
+	if late >= time.Minute { // distinguish late from lost entries
 		late += within(t, 5*time.Minute, "late entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
 	}
 	failed, codes := 0, map[string]int{}
@@ -79,7 +79,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
 }
 
-// watchReadiness counts how often readyz was not 200, until the end.
+// watchReadiness counts how often readyz is not 200, until end is closed.
 func watchReadiness(t testing.TB, g *harness.Gateway, end <-chan struct{}) <-chan int {
 	t.Helper()
 	counted := make(chan int, 1)
@@ -101,7 +101,8 @@ func watchReadiness(t testing.TB, g *harness.Gateway, end <-chan struct{}) <-cha
 	return counted
 }
 
-// checkOrder looks at the transactions that entries came with: one that ended before another began must not come after it.
+// checkOrder checks the transactions in which entries were stored: an entry that ended before another one began must
+// not be stored later.
 func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 	t.Helper()
 	known := map[string]scenario.Transcript{}
@@ -113,7 +114,7 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 		t.Fatal(err)
 	}
 	defer func() { _ = rows.Close() }()
-	var latest, before time.Time // the latest beginning in this transaction, and in all before it
+	var latest, before time.Time // latest start in this transaction and in all earlier ones
 	last, wrong := int64(0), 0
 	for rows.Next() {
 		var id string
@@ -140,7 +141,8 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 	}
 }
 
-// databaseAbsent is F04: a start without its database lives, says that it is not ready, and becomes so by itself.
+// databaseAbsent is F04: a gateway that starts without its database keeps running, reports that it is not ready, and
+// becomes ready by itself.
 func databaseAbsent(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
 	g := harness.Start(t, harness.Options{Config: d.config(t, 1), Early: true})
@@ -159,7 +161,7 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it answered", absent, took.Seconds())
 }
 
-// checkStarting watches a gateway that waits for its database.
+// checkStarting checks a gateway that waits for its database.
 func checkStarting(t *testing.T, g *harness.Gateway, what string, lasts time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(lasts); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {

@@ -17,9 +17,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// diskFails is F06: the system fails writes or syncs of a running gateway, for journal and database, and later accepts
-// them again. The failures are injected by strace at the system call boundary: unlike a small file system, that needs no additional
-// privileges.
+// diskFails is F06: the operating system fails writes or syncs of a running gateway, for the journal and the database,
+// and later accepts them again. strace injects the failures into system calls. Unlike a small file system, this needs
+// no additional privileges.
 func diskFails(t *testing.T, size scenario.Size) string {
 	var figures []string
 	for _, fault := range []struct {
@@ -83,7 +83,7 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	mend()
 	well := within(t, 10*time.Second, name+": requests are served again", func() bool { return ask() == http.StatusOK })
 	scenario.Settled(t, g, reader)
-	g.Kill(t) // acknowledged entries survive without a clean shutdown
+	g.Kill(t) // acknowledged entries must survive without a clean shutdown
 	g.Restart(t)
 	scenario.Settled(t, g, reader)
 	logged := map[string]int{}
@@ -100,7 +100,7 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	return fmt.Sprintf("%d refused, %d of %d lost or doubled, well after %.1f s", refusals.Load(), wrong, len(ids), well.Seconds())
 }
 
-// inSystem puts strace between a running gateway and the system, and waits until it is there. End lets the gateway go.
+// inSystem attaches strace to a running gateway and waits until it is attached. end detaches it.
 func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) {
 	t.Helper()
 	path, err := exec.LookPath("strace")
@@ -108,7 +108,7 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 		t.Fatalf("this case needs strace; scripts/setup-test.sh installs it: %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, append(append([]string{"-f"}, options...), "-p", strconv.Itoa(g.PID(t)))...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // killed, it would leave the gateway stopped
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // if killed, strace would leave the gateway stopped
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -127,21 +127,21 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 			default:
 			}
 		}
-		_ = cmd.Wait() // it ends by our signal
+		_ = cmd.Wait() // ended by a signal
 	}()
 	if line := <-attached; !strings.Contains(line, "attached") {
 		t.Fatalf("strace: %s", line)
 	}
 	once := sync.OnceFunc(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended with the gateway
+		_ = cmd.Process.Signal(syscall.SIGTERM) // strace may have ended with the gateway
 		<-ended
 	})
 	t.Cleanup(once)
 	return once
 }
 
-// manyWriters is F08: a hundred clients that make entries, people who look at pages, and commands that write to the same file
-// at the same time. No request fails because of a lock.
+// manyWriters is F08: a hundred clients write entries, users read pages, and commands write to the same file at the
+// same time. No request fails because of a lock.
 func manyWriters(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{

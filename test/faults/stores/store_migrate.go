@@ -18,8 +18,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// migrationKilled is F60: a gateway killed at each statement of its migrations leaves a database that the next start
-// completes; of three that start together one migrates; a database of a newer version is rejected.
+// migrationKilled is F60: if a gateway is killed at any statement of its migrations, the next start completes them. If
+// three gateways start together, one of them migrates. A database of a newer version is rejected.
 func migrationKilled(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
 	d.Start(t)
@@ -49,8 +49,9 @@ func migrationKilled(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
 }
 
-// killAtStatements starts gateways on one database and kills each a few statements further on. Where a migration was completed
-// it goes back to the statements before the next one, until all of them are there. It returns the number of kills.
+// killAtStatements starts gateways on one database and kills each a few statements later than the one before. After a
+// completed migration, it goes back to the statements before the next one, until all migrations are applied. It returns
+// the number of kills.
 func killAtStatements(t *testing.T, d *database, all, stride int) int {
 	t.Helper()
 	const preamble = 6 // statements before the first of a migration
@@ -66,7 +67,7 @@ func killAtStatements(t *testing.T, d *database, all, stride int) int {
 		counter := countStatements(t, d.Address(), int64(at))
 		config := strings.Replace(d.config(t, 1), d.way.Listen, counter.address, 1)
 		if !runUntilKilled(t, config, "", counter.reached) {
-			break // it was ready before that many statements
+			break // the gateway was ready before that statement
 		}
 		kills++
 	}
@@ -78,7 +79,7 @@ func killAtStatements(t *testing.T, d *database, all, stride int) int {
 	return kills
 }
 
-// migrations is how many are recorded; none where there is not even the table.
+// migrations returns the number of recorded migrations; 0 if the table does not exist.
 func migrations(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), `select count(*) from migrations`).Scan(&n); err != nil {
@@ -87,7 +88,7 @@ func migrations(t *testing.T, db *sql.DB) (n int) {
 	return n
 }
 
-// freshDatabase makes another database on the server and returns its name.
+// freshDatabase creates another database on the server and returns its name.
 func freshDatabase(t *testing.T, d *database, name string) string {
 	t.Helper()
 	if _, err := d.open(t).ExecContext(t.Context(), `create database `+name); err != nil {
@@ -96,13 +97,13 @@ func freshDatabase(t *testing.T, d *database, name string) string {
 	return name
 }
 
-// configOf is a configuration with another database of the server.
+// configOf returns a configuration with another database of the server.
 func (d *database) configOf(t *testing.T, name string) string {
 	t.Helper()
 	return strings.Replace(d.config(t, 1), "/postgres?", "/"+name+"?", 1)
 }
 
-// killSQLite kills gateways at moments of their first start, and starts them again.
+// killSQLite kills gateways at different moments of their first start, and starts them again.
 func killSQLite(t *testing.T, n int) int {
 	t.Helper()
 	url := harness.Serve(t, scenario.Paced(1))
@@ -121,7 +122,7 @@ func killSQLite(t *testing.T, n int) int {
 	return n
 }
 
-// runUntilKilled starts a gateway and kills it at a moment; false when it was ready before.
+// runUntilKilled starts a gateway and kills it when moment is closed. It returns false if the gateway was ready before.
 func runUntilKilled(t *testing.T, config, dir string, moment <-chan struct{}) bool {
 	t.Helper()
 	g := harness.Start(t, harness.Options{Config: config, DataDir: dir, Early: true})
@@ -165,7 +166,7 @@ func runUntilKilled(t *testing.T, config, dir string, moment <-chan struct{}) bo
 	}
 }
 
-// counter is a way to PostgreSQL that counts the statements which pass, and holds the one that was waited for.
+// counter is a proxy to PostgreSQL that counts statements and holds a given one.
 type counter struct {
 	address string
 	reached chan struct{}
@@ -173,7 +174,7 @@ type counter struct {
 	at      int64
 }
 
-// countStatements opens a way that ends at a statement.
+// countStatements starts a proxy that holds the statement with the given number.
 func countStatements(t *testing.T, target string, at int64) *counter {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,7 +201,7 @@ func countStatements(t *testing.T, target string, at int64) *counter {
 	return c
 }
 
-// forward passes messages on. The first has no type; statements come as Query or Parse.
+// forward forwards messages. The first message has no type; statements are Query or Parse messages.
 func (c *counter) forward(to io.Writer, from io.Reader) error {
 	for first := true; ; first = false {
 		head := make([]byte, 5)
@@ -213,7 +214,7 @@ func (c *counter) forward(to io.Writer, from io.Reader) error {
 		if head[0] == 'Q' || head[0] == 'P' {
 			if !first && c.seen.Add(1) == c.at {
 				close(c.reached)
-				_, err := io.Copy(io.Discard, from) // until it is killed
+				_, err := io.Copy(io.Discard, from) // until the gateway is killed
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ func cutPower(t *testing.T, size scenario.Size, strict bool, draw *rand.Rand) st
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	l.Start(ctx, size.Of(20, 40), size.Of(2, 10))
-	time.Sleep(time.Duration(size.Of(2, 20)) * time.Second) // writes during this time are cut
+	time.Sleep(time.Duration(size.Of(2, 20)) * time.Second) // power cuts are simulated during this time
 	backup := liveBackup(t, g)
 	stop()
 	l.Running.Wait()
@@ -94,7 +94,7 @@ func openSQLite(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// checkSums checks that a database is sound, and that its entries sum up to its ledger.
+// checkSums checks the integrity of a database, and that its entries add up to its ledger.
 func checkSums(t *testing.T, what, path string) {
 	t.Helper()
 	db := openSQLite(t, path)
@@ -109,8 +109,8 @@ func checkSums(t *testing.T, what, path string) {
 	}
 }
 
-// checkCut opens the state after a power cut at a point in time, lets the spool deliver, and compares it with the responses that
-// clients had by then. It returns the age of the oldest response whose entry is lost.
+// checkCut opens the state after a power cut at a point in time, delivers the spool, and compares the result with the
+// responses that clients had received by then. It returns the age of the oldest response whose entry is lost.
 func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []scenario.Transcript, strict bool, draw *rand.Rand) time.Duration {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cut")
@@ -156,7 +156,7 @@ func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []sc
 	return oldest
 }
 
-// deliver does what a gateway does with its data directory when it starts.
+// deliver processes a data directory like a starting gateway.
 func deliver(t *testing.T, dir string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), "sqlite", dir, store.Options{})
@@ -173,7 +173,7 @@ func deliver(t *testing.T, dir string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = queue.Run(ctx, db.Log, spool.RunOptions{}) // it ends with the context
+		_ = queue.Run(ctx, db.Log, spool.RunOptions{}) // ends with the context
 	}()
 	if err := queue.Flush(ctx); err != nil {
 		t.Errorf("deliver after a power cut: %v", err)

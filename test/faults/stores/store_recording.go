@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// action is what one system call did to a file.
+// action is the effect of a system call on a file.
 type action int
 
 const (
@@ -35,7 +35,7 @@ type call struct {
 	began, ended time.Time
 }
 
-// recording is what a gateway did to its files, in order.
+// recording is the sequence of a gateway's file operations.
 type recording struct {
 	calls         []call
 	writes, syncs int
@@ -47,7 +47,7 @@ var (
 	named    = regexp.MustCompile(`^(?:[^"]*)"([^"]*)"(.*)$`)
 )
 
-// readRecording reads the files that strace wrote, one for each thread.
+// readRecording reads the files that strace wrote, one per thread.
 func readRecording(t *testing.T, prefix, dir string) *recording {
 	t.Helper()
 	files, err := filepath.Glob(prefix + ".*")
@@ -102,7 +102,7 @@ func (rec *recording) read(t *testing.T, file, dir string) {
 	}
 }
 
-// moment reads seconds with six digits behind the point.
+// moment parses a time in seconds with six decimals.
 func moment(t *testing.T, text string) time.Time {
 	t.Helper()
 	whole, micros, _ := strings.Cut(text, ".")
@@ -114,7 +114,8 @@ func moment(t *testing.T, text string) time.Time {
 	return time.Unix(s, us*1000)
 }
 
-// parseCall parses one system call. It returns false for files elsewhere and files that are rebuilt anyway.
+// parseCall parses one system call. It returns false for files outside the data directory and files that are rebuilt
+// anyway.
 func parseCall(t *testing.T, name, args, dir string) (call, bool) {
 	t.Helper()
 	var path, data string
@@ -168,13 +169,13 @@ func unhex(t *testing.T, text string) string {
 	return string(data)
 }
 
-// cut lays out the files as they are after a power cut at a moment.
+// cut creates the files in the state after a power cut at the given time.
 func (rec *recording) cut(t *testing.T, base, dir string, at time.Time, draw *rand.Rand) {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS(base)); err != nil {
 		t.Fatal(err)
 	}
-	_ = os.Remove(filepath.Join(dir, "fairlead.db-shm")) // it is memory, and does not outlast the machine
+	_ = os.Remove(filepath.Join(dir, "fairlead.db-shm")) // shared memory is lost in a power cut
 	files := map[string]*os.File{}
 	defer func() {
 		for _, f := range files {
@@ -197,11 +198,11 @@ func (rec *recording) cut(t *testing.T, base, dir string, at time.Time, draw *ra
 				_ = f.Close()
 				delete(files, c.path)
 			}
-			_ = os.Remove(path) // it may never have been there
+			_ = os.Remove(path) // the file may never have existed
 			gone[c.path] = true
 			continue
 		case gone[c.path] && c.action != created:
-			continue // written to a file that has no name any more
+			continue // written to a file that was removed
 		}
 		delete(gone, c.path)
 		f := files[c.path]
@@ -218,7 +219,7 @@ func (rec *recording) cut(t *testing.T, base, dir string, at time.Time, draw *ra
 	}
 }
 
-// apply does the call again, whole or in part.
+// apply repeats the call, completely or partly.
 func (c call) apply(f *os.File, whole bool, draw *rand.Rand) error {
 	switch c.action {
 	case written:
@@ -235,8 +236,8 @@ func (c call) apply(f *os.File, whole bool, draw *rand.Rand) error {
 	return nil
 }
 
-// synced says whether a call was durable at a moment: a sync of its file began after it ended and ended before. A name is
-// durable with a sync of its file or its directory.
+// synced reports whether a call was durable at the given time: a sync of its file began after the call ended, and ended
+// before that time. A name is durable after a sync of its file or its directory.
 func (rec *recording) synced(i int, at time.Time) bool {
 	c := rec.calls[i]
 	if c.ended.After(at) {

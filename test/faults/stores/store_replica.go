@@ -14,8 +14,9 @@ import (
 	"fairlead/test/harness"
 )
 
-// replicaKilled is F02: of two replicas on PostgreSQL and Redis one is killed. The other is not affected, the records are
-// complete once the killed one is back, its holds are released, and its periodic tasks continue.
+// replicaKilled is F02: one of two replicas on PostgreSQL and Redis is killed. The other is not affected, the entries
+// are complete once the killed replica is back, its holds are released, and its periodic tasks continue on the other
+// replica.
 func replicaKilled(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
 	d.Start(t)
@@ -36,16 +37,16 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 		l.Start(ctx, size.Of(40, 250), size.Of(8, 100))
 		loads = append(loads, l)
 	}
-	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until everything is under way
+	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until all requests are running
 
 	doomed := 0
 	if leads(pair[1]) {
-		doomed = 1 // the one whose work another must take over
+		doomed = 1 // kill the leader, whose work the other must take over
 	}
 	survivor := 1 - doomed
 	pair[doomed].Kill(t)
 	killed := time.Now()
-	time.Sleep(time.Duration(size.Of(2, 10)) * time.Second) // the other goes on alone
+	time.Sleep(time.Duration(size.Of(2, 10)) * time.Second) // the other replica runs alone
 	within(t, 20*time.Second, "the other does the periodic work", func() bool { return leads(pair[survivor]) })
 	taken := time.Since(killed)
 	stop()
@@ -68,21 +69,21 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 			t.Errorf("the other replica: %+v", s)
 		}
 	}
-	for i := range loads { // sessions are numbered by each load
+	for i := range loads { // each load numbers its sessions separately
 		for j := range loads[i].Seen {
 			loads[i].Seen[j].Session = ""
 		}
 	}
-	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // the first ones, that waited for the key
+	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // without the first requests, which waited for the key
 	verdict := judgeByID(t, slices.Concat(loads[0].Seen, loads[1].Seen), rows)
 	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
 		verdict, failed, len(loads[survivor].Seen), freed.Seconds(), taken.Seconds())
 }
 
-// leads says whether a gateway has been elected.
+// leads reports whether a gateway was elected as leader.
 func leads(g *harness.Gateway) bool { return strings.Contains(g.Log(), "became the leader") }
 
-// judgeByID compares what clients of several replicas saw with what the log says, by the ids that answers carried.
+// judgeByID compares the responses of several replicas with the log, by request ID.
 func judgeByID(t *testing.T, seen []scenario.Transcript, rows []scenario.Row) scenario.Verdict {
 	t.Helper()
 	var v scenario.Verdict

@@ -19,7 +19,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// Cases lists the cases of databases and disks.
+// Cases lists the cases about databases and disks.
 func Cases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F02", Name: "kill -9 one of two replicas", Run: replicaKilled},
@@ -32,13 +32,13 @@ func Cases() []scenario.Case {
 	}
 }
 
-// database is a PostgreSQL of a case's own with a way to it that can be made slow or silent.
+// database is a PostgreSQL server of a case, with a proxy that can be made slow or silent.
 type database struct {
 	*pgtest.Owned
 	way *toxiproxy.Proxy
 }
 
-// newDatabase prepares one. It is not started yet; the way to it is open.
+// newDatabase prepares a server without starting it. The proxy is already running.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
 	own := pgtest.Own(t)
@@ -51,7 +51,7 @@ func newDatabase(t testing.TB) *database {
 	return &database{own, way}
 }
 
-// config is a gateway's configuration with this database and a provider that answers at the catalogue's pace.
+// config returns the configuration of a gateway with this database and a provider at the catalogue's pace.
 func (d *database) config(t testing.TB, words int, more ...string) string {
 	t.Helper()
 	url := harness.Serve(t, scenario.Paced(words))
@@ -59,13 +59,13 @@ func (d *database) config(t testing.TB, words int, more ...string) string {
 	return harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}}, lines...)
 }
 
-// hang lets connections be made and data be sent, and nothing come back.
+// hang makes the proxy accept connections and data, but return nothing. mend restores it.
 func (d *database) hang(t testing.TB) (mend func()) {
 	t.Helper()
 	return d.poison(t, `{"name":"silent","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`, "silent")
 }
 
-// slow delays everything that comes back.
+// slow delays all data from the database. mend restores the proxy.
 func (d *database) slow(t testing.TB, by time.Duration) (mend func()) {
 	t.Helper()
 	return d.poison(t, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d}}`, by.Milliseconds()), "slow")
@@ -83,7 +83,7 @@ func (d *database) poison(t testing.TB, toxic, name string) (mend func()) {
 	}
 }
 
-// open connects to the database itself, past the way that the gateway goes.
+// open connects to the database directly, not through the proxy.
 func (d *database) open(t testing.TB) *sql.DB {
 	t.Helper()
 	return d.openNamed(t, "postgres")
@@ -109,7 +109,7 @@ func (d *database) stored(t testing.TB, db *sql.DB) (n int) {
 	return n
 }
 
-// within waits until something holds and returns how long that took.
+// within waits until holds returns true, and returns how long that took.
 func within(t testing.TB, limit time.Duration, what string, holds func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -123,7 +123,7 @@ func within(t testing.TB, limit time.Duration, what string, holds func() bool) t
 	return time.Since(began)
 }
 
-// readiness is the status of /readyz.
+// readiness returns the status of /readyz.
 func readiness(t testing.TB, g *harness.Gateway) int {
 	t.Helper()
 	return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status

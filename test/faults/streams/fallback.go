@@ -20,7 +20,7 @@ var hangUp = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	}
 })
 
-// EarlyFailures are the ways to fail before the first token.
+// EarlyFailures returns the ways to fail before the first token.
 func EarlyFailures() map[string]mockprovider.Behaviour {
 	return map[string]mockprovider.Behaviour{
 		"reset":           {Reset: true},
@@ -39,7 +39,7 @@ func EarlyFailures() map[string]mockprovider.Behaviour {
 	}
 }
 
-// Pair starts a gateway with two providers of the same models: alpha is the cheaper and comes first.
+// Pair starts a gateway with two providers of the same models. alpha is cheaper and comes first.
 func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, alpha, beta *mockprovider.Mock) {
 	t.Helper()
 	alpha, alphaURL := harness.Upstream(t)
@@ -53,7 +53,7 @@ func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, al
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, more...)}), alpha, beta
 }
 
-// FallbackBeforeFirstToken is F19: another provider takes over unseen.
+// FallbackBeforeFirstToken is F19: another provider takes over, invisible to the client.
 func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 	failures := EarlyFailures()
 	models := []string{"fine"}
@@ -70,7 +70,7 @@ func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 		tried++
 		takesOver(t, g, k, name, scenario.Chat(name, scenario.Streaming))
 		if behaviour.Silent || behaviour.Events != nil {
-			continue // events are for streams, and a whole answer may take six times as long: its first byte is its last
+			continue // events apply only to streams, and a non-streamed response may take six times as long
 		}
 		tried++
 		takesOver(t, g, k, name, scenario.Chat(name+"-whole"))
@@ -147,7 +147,7 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))
 }
 
-// NoAnswer is F25: a 200 that holds no answer is a failure like another.
+// NoAnswer is F25: a 200 without a valid response is a failure like any other.
 func NoAnswer(t *testing.T, _ scenario.Size) string {
 	answers := map[string]mockprovider.Behaviour{
 		"short":      {CutAfter: 40},
@@ -171,7 +171,7 @@ func NoAnswer(t *testing.T, _ scenario.Size) string {
 		alpha.For(name, behaviour)
 		for _, more := range []string{`"n":1`, scenario.Streaming} {
 			if behaviour.CutAfter > 0 && more == scenario.Streaming {
-				continue // that is another case
+				continue // covered by another case
 			}
 			tried++
 			takesOver(t, g, k, name, scenario.Chat(name, more))

@@ -12,19 +12,19 @@ import (
 	"fairlead/test/harness"
 )
 
-// mischief is a way in which an upstream misbehaves, and what must come of it: at a client with another provider, and at one
-// without.
+// mischief is a way in which an upstream misbehaves, with the expected results for clients with and without another
+// provider.
 type mischief struct {
 	name      string
 	behaviour mockprovider.Behaviour
-	streams   bool // it shows in streams only
-	rescued   bool // after the first token: the same text goes on, or an error event ends it
-	helped    bool // another provider answers
-	alone     int  // the status without another provider; 0 where the answer is whole
+	streams   bool // affects only streams
+	rescued   bool // fails after the first token: the text continues, or an error event ends it
+	helped    bool // another provider responds
+	alone     int  // status without another provider; 0 if the response is complete
 	class     string
 }
 
-// the words that both providers say, so that another can go on with them.
+// sameWords returns the text of both providers, so that one can continue the other.
 func sameWords() []string { return []string{"one ", "two ", "three ", "four"} }
 
 func mischiefs() []mischief {
@@ -57,8 +57,8 @@ func mischiefs() []mischief {
 	}
 }
 
-// Misbehaving is the matrix: whatever an upstream does, the client has a whole answer or a structured error in bounded time,
-// and the log says what happened.
+// Misbehaving checks all combinations: whatever an upstream does, the client gets a complete response or a structured
+// error within a time limit, and the log records what happened.
 func Misbehaving(t *testing.T, _ scenario.Size) string {
 	list := mischiefs()
 	g, slowest := mischiefWorld(t, list), time.Duration(0)
@@ -84,7 +84,8 @@ func Misbehaving(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d forms, each a whole answer or an error, within %s", tried, slowest.Round(10*time.Millisecond))
 }
 
-// mischiefWorld is a gateway in front of one provider that misbehaves, a credential for each way, and one that does not.
+// mischiefWorld starts a gateway with one provider that misbehaves, with one credential for each way, and one provider
+// that does not.
 func mischiefWorld(t *testing.T, list []mischief) *harness.Gateway {
 	t.Helper()
 	_, fineURL := harness.Upstream(t)
@@ -156,7 +157,7 @@ func (m mischief) judge(t *testing.T, what string, a harness.Answer, entry harne
 	}
 }
 
-// recovers checks that an upstream which fails twice and then answers is asked until it does.
+// recovers checks that an upstream that fails twice and then responds is retried until it responds.
 func recovers(t *testing.T, g *harness.Gateway, key string) {
 	t.Helper()
 	a := g.Call(t, harness.Request{Key: key, Body: scenario.Chat("recovering", scenario.Streaming)})
@@ -166,8 +167,8 @@ func recovers(t *testing.T, g *harness.Gateway, key string) {
 	}
 }
 
-// PrefillRefused is the matrix's last line: a target that does not take the beginning of an answer is asked without it, and its
-// refusal is not the client's business.
+// PrefillRefused checks that a target that rejects a prefill is retried without it, and that the client does not see
+// the rejection.
 func PrefillRefused(t *testing.T, _ scenario.Size) string {
 	alpha, alphaURL := harness.Upstream(t)
 	alpha.Always(mockprovider.Behaviour{Text: sameWords(), CutAfter: 3})

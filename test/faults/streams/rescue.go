@@ -13,7 +13,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// breaks are the ways in which a stream ends after "one two".
+// breaks returns the ways in which a stream ends after "one two".
 func breaks() map[string]mockprovider.Behaviour {
 	said := []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}
 	return map[string]mockprovider.Behaviour{
@@ -25,8 +25,8 @@ func breaks() map[string]mockprovider.Behaviour {
 	}
 }
 
-// RescuedStream is F21 with rescue: another provider continues the exact text, or the stream ends with an error. The client never
-// gets a text that no model wrote.
+// RescuedStream is F21 with rescue: another provider continues the exact text, or the stream ends with an error. The
+// client never gets a text that no model generated.
 func RescuedStream(t *testing.T, _ scenario.Size) string {
 	alpha, alphaURL := harness.Upstream(t)
 	beta, betaURL := harness.Upstream(t)
@@ -37,7 +37,7 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 	dear.Models = []harness.Model{harness.Chat("able", 0.8, 3.2, 0.5), harness.Chat("plain", 0.8, 3.2, 0.5)}
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, "breaker: {failures: 1000}", "timeouts: {idle: 300ms}")})
 	k := g.Key(t)
-	scenario.Warm(t, g, k, "plain", 150) // retries are a share of the traffic
+	scenario.Warm(t, g, k, "plain", 150) // retries are limited to a share of the traffic
 
 	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	again := mockprovider.Behaviour{Text: []string{"one two", " three", " four"}}
@@ -89,7 +89,7 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d rescued, %d ended with the error, the slowest after %s", rescued, ended, slowest.Round(10*time.Millisecond))
 }
 
-// answerIDs are the different ids that the chunks carry.
+// answerIDs returns the different IDs in the chunks.
 func answerIDs(e scenario.Events) []string {
 	var ids []string
 	for _, data := range e.Data {

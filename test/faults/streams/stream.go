@@ -16,7 +16,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// CutStream is F21: a stream that broke never ends as if it were complete.
+// CutStream is F21: an interrupted stream never ends as if it were complete.
 func CutStream(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "breaker: {failures: 100}")
 	k := g.Key(t)
@@ -46,7 +46,7 @@ func CutStream(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
 }
 
-// cutBy sends two words and breaks the connection, by a reset or by its mere end.
+// cutBy sends two words and breaks the connection, with a reset or by closing it.
 func cutBy(reset bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, rw, err := http.NewResponseController(w).Hijack()
@@ -58,9 +58,9 @@ func cutBy(reset bool) http.Handler {
 			event := "data: " + data + "\n\n"
 			_, _ = fmt.Fprintf(rw, "%x\r\n%s\r\n", len(event), event)
 		}
-		_ = rw.Flush() // the other side may have gone: then there is nothing to break
+		_ = rw.Flush() // the client may have disconnected
 		if linger, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
-			time.Sleep(20 * time.Millisecond) // a reset would overtake data in flight
+			time.Sleep(20 * time.Millisecond) // a reset would discard data in flight
 			_ = linger.SetLinger(0)
 		}
 		_ = conn.Close()
@@ -76,7 +76,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 		name      string
 		behaviour mockprovider.Behaviour
 		body      string
-		reads     bool // the client sees a part of the answer
+		reads     bool // the client reads part of the response
 	}{
 		{"before headers", mockprovider.Behaviour{Silent: true}, scenario.Chat("m"), false},
 		{"before the first token", mockprovider.Behaviour{SilentAfter: 1}, scenario.Chat("m", scenario.Streaming), false},
@@ -121,7 +121,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("provider's call closed within %s", slowest.Round(time.Millisecond))
 }
 
-// partly sends a request and, where there is something to read, leaves after the first words.
+// partly sends a request and, if there is something to read, disconnects after the first words.
 func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gateway, key, body, session string, reads bool, leave func()) {
 	t.Helper()
 	req, err := scenario.Post(ctx, g, key, body, "X-Fairlead-Session", session)
@@ -131,7 +131,7 @@ func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gatewa
 	}
 	resp, err := c.Do(req)
 	if err != nil {
-		return // it has left
+		return // the client has disconnected
 	}
 	defer resp.Body.Close()
 	if !reads {
@@ -165,7 +165,7 @@ func leftEntry(t *testing.T, g *harness.Gateway, name, session string, charged b
 	}
 }
 
-// EventCorpus is F23: whatever a provider's stream looks like, its content arrives.
+// EventCorpus is F23: the content arrives, regardless of the form of the provider's stream.
 func EventCorpus(t *testing.T, _ scenario.Size) string {
 	const words = "héllo 🌊 “wörld” \\n\\t end"
 	const want = "héllo 🌊 “wörld” \n\t end"
@@ -201,7 +201,7 @@ func EventCorpus(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d streams equal to the reference", tried)
 }
 
-// inSteps writes a stream in pieces of so many bytes.
+// inSteps writes a stream in pieces of step bytes.
 func inSteps(text string, step int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -210,13 +210,14 @@ func inSteps(text string, step int) http.Handler {
 			if _, err := io.WriteString(w, rest[:n]); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // a reader that left is noticed by the next write
+			_ = http.NewResponseController(w).Flush() // the next write detects a disconnect
 			rest = rest[n:]
 		}
 	})
 }
 
-// SilentProvider is F24: silence towards the client is broken by comments, and silence of the provider ends as a break.
+// SilentProvider is F24: the gateway sends comments to a client during silence, and a provider that is silent for too
+// long is treated as interrupted.
 func SilentProvider(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "timeouts: {idle: 400ms}")
 	k := g.Key(t)
@@ -239,7 +240,7 @@ func SilentProvider(t *testing.T, size scenario.Size) string {
 	return figure + "; " + keepAlive(t)
 }
 
-// keepAlive waits for the comments that break a long silence, before and after the first token.
+// keepAlive waits for the comments during a long silence, before and after the first token.
 func keepAlive(t *testing.T) string {
 	t.Helper()
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
@@ -247,7 +248,7 @@ func keepAlive(t *testing.T) string {
 	late := func(event int) mockprovider.Behaviour {
 		return mockprovider.Behaviour{Text: []string{"one", " two"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
 			if i == event {
-				time.Sleep(17 * time.Second) // the gateway's own clock decides when to break the silence
+				time.Sleep(17 * time.Second) // comments depend on the gateway's clock
 			}
 		}}
 	}
