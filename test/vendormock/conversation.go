@@ -7,38 +7,38 @@ import (
 	"strings"
 )
 
-// Conversation is a request as far as the answer depends on it, whatever the vendor.
+// Conversation is the vendor-independent part of a request that determines the response.
 type Conversation struct {
 	Model    string
 	System   string
 	Turns    []Turn
 	Tools    []Tool
-	Must     bool   // a tool has to be called
-	Only     string // and it has to be this one
+	Must     bool   // a tool must be called
+	Only     string // name of the tool that must be called
 	Never    bool   // no tool may be called
 	Single   bool   // one call at a time
 	Schema   json.RawMessage
-	JSON     bool // the answer is JSON, of no particular shape
-	Limit    int  // of tokens; 0 for none
+	JSON     bool // the response must be JSON of any shape
+	Limit    int  // output limit in tokens; 0 for none
 	Stops    []string
 	Think    bool
-	Omit     bool   // reasoning is signed for, but not shown
-	Prefix   string // what may be kept for the next request; empty for nothing
+	Omit     bool   // reasoning is signed, but not shown
+	Prefix   string // prefix that may be cached for the next request; empty for none
 	Stream   bool
-	Answers  int    // how many answers are wanted; 0 counts as 1
-	SignCall bool   // signatures stand on the first call of a turn
-	CallID   string // how ids of calls begin
-	Nine     bool   // ids of calls are nine signs long
+	Answers  int    // number of requested choices; 0 counts as 1
+	SignCall bool   // the first call of a turn has the signature
+	CallID   string // prefix of call IDs
+	Nine     bool   // call IDs have nine characters
 }
 
 // Tool is a function that the request offers to the model.
 type Tool struct {
 	Name   string
 	Schema json.RawMessage
-	Custom bool // takes free text
+	Custom bool // accepts free text
 }
 
-// Turn is what one side said.
+// Turn is the content of one turn of the user or the assistant.
 type Turn struct {
 	Assistant bool
 	Parts     []Part
@@ -46,7 +46,7 @@ type Turn struct {
 
 type partKind int
 
-// The kinds of parts.
+// Kinds of parts.
 const (
 	TextPart partKind = iota
 	MediaPart
@@ -56,21 +56,21 @@ const (
 	RedactedPart // encrypted reasoning
 )
 
-// Part is a piece of a turn.
+// Part is a part of a turn.
 type Part struct {
 	Kind      partKind
-	Text      string          // said, result, thought
+	Text      string          // text, result, reasoning
 	MediaType string          // media
 	Size      int             // media
-	ID        string          // called, result
-	Name      string          // called, result
-	Input     json.RawMessage // called; free text where Custom
-	Custom    bool            // called, result
+	ID        string          // call, result
+	Name      string          // call, result
+	Input     json.RawMessage // call; free text if Custom
+	Custom    bool            // call, result
 	Failed    bool            // result
-	Signature string          // thought, hidden, called
+	Signature string          // reasoning, encrypted reasoning, call
 }
 
-// Prompt is the last thing a person said: what follows it is one loop with tools.
+// Prompt returns the last user prompt. Everything after it is one tool loop.
 func (c *Conversation) Prompt() string {
 	if i := c.LastPrompt(); i >= 0 {
 		return c.Turns[i].Text()
@@ -110,7 +110,7 @@ func (t Turn) OfKind(kind partKind) []Part {
 	return list
 }
 
-// media lists the non-text parts in order.
+// media returns the media parts in order.
 func (c *Conversation) media() []Part {
 	var list []Part
 	for _, t := range c.Turns {
@@ -148,7 +148,7 @@ type exchange struct {
 
 var bracketed = regexp.MustCompile(`\[([a-z0-9 ]+)\]`)
 
-// words are the wishes in brackets that a text holds, such as [tool loop].
+// words returns the instructions in brackets in a text, such as [tool loop].
 func words(text string) []string {
 	var list []string
 	for _, found := range bracketed.FindAllStringSubmatch(text, -1) {
@@ -157,7 +157,7 @@ func words(text string) []string {
 	return list
 }
 
-// Length is the size of the request in tokens: about four characters each.
+// Length returns the size of the request in tokens of about four characters each.
 func (c *Conversation) Length() int {
 	n := len(c.System)
 	for _, t := range c.Tools {

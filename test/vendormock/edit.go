@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// edits is how often [edit loop] edits the file. With the calls that read it, the loop has 2*edits+2 calls.
+// edits is the number of edits in [edit loop]. With the calls that read the file, the loop has 2*edits+2 calls.
 const edits = 9
 
-// filePath is the file that a prompt with [edit loop] names.
+// filePath matches the file in a prompt with [edit loop].
 var filePath = regexp.MustCompile(`/\S+\.txt`)
 
-// nextEdit returns the next calls of [edit loop], with the tools that the coding agent offers: list the directory and read the
-// file, which contains "count: 0"; then nine times replace the number by the next one and read the file again. It returns
-// nothing at the end, and when the file does not have the content that the edits before should have given it.
+// nextEdit returns the next calls of [edit loop], with the tools that the coding agent offers. The first calls list the
+// directory and read the file, which contains "count: 0". Nine times, the next calls replace the number with the next
+// one and read the file again. nextEdit returns nothing at the end, or when the file does not have the content that the
+// previous edits should have produced.
 func (c *Conversation) nextEdit() []Part {
 	path, loop := filePath.FindString(c.Prompt()), c.loop()
 	done := len(loop)
@@ -35,7 +36,7 @@ func (c *Conversation) nextEdit() []Part {
 	return []Part{c.reads(path)}
 }
 
-// editReport is the text at the end of [edit loop].
+// editReport returns the text at the end of [edit loop].
 func editReport(loop []exchange) string {
 	if fault := editFault(loop); fault != "" {
 		return fault
@@ -43,7 +44,7 @@ func editReport(loop []exchange) string {
 	return fmt.Sprintf("Edited the file %d times.", len(loop)/2-1)
 }
 
-// editFault compares the last result with what the file must contain after the edits so far.
+// editFault compares the last result with the expected content of the file after the edits so far.
 func editFault(loop []exchange) string {
 	last, want := loop[len(loop)-1], countLine(len(loop)/2-1)
 	if strings.Contains(last.result.Text, want) {
@@ -91,7 +92,7 @@ func (c *Conversation) reads(path string) Part {
 	}, "cat "+path)
 }
 
-// replaces is a call that replaces a line in a file.
+// replaces returns a call that replaces a line in a file.
 func (c *Conversation) replaces(path, before, after string) Part {
 	patch := "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + before + "\n+" + after + "\n*** End Patch\n"
 	return c.chooses([]option{
@@ -102,7 +103,7 @@ func (c *Conversation) replaces(path, before, after string) Part {
 	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
 }
 
-// runs is a call of the tool that runs commands.
+// runs returns a call to the tool that runs commands.
 func (c *Conversation) runs(command string) Part {
 	return c.chooses([]option{
 		{"exec_command", Object{"cmd": command}},
@@ -120,7 +121,7 @@ type option struct {
 	input Object
 }
 
-// chooses returns a call of the first tool that the request offers, else a call that runs the command.
+// chooses returns a call to the first option whose tool the request offers, or else a call that runs the command.
 func (c *Conversation) chooses(options []option, command string) Part {
 	for _, o := range options {
 		for _, t := range c.Tools {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// play runs the calls of [edit loop] as an agent with one tool does, and returns the number of calls and the last text.
+// play executes the calls of [edit loop] like an agent with one tool. It returns the number of calls and the last text.
 func play(t *testing.T, c *Conversation, execute func(command string) string) (calls int, text string) {
 	t.Helper()
 	for range 50 {

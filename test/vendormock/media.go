@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Picture decodes media that came as base64. It must be what its type says.
+// Picture decodes media sent as base64. The content must match the type.
 func Picture(mediaType, data string) (Part, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil || len(raw) == 0 {
@@ -18,7 +18,7 @@ func Picture(mediaType, data string) (Part, error) {
 	return Part{Kind: MediaPart, MediaType: mediaType, Size: len(raw)}, nil
 }
 
-// known reports whether a media type can be recognised by its first bytes.
+// known reports whether a media type can be recognized by its first bytes.
 func known(mediaType string) bool {
 	switch mediaType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Unanswered lists the calls without a result at the beginning of the next turn.
+// Unanswered returns the IDs of the calls that have no result at the beginning of the next turn.
 func Unanswered(calls []Part, turns []Turn, i int) []string {
 	var lost []string
 	for _, call := range calls {
@@ -26,7 +26,7 @@ func Unanswered(calls []Part, turns []Turn, i int) []string {
 	return lost
 }
 
-// OpenObject finds an object that does not say that it has no other members.
+// OpenObject reports whether a schema contains an object that allows additional members.
 func OpenObject(schema gjson.Result) bool {
 	open := schema.Get("type").String() == "object" && schema.Get("additionalProperties").Raw != "false"
 	for _, path := range []string{"properties", "$defs", "definitions"} {

@@ -15,12 +15,12 @@ import (
 	"fairlead/internal/simulator/openai"
 )
 
-// Reply is what the mock answers, before a vendor has put it into its own format.
+// Reply is the vendor-independent response of the mock.
 type Reply struct {
 	ID      string
 	Parts   []Part
 	Finish  Finish
-	Stopped string // the stop sequence that ended it
+	Stopped string // stop sequence that ended the reply
 	Usage   usage
 	fault   fault
 }
@@ -28,34 +28,35 @@ type Reply struct {
 // Finish is the reason why a reply ended.
 type Finish int
 
-// The reasons why a reply ends.
+// Reasons why a reply ends.
 const (
 	Completed Finish = iota
 	CallsTools
 	LimitReached
 	StopSequence
 	Rejected
-	Blocked // the prompt itself
+	Blocked // the prompt was blocked
 )
 
 type usage struct{ Input, CacheRead, CacheWrite, Output, Thinking int }
 
-// fault is what goes wrong on the way of a good answer.
+// fault is a failure while a response is sent.
 type fault struct {
-	inStream bool // an error event after some of the answer
-	cut      bool // the connection breaks after some of the answer
-	slow     bool // the first token takes its time
+	inStream bool // an error event after part of the response
+	cut      bool // the connection breaks after part of the response
+	slow     bool // the first token is late
 }
 
-// wish is what a word in brackets does to an answer.
+// wish is the effect of an instruction in brackets on a reply.
 type wish struct {
 	text   string
 	finish Finish
 	fault  fault
-	hide   bool // some of the reasoning is not for reading
+	hide   bool // part of the reasoning is encrypted
 }
 
-// wishes are the words that a prompt may hold in brackets; [error STATUS] and [error STATUS once] come on top.
+// wishes maps the instructions that a prompt may contain in brackets. [error STATUS] and [error STATUS once] are
+// handled separately.
 var wishes = map[string]wish{
 	"count":           {text: counted},
 	"refuse":          {finish: Rejected},
@@ -66,13 +67,13 @@ var wishes = map[string]wish{
 	"slow":            {fault: fault{slow: true}},
 }
 
-// counted is long enough for stop sequences and token limits to have something to end.
+// counted is long enough for stop sequences and token limits to take effect.
 const counted = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 
-// Greeting stands in every plain answer: signs of two, three and four bytes.
+// Greeting is part of every plain reply. It has characters of two, three and four bytes.
 const Greeting = "Grüße, 日本語, 🚀."
 
-// answer decides what to say. The same conversation gets the same answer.
+// answer composes the reply. The same conversation gets the same reply.
 func answer(c *Conversation, asked []string) Reply {
 	r := Reply{ID: Digest(c.Model, c.System, fmt.Sprint(c.Turns))[:24]}
 	var w wish
@@ -129,7 +130,7 @@ func (r *Reply) call(c *Conversation, calls []Part) {
 	}
 }
 
-// say ends the turn with text, within the limits that the request sets.
+// say ends the turn with text, within the limits of the request.
 func (r *Reply) say(c *Conversation, w wish) {
 	text := w.text
 	if text == "" {
@@ -149,7 +150,7 @@ func (r *Reply) say(c *Conversation, w wish) {
 	}
 }
 
-// text is the answer of a conversation that asks for nothing special: it says what arrived.
+// text returns the reply to a conversation without instructions. It describes what the mock received.
 func (c *Conversation) text() string {
 	switch {
 	case c.Schema != nil:
@@ -180,7 +181,7 @@ func (c *Conversation) text() string {
 	return out.String() + " " + Greeting
 }
 
-// calls are the tools to call now: the next step of the tool loop, or whatever the request insists on.
+// calls returns the tool calls to make now: the next step of the tool loop, or a call that the request requires.
 func (c *Conversation) calls(asked []string) []Part {
 	if c.Never || len(c.Tools) == 0 {
 		return nil
@@ -202,12 +203,12 @@ func (c *Conversation) calls(asked []string) []Part {
 	return list
 }
 
-// Offers reports whether the request has a tool of that name.
+// Offers reports whether the request has a tool with the given name.
 func (c *Conversation) Offers(name string) bool {
 	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name })
 }
 
-// sampled calls the tool that must be called with some input that its schema allows.
+// sampled returns a call to the required tool with an input that its schema allows.
 func (c *Conversation) sampled() Part {
 	chosen := c.Tools[0]
 	for _, t := range c.Tools {
@@ -221,7 +222,8 @@ func (c *Conversation) sampled() Part {
 	return Part{Name: chosen.Name, Input: openai.Instance(chosen.Schema, 1)}
 }
 
-// nextStep of the loop: the temperature of two cities, then their sum together with the time, then nothing more.
+// nextStep returns the next calls of the tool loop: the temperature of two cities, then their sum together with the
+// time, then nothing.
 func (c *Conversation) nextStep() []Part {
 	loop := c.loop()
 	if slices.ContainsFunc(loop, func(e exchange) bool { return e.result.Failed }) {
@@ -236,7 +238,7 @@ func (c *Conversation) nextStep() []Part {
 	return pending(loop, Part{Name: "add", Input: json.RawMessage(sum)}, Part{Name: "clock", Input: json.RawMessage(`{}`)})
 }
 
-// pending leaves those of the calls that were not made yet.
+// pending returns the calls that were not made yet.
 func pending(loop []exchange, calls ...Part) []Part {
 	return slices.DeleteFunc(calls, func(p Part) bool { return find(loop, p.Name, string(p.Input)) != nil })
 }
@@ -250,7 +252,7 @@ func find(loop []exchange, name, input string) *exchange {
 	return nil
 }
 
-// Canonical is JSON without the order and the spacing that a client gave it.
+// Canonical returns JSON with sorted members and without white space.
 func Canonical(raw json.RawMessage) string {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -261,7 +263,7 @@ func Canonical(raw json.RawMessage) string {
 
 var digits = regexp.MustCompile(`-?\d+`)
 
-// number is the first whole number in the result of a call; 0 where there is none.
+// number returns the first integer in the result of a call, or 0 if there is none.
 func number(loop []exchange, name, input string) int {
 	e := find(loop, name, input)
 	if e == nil {
@@ -274,7 +276,7 @@ func number(loop []exchange, name, input string) int {
 	return n
 }
 
-// summary repeats every result, so that one that got lost or mixed up shows.
+// summary repeats every result, so that lost or mixed-up results are visible.
 func summary(loop []exchange) string {
 	var lines []string
 	for _, e := range loop {
@@ -296,7 +298,7 @@ func Compact(raw json.RawMessage) string {
 	return out.String()
 }
 
-// Sign makes the signature that proves that a text is the mock's own.
+// Sign returns a signature that identifies a text as the mock's own.
 func Sign(model, text string) string {
 	sum := sha256.Sum256([]byte("signature of " + model + ": " + text))
 	return base64.StdEncoding.EncodeToString(sum[:])

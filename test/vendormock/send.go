@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// send writes the frames of an answer and lets go wrong what should. Every frame goes out in two pieces, cut inside a
-// sign of several bytes where there is one: readers must not take a read for an event or for whole text.
+// send writes the frames of a response and applies a fault. Every frame is sent in two pieces, split inside a
+// multi-byte character if there is one, because readers must not assume that a read is an event or complete text.
 func (v *Request) send(contentType string, frames [][]byte, f fault) {
 	v.Writer.Header().Set("Content-Type", contentType)
 	v.Writer.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(v.Writer)
-	_ = control.Flush() // a writer that cannot flush shows as a slow test
+	_ = control.Flush() // a writer that cannot flush only makes the test slow
 	if f.slow && !pause(v.HTTP.Context(), v.Server.Options.Slow) {
 		return
 	}
@@ -29,7 +29,7 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 		at := seam(frame)
 		for _, piece := range [][]byte{frame[:at], frame[at:]} {
 			if _, err := v.Writer.Write(piece); err != nil {
-				return // the caller left
+				return // the client has disconnected
 			}
 			_ = control.Flush()
 		}
@@ -39,7 +39,7 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 	}
 }
 
-// seam is where to cut a frame.
+// seam returns the position at which a frame is split.
 func seam(frame []byte) int {
 	for i, b := range frame {
 		if b >= utf8.RuneSelf && i+1 < len(frame) {
@@ -49,7 +49,7 @@ func seam(frame []byte) int {
 	return len(frame) / 2
 }
 
-// Pieces cuts a text into what a stream sends at a time: a few signs, so that there are several.
+// Pieces splits a text into the pieces of a stream. The pieces are short, so that there are several.
 func Pieces(text string) []string {
 	const signs = 9
 	runes := []rune(text)
@@ -64,13 +64,13 @@ func Pieces(text string) []string {
 	return list
 }
 
-// Encode writes a value of our own as JSON, as vendors do: without escaping <, > and &.
+// Encode encodes a value as JSON. Like vendors, it does not escape <, > and &.
 func Encode(value any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic("vendormock: encode an answer: " + err.Error()) // the types are ours: a defect
+		panic("vendormock: encode a response: " + err.Error()) // unreachable: the mock's types always encode
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
@@ -86,7 +86,7 @@ func writeRaw(w http.ResponseWriter, status int, contentType string, body []byte
 	w.Write(body)
 }
 
-// DropNulls removes members that are null, for vendors to whom they are not there.
+// DropNulls removes members that are null, for vendors that treat them as absent.
 func DropNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -105,8 +105,8 @@ func DropNulls(value any) any {
 	return value
 }
 
-// Blank reports whether there is nothing to read in a text.
+// Blank reports whether a text is empty or only white space.
 func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// Object is a JSON object of an answer.
+// Object is a JSON object in a response.
 type Object = map[string]any

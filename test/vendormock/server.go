@@ -1,7 +1,7 @@
-// Package vendormock imitates the APIs of model vendors for tests. This package holds the parts that the vendors share; each
-// vendor is a package below it. A mock rejects every request that the vendor's documentation does not allow, with the
-// vendor's own error. Its responses depend on the request alone, so they are the same each time. The mocks are written
-// from the vendors' documentation and share no code with the gateway's wire formats, so that each side tests the other.
+// Package vendormock imitates the APIs of model vendors for tests. This package contains the parts that the vendors
+// share; each vendor has a subpackage. A mock rejects every request that the vendor's documentation does not allow, with
+// the vendor's own error. Its responses depend only on the request, so they are always the same. The mocks are based on
+// the vendors' documentation and share no code with the gateway's wire formats, so that each side tests the other.
 //
 // Words in brackets in the prompt request special behaviour: [tool loop], [edit loop], [count], [refuse], [block], [redacted],
 // [slow], [cut], [error in stream], [overloaded], [error 429], [error 503 once]. Everything else follows from the
@@ -22,25 +22,25 @@ import (
 	"time"
 )
 
-// Options are the settings of a Server. The zero value is for tests that need nothing special.
+// Options holds the settings of a Server. The zero value is sufficient for most tests.
 type Options struct {
-	Key       string        // what callers must present; "test-key" when empty
+	Key       string        // key that callers must send; "test-key" when empty
 	AccessKey string        // Bedrock: the id that belongs to Secret; "AKIDEXAMPLE" when empty
 	Secret    string        // Bedrock: signs requests that do not carry Key; "test-secret" when empty
-	Region    string        // Bedrock: that signatures name; "us-east-1" when empty
+	Region    string        // Bedrock: region in signatures; "us-east-1" when empty
 	Slow      time.Duration // how long [slow] takes; 300 ms when zero
 }
 
 // Call is one request that a Server received.
 type Call struct {
 	Method string
-	Path   string // escaped as it came
+	Path   string // escaped as received
 	Query  string
 	Header http.Header
 	Body   []byte
 	Model  string
-	Status int    // of the answer
-	Refuse string // why it was refused; empty when it was not
+	Status int    // status of the response
+	Refuse string // reason of a rejection; empty if accepted
 }
 
 // Server is the mock of one vendor. It is safe for concurrent use.
@@ -48,36 +48,37 @@ type Server struct {
 	Options Options
 	Dialect dialect
 	Mux     *http.ServeMux
-	// Received gets every call after it was answered, instead of the list of Calls. Set it before the first request.
+	// Received is called with every call after the response was sent. If it is set, Calls stays empty. It must be set
+	// before the first request.
 	Received func(*Call)
 
 	mu    sync.Mutex
 	calls []*Call
 	next  [][]string
-	seen  map[string]bool   // prefixes that are cached, and faults that happened once
-	signs map[string]string // signatures of the reasoning before each call, by the call's id
-	named map[string]string // tools of signed calls, by the signature
+	seen  map[string]bool   // cached prefixes, and faults that occur only once
+	signs map[string]string // signatures of the reasoning before each call, by call ID
+	named map[string]string // tools of signed calls, by signature
 }
 
-// dialect is how one vendor speaks.
+// dialect implements the API of one vendor.
 type dialect interface {
 	Routes(s *Server)
 	// Authorize checks the caller's credentials.
 	Authorize(v *Request) *Rejection
-	// Check holds the request to the vendor's documentation.
+	// Check validates the request according to the vendor's documentation.
 	Check(v *Request) *Rejection
 	Read(v *Request) *Conversation
-	// Refuse writes an error; Fault is the error of a status.
+	// Refuse writes an error. Fault returns the error for a status.
 	Refuse(v *Request, why Rejection)
 	Fault(status int) Rejection
 	Overloaded() int
 	Whole(v *Request, c *Conversation, r Reply) any
-	// Frames are the events of a stream as they go over the wire; Broken is the event of an error among them.
+	// Frames returns the encoded events of a stream. Broken returns an error event for the middle of a stream.
 	Frames(v *Request, c *Conversation, r Reply) (contentType string, list [][]byte)
 	Broken(v *Request) []byte
 }
 
-// Rejection is an error answer.
+// Rejection is an error response.
 type Rejection struct {
 	Status  int
 	Kind    string
@@ -86,7 +87,7 @@ type Rejection struct {
 	Details any
 }
 
-// Request is one request while it is being answered.
+// Request is a request that is being handled.
 type Request struct {
 	Server   *Server
 	Writer   http.ResponseWriter
@@ -95,10 +96,10 @@ type Request struct {
 	Model    string
 	Stream   bool
 	Document any    // the decoded body
-	Raw      []byte // the body as its dialect reads it
+	Raw      []byte // the body as the dialect reads it
 }
 
-// NewServer returns a mock that speaks the given dialect. Empty options get their defaults.
+// NewServer returns a mock with the given dialect. Empty options get their defaults.
 func NewServer(d dialect, o Options) *Server {
 	o.Key = cmp.Or(o.Key, "test-key")
 	o.AccessKey = cmp.Or(o.AccessKey, "AKIDEXAMPLE")
@@ -115,7 +116,7 @@ func NewServer(d dialect, o Options) *Server {
 	return s
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Mux.ServeHTTP(w, r) }
 
 // Calls returns the received calls in order of arrival.
@@ -129,7 +130,8 @@ func (s *Server) Calls() []Call {
 	return list
 }
 
-// Next has the next requests, one each, answered as if their prompts held these words, such as "[error 429] [cut]".
+// Next makes the mock handle the next requests, one per text, as if their prompts contained the given instructions,
+// such as "[error 429] [cut]".
 func (s *Server) Next(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +140,7 @@ func (s *Server) Next(texts ...string) {
 	}
 }
 
-// listCalls returns the received calls to test clients in other languages; setNext is the counterpart of Next.
+// listCalls returns the received calls for test clients in other languages. setNext is the counterpart of Next.
 func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 	list := []map[string]any{}
 	for _, call := range s.Calls() {
@@ -153,18 +155,18 @@ func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) setNext(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller left
+		return // the client has disconnected
 	}
 	s.Next(string(text))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Handle records a request, checks its credentials and its JSON, and passes it on.
+// Handle records a request, checks its credentials and its JSON, and calls serve.
 func (s *Server) Handle(serve func(v *Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the caller left while it was sending
+			return // the client disconnected while sending
 		}
 		call := &Call{
 			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
@@ -202,7 +204,8 @@ func decode(body []byte, value *any) error {
 	return d.Decode(value)
 }
 
-// Refuse records the rejection and writes it as the vendor's error. It adds the kind that belongs to the status if none is set.
+// Refuse records the rejection and writes it as the vendor's error. If no kind is set, it uses the kind that belongs to
+// the status.
 func (v *Request) Refuse(why Rejection) {
 	if why.Kind == "" {
 		why.Kind = v.Server.Dialect.Fault(why.Status).Kind
@@ -214,7 +217,7 @@ func (v *Request) Refuse(why Rejection) {
 	v.Server.Dialect.Refuse(v, why)
 }
 
-// Converse answers a conversation.
+// Converse responds to a conversation.
 func (v *Request) Converse() {
 	s := v.Server
 	if why := s.Dialect.Check(v); why != nil {
@@ -251,7 +254,7 @@ func (v *Request) Converse() {
 	writeRaw(v.Writer, http.StatusOK, "application/json", body)
 }
 
-// wishes are the words of the prompt, and those that a test has set for this request.
+// wishes returns the instructions in the prompt, and those that a test has set for this request.
 func (s *Server) wishes(c *Conversation) []string {
 	asked := words(c.Prompt())
 	s.mu.Lock()
@@ -263,7 +266,7 @@ func (s *Server) wishes(c *Conversation) []string {
 	return asked
 }
 
-// failure is the status that the words ask for, or 0.
+// failure returns the status that the instructions request, or 0.
 func (s *Server) failure(asked []string, c *Conversation) int {
 	for _, word := range asked {
 		if word == "overloaded" {
@@ -282,7 +285,7 @@ func (s *Server) failure(asked []string, c *Conversation) int {
 	return 0
 }
 
-// first reports whether this is the first time for these texts.
+// first reports whether first is called for the first time with these texts.
 func (s *Server) first(texts ...string) bool {
 	key := Digest(texts...)
 	s.mu.Lock()
@@ -294,7 +297,7 @@ func (s *Server) first(texts ...string) bool {
 	return true
 }
 
-// remember keeps what later requests are held to, and counts what earlier ones left in the cache.
+// remember stores the reply's signatures for later requests, and counts cached tokens.
 func (s *Server) remember(c *Conversation, r *Reply) {
 	if n := Tokens(len(c.Prefix)); n > 0 {
 		if s.first("prefix", c.Model, c.Prefix) {
@@ -316,15 +319,15 @@ func (s *Server) remember(c *Conversation, r *Reply) {
 	}
 }
 
-// Signature is that of the reasoning which led to a call; empty where there was none.
+// Signature returns the signature of the reasoning that led to a call, or "" if there was none.
 func (s *Server) Signature(callID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.signs[callID]
 }
 
-// Signed reports whether the mock signed a call of this tool. Clients may add default values to the arguments of a call, so the
-// arguments are not compared.
+// Signed reports whether the mock signed a call to the tool. Clients may add default values to the arguments of a call,
+// so the arguments are not compared.
 func (s *Server) Signed(signature, tool string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,22 +16,22 @@ import (
 //go:embed shapes/*.txt
 var shapeFiles embed.FS
 
-// Shapes are the objects of one vendor's API by name. The files in shapes/ say what each may hold:
+// Shapes describes the objects of one vendor's API by name. The files in shapes/ describe each object:
 //
 //	struct NAME            an object with exactly these members
-//	one NAME               an object with exactly one of these members; + marks those that may stand beside it
+//	one NAME               an object with exactly one of these members; + marks members that may be added to it
 //	union NAME MEMBER      an object whose MEMBER names the struct that describes it; _ is for objects without MEMBER
-//	  member! TYPE         ! marks a member that must be there
+//	  member! TYPE         ! marks a required member
 //
-// A TYPE is string, filled (a string that is not empty), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for a map,
-// =a,b,c for an enumeration or /expression/ for a string that matches; (1..5) bounds it, ? allows null, | separates
-// alternatives. The tables that generate.py writes hold every member that the vendor's own package has; the others hold the
-// part that the mock reads, with bounds.
+// A TYPE is string, filled (a non-empty string), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for
+// a map, =a,b,c for an enumeration, or /expression/ for a string that matches. (1..5) limits the value, ? allows null, and
+// | separates alternatives. The tables written by generate.py contain every member in the vendor's own package. The other
+// tables contain the part that the mock reads, with limits.
 type Shapes map[string]*shape
 
 type shape struct {
 	kind   string // struct, one or union
-	tag    string // of a union
+	tag    string // tag member of a union
 	fields map[string]field
 }
 
@@ -53,12 +53,12 @@ type typ struct {
 type Problem struct {
 	Path string // such as messages.0.content
 	Kind problemKind
-	Want string // what should be there; the member's name for unknown ones
+	Want string // what is expected; the member's name if it is unknown
 }
 
 type problemKind int
 
-// The kinds of problems.
+// Kinds of problems.
 const (
 	Missing problemKind = iota
 	Unknown
@@ -73,7 +73,7 @@ const (
 func LoadShapes(name string) Shapes {
 	text, err := shapeFiles.ReadFile("shapes/" + name + ".txt")
 	if err != nil {
-		panic(err) // the files are embedded: a defect
+		panic(err) // unreachable: the files are embedded
 	}
 	s := Shapes{}
 	var current *shape
@@ -98,7 +98,8 @@ func LoadShapes(name string) Shapes {
 
 var bounds = regexp.MustCompile(`\((-?[\d.]+?)?\.\.(-?[\d.]+)?\)$`)
 
-// parseTypes reads alternatives; an expression in slashes is one by itself, as it may hold every other sign.
+// parseTypes parses alternatives. An expression in slashes is always a single type, because it may contain any
+// character.
 func parseTypes(text string) []typ {
 	if strings.HasPrefix(text, "/") {
 		return []typ{{base: "/", match: regexp.MustCompile("^(?:" + strings.Trim(text, "/") + ")$")}}
@@ -132,12 +133,12 @@ func bound(text string) *float64 {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic(err) // the files are ours: a defect
+		panic(err) // unreachable: the embedded files are valid
 	}
 	return &v
 }
 
-// splitOutside splits at a sign that stands in no brackets.
+// splitOutside splits a text at a character outside brackets.
 func splitOutside(text string, sign rune) []string {
 	depth := 0
 	return strings.FieldsFunc(text, func(r rune) bool {
@@ -151,7 +152,7 @@ func splitOutside(text string, sign rune) []string {
 	})
 }
 
-// Check reports everything about a JSON value that the named shape does not allow, in the order of the members' names.
+// Check returns every problem of a JSON value according to the named shape, sorted by member name.
 func (s Shapes) Check(name string, value any) []Problem {
 	return s.checkShape(name, "", value)
 }
@@ -159,7 +160,7 @@ func (s Shapes) Check(name string, value any) []Problem {
 func (s Shapes) checkShape(name, path string, value any) []Problem {
 	shape, ok := s[name]
 	if !ok {
-		panic("vendormock: no shape " + name) // the files are ours: a defect
+		panic("vendormock: no shape " + name) // unreachable: the embedded files are valid
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -207,10 +208,11 @@ func (s Shapes) checkUnion(shape *shape, path string, object map[string]any) []P
 	return s.checkTypes(field.types, path, object)
 }
 
-// untagged is the row of a union for objects without its member.
+// untagged is the row of a union for objects without the tag member.
 const untagged = "_"
 
-// checkTypes returns the problems of the alternative that fits best: the fewest among those of the value's kind of JSON.
+// checkTypes returns the problems of the best alternative: the one with the fewest problems among those of the value's
+// JSON type.
 func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
 	wants, accepted := []string{}, false
 	var best []Problem
@@ -338,8 +340,8 @@ func Join(path, member string) string {
 	return path + "." + member
 }
 
-// Camel renames members that are spelled with underscores, for a vendor who takes both spellings. Where a shape says
-// nothing, names are the caller's own and stay.
+// Camel renames members that are spelled with underscores, for a vendor that accepts both spellings. Names that are not
+// described by a shape belong to the caller and are kept.
 func (s Shapes) Camel(name string, value any) any {
 	object, ok := value.(map[string]any)
 	shape := s[cmp.Or(name, "request")]

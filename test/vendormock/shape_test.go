@@ -10,7 +10,7 @@ var vendors = []string{
 	"anthropic", "anthropic-messages", "bedrock", "gemini", "gemini-generate", "openai", "openai-chat", "openai-responses",
 }
 
-// Every name that a shape uses must be there: a typing error would only show with the request that needs it.
+// Every name that a shape uses must exist. A typo would otherwise be found only by a request that needs the name.
 func TestShapesReferToExistingShapes(t *testing.T) {
 	t.Parallel()
 	for _, vendor := range vendors {
@@ -27,7 +27,7 @@ func TestShapesReferToExistingShapes(t *testing.T) {
 	}
 }
 
-// bases are the names of other shapes in a type.
+// bases returns the names of other shapes in a type.
 func bases(types []typ) []string {
 	var list []string
 	for _, t := range types {
@@ -79,7 +79,7 @@ func TestCamelRenamesOnlyWhatShapesKnow(t *testing.T) {
 	}
 }
 
-// Whatever arrives, the check ends with a list of problems.
+// For any input, the check ends with a list of problems.
 func FuzzShapes(f *testing.F) {
 	f.Add("anthropic", `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`)
 	f.Add("openai", `{"messages":[{"role":"tool"}]}`)

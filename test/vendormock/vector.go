@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Vector is the embedding of a text: of unit length, the same each time, another one for another text.
+// Vector returns the embedding of a text: a deterministic unit vector that differs for different texts.
 func Vector(text string, size int) []float64 {
 	values := make([]float64, size)
 	sum := 0.0

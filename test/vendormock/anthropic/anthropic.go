@@ -20,36 +20,37 @@ func New(o vendormock.Options) *vendormock.Server {
 }
 
 type anthropic struct {
-	shapes vendormock.Shapes // with bounds, written by hand
-	types  vendormock.Shapes // from the vendor's package
+	shapes vendormock.Shapes // written by hand, with limits
+	types  vendormock.Shapes // generated from the vendor's package
 }
 
-// Versions of the API. The second one takes no sampling at all, and no longer takes some blocks out of their place.
+// Versions of the API. The second version accepts no sampling parameters, and accepts some blocks only in certain
+// places.
 const (
 	firstVersion  = "2023-06-01"
 	secondVersion = "2026-10-21"
 )
 
-// claude is what a family of models accepts.
+// claude describes what a family of models accepts.
 type claude struct {
 	names    *regexp.Regexp
-	budget   bool // reasoning by a number of tokens
-	adaptive bool // reasoning as the model sees fit
+	budget   bool // reasoning with a token budget
+	adaptive bool // adaptive reasoning
 	schema   bool // output_config.format
 	sampling string
 	prefill  bool
-	omits    bool // shows its reasoning only when asked to
-	inPlace  bool // takes messages of role system
+	omits    bool // shows its reasoning only on request
+	inPlace  bool // accepts messages with the role system
 }
 
-// Sampling rules: any, not both of temperature and top_p, or none at all.
+// Sampling rules: any parameters, not both temperature and top_p, or none.
 const (
 	sampleAny  = "any"
 	sampleOne  = "one"
 	sampleNone = "none"
 )
 
-// claudes are looked up by name, the first row wins.
+// claudes is matched by name in order. The first matching row applies.
 var claudes = []claude{
 	{names: regexp.MustCompile(`^claude-3-7-`), budget: true, sampling: sampleAny, prefill: true},
 	{names: regexp.MustCompile(`^claude-3-`), sampling: sampleAny, prefill: true},
@@ -101,7 +102,7 @@ func (a *anthropic) Authorize(v *vendormock.Request) *vendormock.Rejection {
 	return nil
 }
 
-// anthropicKinds name the errors by their status.
+// anthropicKinds maps statuses to error types.
 var anthropicKinds = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
 	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error",
@@ -188,7 +189,7 @@ func (a *anthropic) checkAs(v *vendormock.Request, name string) *vendormock.Reje
 	return nil
 }
 
-// betas are members that need a feature named in the header.
+// betas maps members to the feature that must be named in the header.
 var betas = map[string]string{"context_management": "context-management-2025-06-27"}
 
 // dropBetas removes the members whose feature the client requests, because the shapes describe the API without them.
@@ -256,7 +257,7 @@ func (a *anthropic) Read(v *vendormock.Request) *vendormock.Conversation {
 	return c
 }
 
-// claudeText joins a string or the texts of blocks.
+// claudeText returns a string, or the joined texts of blocks.
 func claudeText(content gjson.Result) string {
 	if !content.IsArray() {
 		return content.String()
@@ -297,7 +298,7 @@ func claudePart(b gjson.Result) vendormock.Part {
 			return vendormock.Part{Kind: vendormock.MediaPart, MediaType: source.Get("url").String()}
 		}
 		p, err := vendormock.Picture(source.Get("media_type").String(), source.Get("data").String())
-		if err != nil { // plain text, or what a rule refuses later
+		if err != nil { // plain text, or media that a rule rejects later
 			return vendormock.Part{Kind: vendormock.MediaPart, MediaType: source.Get("media_type").String(), Size: len(source.Get("data").String())}
 		}
 		return p
@@ -305,7 +306,7 @@ func claudePart(b gjson.Result) vendormock.Part {
 	return vendormock.Part{Kind: vendormock.TextPart, Text: b.Get("text").String()}
 }
 
-// claudePrefix is the request up to the last block that is marked for caching.
+// claudePrefix returns the request up to the last block that is marked for caching.
 func claudePrefix(root gjson.Result) string {
 	var read, marked strings.Builder
 	note := func(list gjson.Result) {

@@ -6,7 +6,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// claudeReasons name how an answer ended.
+// claudeReasons maps finish reasons to stop reasons.
 var claudeReasons = map[vendormock.Finish]string{
 	vendormock.Completed: "end_turn", vendormock.CallsTools: "tool_use", vendormock.LimitReached: "max_tokens", vendormock.StopSequence: "stop_sequence", vendormock.Rejected: "refusal", vendormock.Blocked: "refusal",
 }
@@ -64,7 +64,7 @@ func claudeBlock(p vendormock.Part) vendormock.Object {
 	}
 }
 
-// Frames writes the events with everything that readers have to put up with: pings, comments, unknown events.
+// Frames returns the events, including everything that readers must tolerate: pings, comments, unknown events.
 func (a *anthropic) Frames(_ *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	send := func(name string, event vendormock.Object) {
 		event["type"] = name

@@ -11,7 +11,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// claudeRequest is a request that has the right shape.
+// claudeRequest is a request with a valid shape.
 type claudeRequest struct {
 	version string
 	root    gjson.Result
@@ -20,7 +20,7 @@ type claudeRequest struct {
 	server  *vendormock.Server
 }
 
-// claudeRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+// claudeRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var claudeRules = []func(q *claudeRequest) string{
 	claudeVersion, claudeSystem, claudeRoles, claudeContent, claudeMedia, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures,
 	claudeSampling, claudeFormat, claudeCaching, claudeStops,
@@ -45,7 +45,8 @@ func claudeVersion(q *claudeRequest) string {
 	return ""
 }
 
-// claudeSystem checks the place of messages of role system: after a user message, and last or before the assistant.
+// claudeSystem checks the position of messages with the role system: after a user message, and last or before an
+// assistant message.
 func claudeSystem(q *claudeRequest) string {
 	list := q.root.Get("messages").Array()
 	for i, m := range list {
@@ -144,7 +145,7 @@ func claudeTools(q *claudeRequest) string {
 
 var schemaTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// badSchemaType finds a type that JSON Schema does not have.
+// badSchemaType returns a type that does not exist in JSON Schema.
 func badSchemaType(schema gjson.Result) string {
 	bad := ""
 	if t := schema.Get("type"); t.Type == gjson.String && !slices.Contains(schemaTypes, t.String()) {
@@ -170,7 +171,7 @@ func claudeChoice(q *claudeRequest) string {
 	return ""
 }
 
-// claudeResults holds calls and results together: all results of a turn in the next message, before anything else.
+// claudeResults checks that all results of a turn are in the next message, before any other content.
 func claudeResults(q *claudeRequest) string {
 	used := map[string]bool{}
 	for i, t := range q.c.Turns {
@@ -216,7 +217,7 @@ func claudeThinking(q *claudeRequest) string {
 	return ""
 }
 
-// claudeSignatures wants reasoning back as it was sent: unchanged, and first in the turn whose calls it led to.
+// claudeSignatures checks that reasoning is sent back unchanged and first in the turn whose calls it led to.
 func claudeSignatures(q *claudeRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {
@@ -225,7 +226,7 @@ func claudeSignatures(q *claudeRequest) string {
 			}
 		}
 		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.LastPrompt() {
-			continue // optional where the model decides whether to reason, and in completed tool loops
+			continue // optional if the model decides whether to reason, and in completed tool loops
 		}
 		for _, call := range t.OfKind(vendormock.CallPart) {
 			if q.server.Signature(call.ID) != "" && t.Parts[0].Kind != vendormock.ThinkingPart && t.Parts[0].Kind != vendormock.RedactedPart {
@@ -259,7 +260,7 @@ func claudeSampling(q *claudeRequest) string {
 	return ""
 }
 
-// refusedKeywords cannot be promised by the vendor's structured output.
+// refusedKeywords matches keywords that the vendor's structured output does not support.
 var refusedKeywords = regexp.MustCompile(`"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems)":`)
 
 func claudeFormat(q *claudeRequest) string {

@@ -23,17 +23,17 @@ func New(o vendormock.Options) *vendormock.Server {
 
 type bedrock struct{ shapes vendormock.Shapes }
 
-// bedrockTraits is what a family of models accepts.
+// bedrockTraits describes what a family of models accepts.
 type bedrockTraits struct {
 	names   *regexp.Regexp
-	claude  bool // takes the vendor's own extra fields, and reasons
+	claude  bool // accepts Anthropic's additional fields, and reasons
 	tools   bool
 	images  bool
-	nine    bool   // ids of calls are nine letters and digits
-	invokes string // the shape that /invoke takes
+	nine    bool   // call IDs must be nine letters and digits
+	invokes string // shape of the body of /invoke
 }
 
-// bedrocks are looked up by name without the region, the first row wins.
+// bedrocks is matched by name without the region, in order. The first matching row applies.
 var bedrocks = []bedrockTraits{
 	{names: regexp.MustCompile(`anthropic\.claude`), claude: true, tools: true, images: true},
 	{names: regexp.MustCompile(`amazon\.titan-embed`), invokes: "titan"},
@@ -52,7 +52,7 @@ func findBedrock(model string) *bedrockTraits {
 	return nil
 }
 
-// Routes looks at the escaped path: ids of models hold colons and slashes, which must come escaped.
+// Routes uses the escaped path, because model IDs contain colons and slashes, which must be escaped.
 func (b *bedrock) Routes(s *vendormock.Server) {
 	s.Mux.HandleFunc("POST /model/", s.Handle(func(v *vendormock.Request) {
 		parts := strings.Split(strings.TrimPrefix(v.HTTP.URL.EscapedPath(), "/model/"), "/")
@@ -226,7 +226,7 @@ func converseParts(content gjson.Result) []vendormock.Part {
 
 func converseMedia(mediaType, data string) vendormock.Part {
 	p, err := vendormock.Picture(mediaType, data)
-	if err != nil { // elsewhere than in the request, or what a rule refuses later
+	if err != nil { // not inline, or media that a rule rejects later
 		return vendormock.Part{Kind: vendormock.MediaPart, MediaType: mediaType}
 	}
 	return p
@@ -244,7 +244,7 @@ func converseResult(r gjson.Result) vendormock.Part {
 	return vendormock.Part{Kind: vendormock.ResultPart, ID: r.Get("toolUseId").String(), Text: strings.Join(texts, " "), Failed: r.Get("status").String() == "error"}
 }
 
-// conversePrefix is the request up to the last cache point.
+// conversePrefix returns the request up to the last cache point.
 func conversePrefix(root gjson.Result) string {
 	var read, marked strings.Builder
 	note := func(list gjson.Result) {

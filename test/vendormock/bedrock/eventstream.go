@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// eventFrame writes one message of the binary event stream: lengths, their checksum, headers, payload, checksum of all.
+// eventFrame encodes one message of the binary event stream: lengths, their checksum, headers, payload, and the
+// checksum of everything.
 func eventFrame(messageType, name string, payload []byte) []byte {
 	var headers bytes.Buffer
 	header := func(name, value string) {

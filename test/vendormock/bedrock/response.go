@@ -44,8 +44,7 @@ func converseBlock(p vendormock.Part) vendormock.Object {
 	}
 }
 
-// Frames writes binary events: only tool calls have a start event of their own, and usage follows
-// the stop.
+// Frames returns binary events. Only tool calls have a start event, and usage follows the stop event.
 func (b *bedrock) Frames(_ *vendormock.Request, _ *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	send := func(name string, payload vendormock.Object) {
 		list = append(list, eventFrame("event", name, vendormock.Encode(payload)))
@@ -70,7 +69,7 @@ func converseDeltas(p vendormock.Part) []vendormock.Object {
 	switch p.Kind {
 	case vendormock.CallPart:
 		if string(p.Input) == "{}" {
-			return nil // a tool without arguments gets none
+			return nil // a call without arguments has none
 		}
 		for _, piece := range vendormock.Pieces(string(p.Input)) {
 			list = append(list, vendormock.Object{"toolUse": vendormock.Object{"input": piece}})
@@ -94,7 +93,7 @@ func (b *bedrock) Broken(*vendormock.Request) []byte {
 	return eventFrame("exception", "throttlingException", vendormock.Encode(vendormock.Object{"message": b.Fault(http.StatusTooManyRequests).Message}))
 }
 
-// invoke embeds texts in the formats of the models that do so.
+// invoke handles embeddings in the formats of the embedding models.
 func (b *bedrock) invoke(v *vendormock.Request, traits *bedrockTraits) {
 	v.Call.Model = v.Model
 	if found := b.shapes.Check(traits.invokes, v.Document); len(found) > 0 {

@@ -11,7 +11,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// bedrockRequest is a request that has the right shape.
+// bedrockRequest is a request with a valid shape.
 type bedrockRequest struct {
 	root   gjson.Result
 	traits *bedrockTraits
@@ -19,7 +19,7 @@ type bedrockRequest struct {
 	server *vendormock.Server
 }
 
-// bedrockRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+// bedrockRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var bedrockRules = []func(q *bedrockRequest) string{
 	converseRoles, converseContent, converseDocuments, converseTools, converseResults, converseThinking, converseSignatures, converseFormat,
 }
@@ -119,7 +119,7 @@ func converseTools(q *bedrockRequest) string {
 
 var nineSigns = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
-// converseResults holds calls and results together.
+// converseResults checks that calls and results match.
 func converseResults(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
 		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
@@ -176,7 +176,7 @@ func converseThinking(q *bedrockRequest) string {
 	return ""
 }
 
-// converseSignatures wants reasoning back as it was sent, first in the turn whose calls it led to.
+// converseSignatures checks that reasoning is sent back unchanged and first in the turn whose calls it led to.
 func converseSignatures(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {

@@ -52,7 +52,8 @@ func checkSignature(r *http.Request, body []byte, o vendormock.Options) *vendorm
 	return nil
 }
 
-// canonicalRequest is the request in the one form that both sides sign. The path is escaped once more than it came.
+// canonicalRequest returns the canonical form of the request that both sides sign. The path is escaped once more than
+// the received path.
 func canonicalRequest(r *http.Request, signed []string, body []byte) string {
 	var segments []string
 	for segment := range strings.SplitSeq(r.URL.EscapedPath(), "/") {

@@ -20,23 +20,23 @@ func New(o vendormock.Options) *vendormock.Server {
 }
 
 type gemini struct {
-	shapes vendormock.Shapes // with types and bounds, written by hand
-	types  vendormock.Shapes // member names from the vendor's package
+	shapes vendormock.Shapes // written by hand, with types and limits
+	types  vendormock.Shapes // generated from the vendor's package, with member names
 }
 
-// geminiTraits is what a family of models accepts.
+// geminiTraits describes what a family of models accepts.
 type geminiTraits struct {
 	names      *regexp.Regexp
-	level      bool // reasoning by a word
-	budget     bool // reasoning by a number of tokens
-	signatures bool // calls must come back with theirs
+	level      bool // reasoning with a level
+	budget     bool // reasoning with a token budget
+	signatures bool // calls must be sent back with their signatures
 	callIDs    bool
 	toolsJSON  bool // tools and JSON in one request
 	noSystem   bool
 	embeds     bool
 }
 
-// geminis are looked up by name, the first row wins.
+// geminis is matched by name in order. The first matching row applies.
 var geminis = []geminiTraits{
 	{names: regexp.MustCompile(`embedding`), embeds: true},
 	{names: regexp.MustCompile(`^gemini-2\.0`)},
@@ -61,7 +61,7 @@ func (g *gemini) Routes(s *vendormock.Server) {
 	}
 }
 
-// serve does what stands behind the colon in the last piece of the path.
+// serve handles the method after the colon in the last segment of the path.
 func (g *gemini) serve(v *vendormock.Request) {
 	model, method, _ := strings.Cut(v.HTTP.PathValue("call"), ":")
 	v.Model, v.Document = model, vendormock.DropNulls(v.Document)
@@ -152,7 +152,7 @@ func (g *gemini) Check(v *vendormock.Request) *vendormock.Rejection {
 	return nil
 }
 
-// checkShape reports problems as the vendor's JSON reader does: all unknown members together.
+// checkShape reports problems like the vendor's JSON parser, with all unknown members together.
 func (g *gemini) checkShape(v *vendormock.Request, name string) *vendormock.Rejection {
 	found := g.shapes.Check(name, v.Document)
 	if len(found) == 0 && name == "request" {
@@ -193,7 +193,7 @@ func (g *gemini) words(p vendormock.Problem) string {
 
 var upper = regexp.MustCompile(`[A-Z]`)
 
-// snake writes a path as the vendor's errors do: contents[0].inline_data.
+// snake formats a path as in the vendor's errors: contents[0].inline_data.
 func snake(path string) string {
 	path = vendormock.Index.ReplaceAllString(path, "[$1]")
 	return upper.ReplaceAllStringFunc(path, func(s string) string { return "_" + strings.ToLower(s) })
@@ -231,7 +231,7 @@ func (g *gemini) Read(v *vendormock.Request) *vendormock.Conversation {
 	return c
 }
 
-// geminiPrefix is what the vendor would find in its implicit cache: all but the last content, when it is long.
+// geminiPrefix returns the prefix in the vendor's implicit cache: all but the last content, if it is long.
 func geminiPrefix(root gjson.Result) string {
 	contents := root.Get("contents").Array()
 	text := root.Get("systemInstruction").Raw
@@ -247,7 +247,7 @@ func geminiPrefix(root gjson.Result) string {
 	return text
 }
 
-// geminiSchema is either kind of schema as plain JSON Schema.
+// geminiSchema returns either kind of schema as plain JSON Schema.
 func geminiSchema(own, plain gjson.Result) json.RawMessage {
 	if plain.Exists() {
 		return json.RawMessage(plain.Raw)
@@ -278,7 +278,7 @@ func geminiParts(content gjson.Result) []vendormock.Part {
 		case p.Get("inlineData").Exists():
 			data := p.Get("inlineData")
 			m, err := vendormock.Picture(data.Get("mimeType").String(), plainBase64(data.Get("data").String()))
-			if err != nil { // a rule refuses it later
+			if err != nil { // a rule rejects it later
 				m = vendormock.Part{Kind: vendormock.MediaPart, MediaType: data.Get("mimeType").String()}
 			}
 			list = append(list, m)
@@ -293,7 +293,7 @@ func geminiParts(content gjson.Result) []vendormock.Part {
 	return list
 }
 
-// geminiResult returns the only member of a tool's response, or the whole response.
+// geminiResult returns the only member of a tool's response, or the complete response.
 func geminiResult(response gjson.Result) string {
 	for _, name := range []string{"output", "result", "error", "content"} {
 		if member := response.Get(name); member.Exists() && len(response.Map()) == 1 {
@@ -303,7 +303,8 @@ func geminiResult(response gjson.Result) string {
 	return vendormock.Compact(json.RawMessage(response.Raw))
 }
 
-// plainBase64 writes base64 in its usual alphabet: the vendor reads both, and its clients send the other one.
+// plainBase64 converts base64 to the standard alphabet. The vendor accepts both alphabets, and its clients send the
+// other one.
 func plainBase64(text string) string {
 	if text == skipSignature {
 		return text

@@ -32,7 +32,7 @@ func (g *gemini) Whole(_ *vendormock.Request, c *vendormock.Conversation, r vend
 	return g.envelope(c, r, candidates, true)
 }
 
-// envelope is what stands around every answer and every piece of one.
+// envelope returns the common members of a response or a chunk with the given candidates.
 func (g *gemini) envelope(c *vendormock.Conversation, r vendormock.Reply, candidates []vendormock.Object, last bool) vendormock.Object {
 	e := vendormock.Object{"modelVersion": c.Model, "responseId": r.ID, "usageMetadata": geminiUsage(c, r, last)}
 	if r.Finish == vendormock.Blocked {
@@ -79,7 +79,7 @@ func geminiPart(c *vendormock.Conversation, p vendormock.Part) vendormock.Object
 	}
 }
 
-// Frames sends text in pieces and calls whole. Without alt=sse the stream is one JSON array.
+// Frames returns text in pieces and calls in one piece. Without alt=sse, the stream is one JSON array.
 func (g *gemini) Frames(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	var events []vendormock.Object
 	for i := range cmp.Or(c.Answers, 1) {

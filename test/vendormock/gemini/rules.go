@@ -12,7 +12,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// geminiRequest is a request that has the right shape.
+// geminiRequest is a request with a valid shape.
 type geminiRequest struct {
 	server *vendormock.Server
 	root   gjson.Result
@@ -20,7 +20,7 @@ type geminiRequest struct {
 	c      *vendormock.Conversation
 }
 
-// geminiRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+// geminiRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var geminiRules = []func(q *geminiRequest) string{
 	geminiContents, geminiMedia, geminiSystem, geminiDeclarations, geminiCalling, geminiTurns, geminiSignatures, geminiConfig, geminiThinking,
 }
@@ -115,7 +115,7 @@ func geminiDeclarations(q *geminiRequest) string {
 	return ""
 }
 
-// geminiSchemaFault finds what the vendor's subset of OpenAPI schemas does not allow.
+// geminiSchemaFault returns a problem that the vendor's subset of OpenAPI schemas does not allow, or "".
 func geminiSchemaFault(at string, s gjson.Result) string {
 	kind := strings.ToUpper(s.Get("type").String())
 	properties := s.Get("properties")
@@ -172,7 +172,7 @@ func geminiCalling(q *geminiRequest) string {
 	return ""
 }
 
-// geminiTurns holds calls and responses together.
+// geminiTurns checks that calls and responses match.
 func geminiTurns(q *geminiRequest) string {
 	for i, t := range q.c.Turns {
 		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
@@ -214,10 +214,10 @@ func geminiTurns(q *geminiRequest) string {
 	return ""
 }
 
-// skipSignature is what the vendor takes for calls that another model made.
+// skipSignature is the signature that the vendor accepts for calls made by another model.
 const skipSignature = "skip_thought_signature_validator"
 
-// geminiSignatures wants the signature of the first call of each step back, where the model insists.
+// geminiSignatures checks that the signature of the first call of each step is sent back, if the model requires it.
 func geminiSignatures(q *geminiRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.OfKind(vendormock.CallPart) {

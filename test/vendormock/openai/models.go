@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// family is what a family of models accepts, after the vendor's model pages.
+// family describes what a family of models accepts, according to the vendor's model pages.
 type family struct {
 	names   *regexp.Regexp
 	efforts []string // reasoning efforts; nil for models that do not reason
-	// toolsNeedResponses means that chat completions takes function tools only with effort none.
+	// toolsNeedResponses means that chat completions accepts function tools only with effort none.
 	toolsNeedResponses bool
 	responsesOnly      bool // not served by chat completions
-	verbosity          bool // takes a verbosity other than medium
-	breakpoints        bool // takes explicit prompt cache breakpoints
+	verbosity          bool // accepts a verbosity other than medium
+	breakpoints        bool // accepts explicit prompt cache breakpoints
 }
 
 func efforts(names ...string) []string { return names }
 
-// families are looked up by name, the first row wins.
+// families is matched by name in order. The first matching row applies.
 var families = []family{
 	{names: regexp.MustCompile(`^gpt-5(\.3)?-chat`), verbosity: true},
 	{names: regexp.MustCompile(`^gpt-5\.\d-chat`), efforts: efforts("medium"), verbosity: true},
@@ -38,7 +38,7 @@ var families = []family{
 	{names: regexp.MustCompile(`^(gpt-|chatgpt-|text-embedding-)`)},
 }
 
-// findFamily returns nil for names that the vendor does not have.
+// findFamily returns the family of a model, or nil for a model that the vendor does not have.
 func findFamily(model string) *family {
 	i := slices.IndexFunc(families, func(f family) bool { return f.names.MatchString(model) })
 	if i < 0 {
@@ -49,5 +49,6 @@ func findFamily(model string) *family {
 
 func (f *family) reasons() bool { return len(f.efforts) > 0 }
 
-// samples reports whether the model takes sampling parameters with an effort: a reasoning model only without reasoning.
+// samples reports whether the model accepts sampling parameters with an effort. A reasoning model accepts them only
+// without reasoning.
 func (f *family) samples(effort string) bool { return !f.reasons() || effort == "none" }

@@ -1,4 +1,4 @@
-// Package openai imitates the OpenAI API for tests, chat completions and responses, and the same API at Azure.
+// Package openai imitates the OpenAI API (chat completions and responses) and its Azure variant for tests.
 package openai
 
 import (
@@ -20,15 +20,15 @@ import (
 // New returns a mock of both APIs. Its base URL ends in /v1.
 func New(o vendormock.Options) *vendormock.Server { return vendormock.NewServer(newDialect(false), o) }
 
-// NewAzure returns a mock of the same API as Azure serves it: below /openai/v1, or by deployment with an api-version.
+// NewAzure returns a mock of the same API as served by Azure: under /openai/v1, or by deployment with an api-version.
 func NewAzure(o vendormock.Options) *vendormock.Server {
 	return vendormock.NewServer(newDialect(true), o)
 }
 
 type openAI struct {
-	shapes    vendormock.Shapes // with bounds, written by hand
-	chat      vendormock.Shapes // from the vendor's package
-	responses vendormock.Shapes // from the vendor's package
+	shapes    vendormock.Shapes // written by hand, with limits
+	chat      vendormock.Shapes // generated from the vendor's package
+	responses vendormock.Shapes // generated from the vendor's package
 	azure     bool
 }
 
@@ -98,7 +98,7 @@ func (a *openAI) Fault(status int) vendormock.Rejection {
 	return f
 }
 
-// Refuse writes the error object; what stands in details is its code.
+// Refuse writes the error object. Details is its code.
 func (a *openAI) Refuse(v *vendormock.Request, why vendormock.Rejection) {
 	e := vendormock.Object{"message": why.Message, "type": why.Kind, "param": nil, "code": why.Details}
 	if a.azure && why.Details == "content_filter" {
@@ -122,7 +122,7 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 	root := gjson.ParseBytes(v.Call.Body)
 	if deployment := v.HTTP.PathValue("deployment"); deployment != "" {
 		document := v.Document.(map[string]any)
-		document["model"] = deployment // the path names it; what the body says is not looked at
+		document["model"] = deployment // the path names the model; the one in the body is ignored
 	}
 	if found := a.checkShape(v); len(found) > 0 {
 		return invalid(a.words(found[0]))
@@ -159,7 +159,7 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 	return nil
 }
 
-// checkShape checks the types of the vendor's package, and the bounds.
+// checkShape checks the types of the vendor's package and the limits.
 func (a *openAI) checkShape(v *vendormock.Request) []vendormock.Problem {
 	if onResponses(v) {
 		dropUndocumented(v.Document)
@@ -171,8 +171,8 @@ func (a *openAI) checkShape(v *vendormock.Request) []vendormock.Problem {
 	return a.chat.Check("request", v.Document)
 }
 
-// dropUndocumented removes what the vendor's own coding agent sends and the vendor's package does not describe: metadata of the
-// client, the ids of input messages, and reasoning items whose content is null.
+// dropUndocumented removes members that the vendor's own coding agent sends although the vendor's package does not
+// describe them: client metadata, IDs of input messages, and reasoning items whose content is null.
 func dropUndocumented(document any) {
 	root, _ := document.(map[string]any)
 	delete(root, "client_metadata")
@@ -202,7 +202,7 @@ func (a *openAI) words(p vendormock.Problem) string {
 	}
 }
 
-// request is a request that has the right shape.
+// request is a request with a valid shape.
 type request struct {
 	server *vendormock.Server
 	root   gjson.Result
@@ -210,7 +210,7 @@ type request struct {
 	c      *vendormock.Conversation
 }
 
-// chatRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+// chatRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var chatRules = []func(q request) string{
 	chatReasoning, chatVerbosity, chatResults, chatTogether,
 }
@@ -286,7 +286,7 @@ func chatResults(q request) string {
 	return ""
 }
 
-// chatTogether checks members that only go together.
+// chatTogether checks members that are allowed only together.
 func chatTogether(q request) string {
 	switch {
 	case q.root.Get("stream_options").IsObject() && !q.root.Get("stream").Bool():

@@ -15,12 +15,13 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// responsesRules are what the types of the Responses API cannot say. A rule returns the vendor's complaint, or nothing.
+// responsesRules lists rules that the types of the Responses API cannot express. A rule returns the vendor's error
+// message, or "".
 var responsesRules = []func(q request) string{
 	responsesBounds, responsesReasoning, responsesVerbosity, responsesItems, responsesPairs, responsesCalls, responsesTools, responsesChoice, responsesFormat,
 }
 
-// bounds of numbers, by path.
+// responsesLimits lists limits of numbers by path.
 var responsesLimits = []struct {
 	path     string
 	min, max float64
@@ -72,7 +73,7 @@ func responsesReasoning(q request) string {
 
 func responsesVerbosity(q request) string { return q.verbosity("text.verbosity") }
 
-// responsesItems checks the content of messages: each role has parts of its own.
+// responsesItems checks the content of messages. Each role allows different parts.
 func responsesItems(q request) string {
 	for i, item := range q.root.Get("input").Array() {
 		at := fmt.Sprintf("input[%d]", i)
@@ -106,7 +107,7 @@ func responsesItems(q request) string {
 
 var callItem = regexp.MustCompile(`^(?:fc|ctc)_([0-9a-f]{24})\d+$`)
 
-// responsesPairs holds reasoning and the calls that it led to together, where the client sends the ids of the items.
+// responsesPairs checks that reasoning and the calls that it led to are sent together, if the client sends item IDs.
 func responsesPairs(q request) string {
 	items := q.root.Get("input").Array()
 	seen := map[string]bool{}
@@ -163,7 +164,7 @@ func mediaMessage(part gjson.Result) string {
 
 var callID = regexp.MustCompile(`^.{1,64}$`)
 
-// responsesCalls holds calls and their outputs together.
+// responsesCalls checks that calls and their outputs match.
 func responsesCalls(q request) string {
 	open := map[string]string{}
 	for i, item := range q.root.Get("input").Array() {
@@ -257,7 +258,7 @@ func responsesFormat(q request) string {
 	return ""
 }
 
-// sealed encrypts reasoning so that only the mock can tell that it is its own.
+// sealed encodes reasoning so that the mock can recognize its own reasoning.
 func sealed(model, text string) string {
 	return base64.StdEncoding.EncodeToString([]byte(text)) + "." + vendormock.Sign(model, text)
 }
@@ -303,7 +304,7 @@ func readResponses(v *vendormock.Request) *vendormock.Conversation {
 	return c
 }
 
-// readItem adds an item to the turn that it belongs to.
+// readItem adds an item to the turn it belongs to.
 func readItem(c *vendormock.Conversation, item gjson.Result) {
 	parts, assistant := []vendormock.Part{}, false
 	switch item.Get("type").String() {
@@ -368,7 +369,7 @@ func itemParts(content gjson.Result) []vendormock.Part {
 	return list
 }
 
-// outputItems are the items of a response.
+// outputItems returns the items of a response.
 func outputItems(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) []vendormock.Object {
 	encrypts := strings.Contains(gjson.GetBytes(v.Call.Body, "include").String(), "reasoning.encrypted_content")
 	items := []vendormock.Object{}
@@ -406,7 +407,7 @@ func messageItem(id string, part vendormock.Object) vendormock.Object {
 	return vendormock.Object{"type": "message", "id": "msg" + id, "role": "assistant", "status": "completed", "content": []vendormock.Object{part}}
 }
 
-// responseObject is a complete response.
+// responseObject returns a complete response.
 func responseObject(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) vendormock.Object {
 	o := responseEnvelope(c, r, "completed")
 	switch r.Finish {
@@ -432,7 +433,7 @@ func responseEnvelope(c *vendormock.Conversation, r vendormock.Reply, status str
 	}
 }
 
-// responseEvents are the events of a streamed response.
+// responseEvents returns the events of a streamed response.
 func responseEvents(v *vendormock.Request, c *vendormock.Conversation, r vendormock.Reply) (contentType string, list [][]byte) {
 	send := func(name string, event vendormock.Object) {
 		event["type"], event["sequence_number"] = name, len(list)
@@ -448,7 +449,7 @@ func responseEvents(v *vendormock.Request, c *vendormock.Conversation, r vendorm
 	return "text/event-stream; charset=utf-8", list
 }
 
-// itemEvents sends one item: its beginning without content, the pieces, and the complete item.
+// itemEvents sends the events of one item: its beginning without content, the pieces, and the complete item.
 func itemEvents(send func(name string, event vendormock.Object), index int, item vendormock.Object) {
 	begun := maps.Clone(item)
 	at := func(more vendormock.Object) vendormock.Object {

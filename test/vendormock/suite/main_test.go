@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// api is where a vendor takes conversations, and how a caller proves who it is.
+// api describes a vendor's endpoint for conversations and its authentication.
 type api struct {
 	name   string
 	make   func(vendormock.Options) *vendormock.Server
@@ -78,7 +78,7 @@ func apiOf(t *testing.T, name string) api {
 	return api{}
 }
 
-// ask puts a prompt into a request.
+// ask sends a request with the prompt.
 func (a api) ask(t *testing.T, url, prompt string, stream bool) *http.Response {
 	t.Helper()
 	path, word := a.whole, "false"
@@ -124,7 +124,7 @@ func read(t *testing.T, resp *http.Response) string {
 	return string(body)
 }
 
-// texts collects every text that a stream of events carries, whatever the format.
+// texts joins every text in a stream of events, in any format.
 func texts(t *testing.T, body string) string {
 	t.Helper()
 	var documents []string
@@ -143,7 +143,7 @@ func texts(t *testing.T, body string) string {
 		if err := json.Unmarshal([]byte(document), &value); err != nil {
 			t.Fatalf("decode %s: %v", document, err)
 		}
-		if event, ok := value.(map[string]any); ok && event["sequence_number"] != nil { // repeats the text when it is complete
+		if event, ok := value.(map[string]any); ok && event["sequence_number"] != nil { // the final event repeats the complete text
 			delta, _ := event["delta"].(string)
 			out.WriteString(delta)
 			continue
@@ -170,7 +170,7 @@ func collect(value any, out *strings.Builder) {
 	}
 }
 
-// eventPayloads takes a binary stream apart and checks its sums.
+// eventPayloads decodes a binary stream and checks its checksums.
 func eventPayloads(t *testing.T, stream []byte) []string {
 	t.Helper()
 	var list []string

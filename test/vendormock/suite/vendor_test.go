@@ -114,7 +114,7 @@ func TestInvalidCredentialsAreRejected(t *testing.T) {
 	}
 }
 
-// refusedRows are requests that a vendor rejects, with its error.
+// refusedRows lists requests that a vendor rejects, with its error.
 var refusedRows = []struct{ vendor, body, want string }{
 	{"anthropic", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Field required"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":"9","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Input should be a valid integer"},
@@ -208,7 +208,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A client that sends the id of a call has to send its reasoning before the call.
+// A client that sends the ID of a call must send its reasoning before the call.
 func TestResponsesCallNeedsItsReasoning(t *testing.T) {
 	t.Parallel()
 	a := apiOf(t, "openai-responses")
