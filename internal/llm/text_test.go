@@ -49,11 +49,11 @@ func TestLongTextsAreSampledInBlocks(t *testing.T) {
 	near(t, whole, part, 100, 0.06)
 }
 
-// near compares the counts of classes that occur at least least times.
-func near(t *testing.T, want, got Text, least int32, within float64) {
+// near compares the counts of classes that occur at least minimum times.
+func near(t *testing.T, want, got Text, minimum int32, within float64) {
 	t.Helper()
 	for class, n := range want.Counts {
-		if off := float64(got.Counts[class]-n) / float64(max(1, n)); n >= least && (off > within || off < -within) {
+		if off := float64(got.Counts[class]-n) / float64(max(1, n)); n >= minimum && (off > within || off < -within) {
 			t.Errorf("class %d: %d, want about %d", class, got.Counts[class], n)
 		}
 	}

@@ -83,10 +83,10 @@ func (m maker) chance(share float64) bool { return m.Float64() < share }
 
 func pick[T any](m maker, list ...T) T { return list[m.IntN(len(list))] }
 
-// some returns up to most random elements of a list.
-func some[T any](m maker, list []T, most int) []T {
+// some returns up to limit random elements of a list.
+func some[T any](m maker, list []T, limit int) []T {
 	var out []T
-	for range 1 + m.IntN(most) {
+	for range 1 + m.IntN(limit) {
 		out = append(out, pick(m, list...))
 	}
 	return out

@@ -178,14 +178,14 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	}, nil
 }
 
-// CreateKey writes a key with its secrets. It returns account.ErrTooMany when the creator already has most active keys.
-func (s *Store) CreateKey(ctx context.Context, k account.Key, most int, event account.AuditEvent) error {
+// CreateKey writes a key with its secrets. It returns account.ErrTooMany when the creator already has limit active keys.
+func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "keys") // serializes the creation of keys, so that the count is exact
 		if err != nil {
 			return err
 		}
-		if err := checkKeyCount(ctx, tx, k, most); err != nil {
+		if err := checkKeyCount(ctx, tx, k, limit); err != nil {
 			return err
 		}
 		args, err := keyArguments(k, revision)
@@ -205,10 +205,10 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, most int, event ac
 	})
 }
 
-// checkKeyCount returns account.ErrTooMany when the creator of the key already has most active keys. Keys without an
+// checkKeyCount returns account.ErrTooMany when the creator of the key already has limit active keys. Keys without an
 // account are counted per workspace.
-func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) error {
-	if most <= 0 {
+func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, limit int) error {
+	if limit <= 0 {
 		return nil
 	}
 	const q = `select count(*) from keys where created_by = $1 and (created_by <> '' or workspace_id = $2)
@@ -217,7 +217,7 @@ func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) err
 	if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, sqldb.Millis(k.CreatedAt)).Scan(&active); err != nil {
 		return err
 	}
-	if active >= most {
+	if active >= limit {
 		return account.ErrTooMany
 	}
 	return nil

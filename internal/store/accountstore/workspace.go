@@ -121,9 +121,9 @@ func (s *Store) EnsureWorkspace(ctx context.Context, draft account.Workspace, ev
 	return w, err
 }
 
-// CreateWorkspace creates a workspace with its owner. It returns account.ErrTooMany when the owner already owns most
+// CreateWorkspace creates a workspace with its owner. It returns account.ErrTooMany when the owner already owns limit
 // workspaces.
-func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, most int, event account.AuditEvent) error {
+func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, limit int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner 
 		if err := tx.QueryRowContext(ctx, `select count(*) from members where account_id = $1 and role = 'owner'`, owner.AccountID).Scan(&owned); err != nil {
 			return err
 		}
-		if owned >= most {
+		if owned >= limit {
 			return account.ErrTooMany
 		}
 		if err := insertWorkspace(ctx, tx, w, revision); err != nil {

@@ -62,9 +62,9 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// readVectors returns up to most entries of data, the number of entries, and the position of the list. The document
+// readVectors returns up to limit entries of data, the number of entries, and the position of the list. The document
 // must be valid JSON.
-func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
+func readVectors(data []byte, limit int) (vectors []vector, count, from, to int) {
 	s := rawjson.Scanner{Data: data}
 	for key := range s.Members {
 		if string(key) != "data" || s.Kind() != '[' {
@@ -72,7 +72,7 @@ func readVectors(data []byte, most int) (vectors []vector, count, from, to int) 
 		}
 		vectors, count, from = nil, 0, s.Pos // the last of several equal members counts, as in most parsers
 		for n := range s.Elements {
-			if count++; n < most {
+			if count++; n < limit {
 				vectors = append(vectors, readVector(int64(n), s.Raw()))
 			}
 		}
