@@ -153,7 +153,7 @@ func (c *continuation) matchRestart(text string, end bool) (rest string, m match
 }
 
 // matchPrefill removes delivered text that a prefilled target repeats. Some targets repeat the end of the delivered
-// text, or all of it.
+// text, or the whole text.
 func (c *continuation) matchPrefill(text string, end bool) (rest string, m match) {
 	c.received += text
 	if !end && strings.Contains(c.delivered, c.received) {

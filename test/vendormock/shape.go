@@ -53,7 +53,7 @@ type typ struct {
 type Problem struct {
 	Path string // such as messages.0.content
 	Kind problemKind
-	Want string // what is expected; the member's name if it is unknown
+	Want string // expected value; the member's name if it is unknown
 }
 
 type problemKind int

@@ -38,7 +38,7 @@ func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	return d, nil
 }
 
-// WithModel returns data with the model name of EventOptions. data is Data or an edited copy of it.
+// WithModel returns data with the model name of EventOptions. data is Data or an edited copy.
 func (d Document) WithModel(data []byte) ([]byte, error) {
 	if &data[0] != &d.Data[0] {
 		if err := d.reader.c.scan(data); err != nil {

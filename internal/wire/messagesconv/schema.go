@@ -24,12 +24,13 @@ var refused = []string{
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 
 // narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are
-// moved to the description, so that the model still sees them. what is the name of the schema in warnings.
-func (r *renderer) narrowSchema(schema json.RawMessage, what string) []byte {
+// moved to the description, so that the model still sees them. name is the name of the
+// schema in warnings.
+func (r *renderer) narrowSchema(schema json.RawMessage, name string) []byte {
 	n := narrower{}
 	out := n.schema(rawjson.Parse(schema), 0)
 	if len(n.removed) > 0 {
-		r.warn("%s was reduced to what the provider supports: %s", what, show.Cut(strings.Join(n.removed, ", "), 200))
+		r.warn("%s was reduced to what the provider supports: %s", name, show.Cut(strings.Join(n.removed, ", "), 200))
 	}
 	return out
 }

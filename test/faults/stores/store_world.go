@@ -59,19 +59,19 @@ func (d *database) config(t testing.TB, words int, more ...string) string {
 	return harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}}, lines...)
 }
 
-// hang makes the proxy accept connections and data, but return nothing. mend restores it.
-func (d *database) hang(t testing.TB) (mend func()) {
+// hang makes the proxy accept connections and data, but return nothing. restore ends the fault.
+func (d *database) hang(t testing.TB) (restore func()) {
 	t.Helper()
 	return d.poison(t, `{"name":"silent","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`, "silent")
 }
 
-// slow delays all data from the database. mend restores the proxy.
-func (d *database) slow(t testing.TB, by time.Duration) (mend func()) {
+// slow delays all data from the database. restore ends the fault.
+func (d *database) slow(t testing.TB, by time.Duration) (restore func()) {
 	t.Helper()
 	return d.poison(t, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d}}`, by.Milliseconds()), "slow")
 }
 
-func (d *database) poison(t testing.TB, toxic, name string) (mend func()) {
+func (d *database) poison(t testing.TB, toxic, name string) (restore func()) {
 	t.Helper()
 	if _, err := d.way.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 		t.Fatal(err)
