@@ -38,8 +38,8 @@ func TestInvalidExternalTablesAreRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ table, text, want string }{
-		"missing table":    {"periods.csv", "", "must have the tables"},
-		"unknown table":    {"other.csv", "x\n", "must have the tables"},
+		"missing table":    {"periods.csv", "", "the tables must be"},
+		"unknown table":    {"other.csv", "x\n", "the tables must be"},
 		"other columns":    {"models.csv", "name\none\n", "unexpected columns"},
 		"duplicate offer":  {"offers.csv", offerColumns + "\n" + offer + offer, "listed twice"},
 		"unknown model":    {"offers.csv", offerColumns + "\n" + strings.Replace(offer, "one", "two", 1), `unknown model "two"`},
