@@ -99,7 +99,7 @@ func (c credential) tokenURL(configured string) (string, error) {
 	address := c.TokenURL
 	if c.Type == externalAccount {
 		if c.ImpersonationURL != "" && !googleURL(c.ImpersonationURL) {
-			return "", llm.Errorf(llm.UpstreamAuth, "The service_account_impersonation_url of the Google Cloud credential does not belong to Google.")
+			return "", llm.Errorf(llm.UpstreamAuth, "The service_account_impersonation_url of the Google Cloud credential is not an address of Google's token service.")
 		}
 		address = cmp.Or(c.STSURL, "https://sts.googleapis.com/v1/token")
 	}

@@ -318,7 +318,7 @@ func TestFailuresOfTheTokenService(t *testing.T) {
 		"an answer without a token": {person, says(200, `{"access_token":"","expires_in":1}`), llm.UpstreamAuth, ""},
 		"no connection":             {person, breaks(io.ErrUnexpectedEOF), llm.UpstreamConnect, "reached"},
 		"a blocked address":         {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
-		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "too long"},
+		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "in time"},
 		"an invalid key":            {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
 		"an unsupported type":       {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
 		"invalid JSON":              {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
