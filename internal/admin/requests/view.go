@@ -116,6 +116,8 @@ type AttemptView struct {
 	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"Cost of the attempt. null if unknown, and for callers without manage_providers."`
 	Bytes        int64         `json:"bytes"`
 	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
+	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h."`
+	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache."`
 }
 
 // BillView is the cost breakdown of a request. The rows add up exactly to the total.
@@ -202,12 +204,13 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
 		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
+		CacheMark: t.CacheMark, CacheSaved: t.CacheSaved,
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))
 	}
 	if !by.May(account.ManageProviders) { // the costs of all attempts would reveal the operator's cost
-		v.Credential, v.Cost = "", nil
+		v.Credential, v.Cost, v.CacheSaved = "", nil, nil
 	}
 	if !by.May(account.ReadBodies) {
 		v.Message = nil

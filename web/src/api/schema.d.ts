@@ -1214,6 +1214,13 @@ export interface components {
         AttemptView: {
             /** Format: int64 */
             bytes: number;
+            /** @description Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h. */
+            cache_mark?: string;
+            /**
+             * @description How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache.
+             * @example 12.5
+             */
+            cache_saved_usd?: string;
             /** @description Failure class. null for the attempt that served the request. */
             class: string | null;
             /** Format: int64 */
@@ -2618,6 +2625,7 @@ export interface components {
         Policy: {
             allow?: components["schemas"]["Selector"];
             baseline?: string;
+            cache_marks?: boolean;
             deny?: string;
             description?: string;
             enabled?: boolean;

@@ -154,6 +154,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           onChange={(value) => set({ max_escalation: typeof value === "number" ? value : 0 })}
         />
       );
+    case "cache_marks":
     case "log_bodies":
       return (
         <div>
@@ -161,7 +162,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
             {label}
           </Text>
           <Text size="xs" c="dimmed">
-            Prompts and responses are not stored.
+            {effect === "cache_marks" ? "Requests are sent without marks of Fairlead." : "Prompts and responses are not stored."}
           </Text>
           {error && (
             <Text size="xs" c="red">

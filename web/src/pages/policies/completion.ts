@@ -111,6 +111,7 @@ function names(
       return list(["cost", "quality", "speed"]);
     case "enabled":
       return list(["true", "false"]);
+    case "cache_marks":
     case "log_bodies":
       return list(["false"]);
     case undefined:

@@ -39,6 +39,7 @@ const order = [
   "max_output_tokens",
   "max_escalation",
   "baseline",
+  "cache_marks",
   "log_bodies",
 ];
 

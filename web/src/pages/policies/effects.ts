@@ -15,6 +15,7 @@ export const effects = [
   { name: "max_output_tokens", label: "Limit output tokens" },
   { name: "max_escalation", label: "Limit escalation" },
   { name: "baseline", label: "Set the baseline" },
+  { name: "cache_marks", label: "Don’t set prompt-cache marks" },
   { name: "log_bodies", label: "Don’t store prompts and responses" },
 ] as const;
 
@@ -39,6 +40,7 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     max_output_tokens: 1000,
     max_escalation: 0,
     baseline: "",
+    cache_marks: false,
     log_bodies: false,
   };
   return { ...policy, [effect]: initial[effect] };
@@ -83,6 +85,9 @@ export function effectWords(policy: Policy): string[] {
   }
   if (policy.baseline !== undefined) {
     words.push(`Baseline: ${policy.baseline || "…"}`);
+  }
+  if (policy.cache_marks === false) {
+    words.push("Doesn’t set prompt-cache marks");
   }
   if (policy.log_bodies === false) {
     words.push("Doesn’t store prompts and responses");
