@@ -1895,6 +1895,8 @@ export interface components {
             /** Format: double */
             known: number;
             language?: string;
+            /** Format: int64 */
+            output?: number;
             skills: number[];
             task: string;
         };
