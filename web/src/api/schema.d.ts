@@ -1771,6 +1771,7 @@ export interface components {
             max_output?: number;
             /** Format: int64 */
             micros: number;
+            no_cache_marks?: boolean;
             omit_bodies?: boolean;
             policies: components["schemas"]["PolicyHit"][];
             policy?: string;
