@@ -105,7 +105,7 @@ func (s *Session) user(text string) string {
 	return fmt.Sprintf(`{"role":"user","content":%s}`, quote(text))
 }
 
-// call returns the messages of a model that explains what it does and calls a tool.
+// call returns the messages of a model that explains its next step and calls a tool.
 func (s *Session) call(id, path, text string) string {
 	input := fmt.Sprintf(`{"file_path":%q,"offset":%d,"limit":200,"description":%s}`, path, s.words.IntN(900), quote(prose(s.words, 80)))
 	switch s.format {

@@ -12,7 +12,7 @@ type Recent[T any] struct {
 // earlier is the distance in messages between the two states that are kept. An agent adds up to four messages per turn.
 const earlier = 4
 
-// Next returns the memory for a state that follows the others. The caller sets all of it.
+// Next returns the memory for a state that follows the others. The caller sets every field.
 func (r *Recent[T]) Next() *T {
 	at := r.count % len(r.states)
 	if r.states[at] == nil {

@@ -1,7 +1,7 @@
-// Package turncache remembers how far earlier requests were read, so that a turn of a conversation costs what is new in it. Clients
+// Package turncache remembers how far earlier requests were read, so that the cost of a turn depends on its new messages only. Clients
 // send the whole conversation with every turn; the body of a turn begins with the same bytes as the body before it. A reader stores
 // its state at a position of a body and continues from there when another body of the same workspace has the same beginning. The
-// states are functions of these bytes alone, so a result never depends on what is cached.
+// states are functions of these bytes alone, so a result never depends on the contents of the cache.
 package turncache
 
 import (

@@ -43,7 +43,7 @@ func (d *decoder) resume(c *checkpoint) int {
 	d.seen, d.asked, d.instructed = maps.Clone(c.seen), c.asked, c.instructed
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
-	// The rest of the list begins with a comma, or ends it. The bracket stands for what was read before.
+	// The rest of the list begins with a comma, or ends it. The bracket replaces the messages before it.
 	d.base = fields[list].End - len(rest)
 	rest = "[" + strings.TrimPrefix(rest, ",")
 	if rest == "[]" {
