@@ -171,8 +171,8 @@ func (a *openAI) checkShape(v *vendormock.Request) []vendormock.Problem {
 	return a.chat.Check("request", v.Document)
 }
 
-// dropUndocumented removes members that the vendor's own coding agent sends although the vendor's package does not
-// describe them: client metadata, IDs of input messages, and reasoning items whose content is null.
+// dropUndocumented removes members that the vendor's own coding agent sends although the vendor's package does not describe them: client
+// metadata, IDs of input messages, reasoning items whose content is null, and the status of custom tool calls.
 func dropUndocumented(document any) {
 	root, _ := document.(map[string]any)
 	delete(root, "client_metadata")
@@ -182,6 +182,8 @@ func dropUndocumented(document any) {
 			delete(m, "id")
 		} else if ok && m["type"] == "reasoning" && m["content"] == nil {
 			delete(m, "content")
+		} else if ok && m["type"] == "custom_tool_call" {
+			delete(m, "status")
 		}
 	}
 }

@@ -1827,6 +1827,8 @@ export interface components {
             error: string;
         };
         ErrorDetails: {
+            /** @description Documentation of the code. */
+            doc_url: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
             /** @description Invalid field. */
@@ -2460,6 +2462,32 @@ export interface components {
             permissions: string[];
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
+        };
+        MessageView: {
+            /**
+             * Format: int64
+             * @description Length of their bodies.
+             */
+            request_bytes: number;
+            /**
+             * Format: int64
+             * @description Requests longer than 2 KB whose bodies are stored.
+             */
+            requests: number;
+            /**
+             * Format: double
+             * @description Part of request_bytes that sharing and compression save.
+             */
+            saved_percent: number;
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: int64
+             * @description Stored bytes of their bodies: new messages, compressed, and references.
+             */
+            stored_bytes: number;
+            /** Format: int64 */
+            stored_bytes_per_request: number;
         };
         ModelChange: {
             /** @description Model of the turn before. */
@@ -3115,7 +3143,12 @@ export interface components {
             chat_request: string | null;
             /** @description Response translated to the chat format. null if it already was in the chat format. */
             chat_response: string | null;
-            /** @description Why the bodies are not available. null if they are. */
+            /**
+             * Format: int64
+             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
+             */
+            missing_parts: number;
+            /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
             request: string | null;
@@ -3760,6 +3793,8 @@ export interface components {
              * @description Free disk space.
              */
             free_bytes: number | null;
+            /** @description How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators. */
+            messages?: components["schemas"]["MessageView"];
             /** Format: date-time */
             oldest_request: string | null;
             /**
@@ -4065,7 +4100,12 @@ export interface components {
              * @description Number of messages that earlier turns contain.
              */
             known: number;
-            /** @description Why the bodies are not available. null if they are. */
+            /**
+             * Format: int64
+             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
+             */
+            missing_parts: number;
+            /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
             request: string | null;
