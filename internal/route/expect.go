@@ -94,7 +94,7 @@ func ExpectedTokens(in *Input) (input, output int64) {
 	return in.InputTokens + u.Input, prior.visible + u.Output
 }
 
-// expect estimates the cost of the request at a target: cached tokens at the cached price, plus the expected rest of the
+// expect estimates the cost of the request at a target: cached tokens at the cached price, and that of the rest of the
 // conversation.
 func (r *ranking) expect(cand *candidate) {
 	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand, r.maxOutput)}
@@ -110,16 +110,18 @@ func (r *ranking) expect(cand *candidate) {
 		cand.cost = rates.Cost(&u)
 	}
 	cand.total, cand.totalUncached = cand.cost, uncachedCost
-	if r.session.Turns == 0 {
+	if r.session.Turns > 0 {
+		ahead := r.session.usage(cand.prompt, cand.Cache.Caches)
+		cand.Ahead = rates.Cost(&ahead)
+	}
+	// Only reading the prompt again counts in the comparison. With whole sessions, the cost of a switch would be small in proportion,
+	// and agents would change models often.
+	again := Session{Turns: float64(min(r.in.Turns, horizon))}
+	if again.Turns == 0 {
 		return
 	}
-	again := r.session.usage(cand.prompt, false)
-	uncachedAhead := rates.Cost(&again)
-	if cand.Ahead = uncachedAhead; cand.Cache.Caches {
-		again = r.session.usage(cand.prompt, true)
-		cand.Ahead = rates.Cost(&again)
-	}
-	cand.total, cand.totalUncached = cand.cost.Add(cand.Ahead), uncachedCost.Add(uncachedAhead)
+	uncached, cached := again.usage(cand.prompt, false), again.usage(cand.prompt, cand.Cache.Caches)
+	cand.total, cand.totalUncached = cand.cost.Add(rates.Cost(&cached)), uncachedCost.Add(rates.Cost(&uncached))
 }
 
 // discarded returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or encrypted
