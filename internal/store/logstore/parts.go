@@ -173,8 +173,8 @@ func (s *Store) eachPart(ctx context.Context, query queryFunc, scope partScope, 
 				args = append(args, some[i][:])
 			}
 		}
-		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and address in (`+marks+`)`, args...)
-		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error { //nolint:rowserrcheck // Each checks it
+		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and address in (`+marks+`)`, args...) //nolint:rowserrcheck // Each checks it
+		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var address, content sql.RawBytes
 			if err := row.Scan(&address, &content); err != nil {
 				return err

@@ -113,9 +113,9 @@ func (s *Store) outlines(ctx context.Context, tx *sql.Tx, scope partScope) ([][]
 		return s.blockOutlines(ctx, tx, scope.workspace, low, high)
 	}
 	const q = `select request from bodies where workspace_id = $1 and request_id >= $2 and request_id < $3 and request is not null`
-	rows, err := tx.QueryContext(ctx, q, scope.workspace, low, high)
+	rows, err := tx.QueryContext(ctx, q, scope.workspace, low, high) //nolint:rowserrcheck // Each checks it
 	var outlines [][]byte
-	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error { //nolint:rowserrcheck // Each checks it
+	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var request sql.RawBytes
 		if err := row.Scan(&request); err != nil || !entryblock.IsOutline(request) {
 			return err

@@ -28,8 +28,11 @@ type Table struct {
 // a row in requests always has its rows in the other tables.
 func Tables() []Table {
 	return []Table{
-		{Name: "requests", Key: "id"}, {Name: "details", Key: "request_id"}, {Name: "bodies", Key: "request_id"},
-		{Name: "messages", Key: "day", Numbered: true}, {Name: "tags", Key: "request_id"},
+		{Name: "requests", Key: "id"},
+		{Name: "details", Key: "request_id"},
+		{Name: "bodies", Key: "request_id"},
+		{Name: "messages", Key: "day", Numbered: true},
+		{Name: "tags", Key: "request_id"},
 	}
 }
 
