@@ -69,7 +69,8 @@ func (t Terms) CacheSaved(target *provider.Target, u llm.Usage) *money.Amount {
 	fresh := u
 	fresh.Input, fresh.CacheRead, fresh.CacheWrite, fresh.CacheWriteLong = u.Prompt(), 0, 0, 0
 	price := target.Price.At(t.At)
-	return new(price.Bill(fresh).Total.Sub(price.Bill(u).Total))
+	saved := price.Bill(fresh).Total.Sub(price.Bill(u).Total)
+	return &saved
 }
 
 // Baseline is the model that the cost of a request is compared with.

@@ -74,8 +74,10 @@ func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 		if !strings.Contains(of, "%s") {
 			return of
 		}
-		texts := []string{`"short"`, `"héllo \u4e16\ud83d\ude00 \\n \"quoted\""`, `""`, `"` + strings.Repeat(`word\n `, r.IntN(700)) + `"`, `"` + strings.Repeat("x", r.IntN(9000)) + `"`,
-			`"Error: cannot find module number ` + fmt.Sprint(r.IntN(3)) + `"`, `"12 tests passed, 0 failed"`, `"yes, go ahead"`, `"exit code 1"`}
+		texts := []string{
+			`"short"`, `"héllo \u4e16\ud83d\ude00 \\n \"quoted\""`, `""`, `"` + strings.Repeat(`word\n `, r.IntN(700)) + `"`, `"` + strings.Repeat("x", r.IntN(9000)) + `"`,
+			`"Error: cannot find module number ` + fmt.Sprint(r.IntN(3)) + `"`, `"12 tests passed, 0 failed"`, `"yes, go ahead"`, `"exit code 1"`,
+		}
 		return fmt.Sprintf(of, pick(texts))
 	}
 	before, after := pick(f.before), pick(f.after)

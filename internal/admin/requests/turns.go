@@ -87,8 +87,8 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 			turn.Change = &ModelChange{From: previous.Model, To: e.Model}
 		}
 		if previous != nil {
-			gap := e.Time.Sub(previous.Time.Add(previous.Latency))
-			turn.GapMS = new(max(gap, 0).Milliseconds())
+			gap := max(e.Time.Sub(previous.Time.Add(previous.Latency)), 0).Milliseconds()
+			turn.GapMS = &gap
 		}
 		if changed || e.Policy != "" || e.DecisionKind == route.Fallback || route.IsAuto(e.Requested) || len(e.Warnings) > 0 {
 			if turn.Notes, err = notes(ctx, log, e, previous); err != nil {

@@ -70,8 +70,13 @@ func showLengths(c *cli.Console, o *cli.Options, results []protocol.LengthResult
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
-		{Title: "LENGTHS"}, {Title: "UNIT"}, {Title: "COUNT", Right: true}, {Title: "CONSTANT", Right: true}, {Title: "P90", Right: true},
-		{Title: "EXPECTED", Right: true}, {Title: "P90", Right: true},
+		{Title: "LENGTHS"},
+		{Title: "UNIT"},
+		{Title: "COUNT", Right: true},
+		{Title: "CONSTANT", Right: true},
+		{Title: "P90", Right: true},
+		{Title: "EXPECTED", Right: true},
+		{Title: "P90", Right: true},
 	}}
 	for _, r := range results {
 		t.Add(cli.Cell{Text: r.Source}, cli.Cell{Text: r.Unit}, cli.Cell{Text: cli.Count(int64(r.Count))}, cli.Cell{Text: factor(r.Constant.Median)},

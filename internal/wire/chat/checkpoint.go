@@ -25,7 +25,7 @@ func (d *decoder) mark(n int, field llm.Field) {
 	}
 	c := d.recent.Next()
 	*c = checkpoint{scanner: d.Checkpoint(), decoder: *d, request: *d.req, field: field, next: n + 1}
-	c.decoder.Reader.Scanner, c.decoder.req, c.decoder.turn, c.decoder.recent = rawjson.Scanner{}, nil, nil, turncache.Recent[checkpoint]{}
+	c.decoder.Scanner, c.decoder.req, c.decoder.turn, c.decoder.recent = rawjson.Scanner{}, nil, nil, turncache.Recent[checkpoint]{}
 	c.request.Body = nil
 	c.request.Fields, c.request.Sample = slices.Clone(d.req.Fields), d.req.Sample.Clone()
 	c.request.ImageSizes, c.request.Metadata = slices.Clone(d.req.ImageSizes), maps.Clone(d.req.Metadata)
