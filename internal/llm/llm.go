@@ -2,6 +2,11 @@
 // the wire formats and performs no I/O.
 package llm
 
+import (
+	"maps"
+	"slices"
+)
+
 // Op is the operation that a request calls.
 type Op string
 
@@ -90,6 +95,15 @@ type Image struct {
 	Width  int    `json:"w,omitempty"` // 0 when unknown
 	Height int    `json:"h,omitempty"`
 	Detail string `json:"detail,omitempty"` // low, high, original; empty when not given
+}
+
+// Clone returns a copy without the body. Decoding the copy further does not change the request.
+func (r *Request) Clone() Request {
+	c := *r
+	c.Body = nil
+	c.Fields, c.Sampling, c.ImageSizes = slices.Clone(r.Fields), slices.Clone(r.Sampling), slices.Clone(r.ImageSizes)
+	c.Metadata, c.Sample = maps.Clone(r.Metadata), r.Sample.Clone()
+	return c
 }
 
 // AddImage records the size of an image that Images already counts.

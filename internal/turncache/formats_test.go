@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/turncache"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
 )
 
 // turnFormat is a format with the members of its conversations. Every element of a conversation is one of the variants; %s is a text.
@@ -63,6 +64,21 @@ func turnFormats() map[string]turnFormat {
 			},
 			broken: []string{`{"role":"tool","content":%s}`, `{"role":"user","content":[{"type":"text","text":7}]}`, `{"role":"user","content":%s,"content":1}`, `null`, `{"role":"user","content":[{"text":%s}]}`},
 		},
+		"responses": {
+			decode: responses.Format{}, list: "input",
+			before: []string{`"model":"auto",`, `"instructions":"be brief","model":"auto","store":false,`, `"model":"auto","tools":[{"type":"function","name":"t","parameters":{}}],"stream":true,`},
+			after:  []string{``, `,"instructions":"be kind"`, `,"max_output_tokens":7,"temperature":0.5`, ` ,"tools":[{"type":"web_search"}]`, `,"previous_response_id":"resp_1"`},
+			elements: []string{
+				`{"type":"message","role":"user","content":[{"type":"input_text","text":%s}]}`, `{"role":"user","content":%s}`, `{"role":"developer","content":%s}`,
+				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":%s,"annotations":[]}]}`,
+				`{"type":"function_call","call_id":"c","name":"n","arguments":%s}`, `{"type":"function_call_output","call_id":"c","output":%s}`,
+				`{"type":"reasoning","summary":[{"type":"summary_text","text":%s}]}`, `{"type":"custom_tool_call","call_id":"d","name":"n","input":%s}`, `{"type":"web_search_call","id":"w","status":%s}`,
+				`{"role":"user","content":[{"type":"input_image","image_url":"` + picture + `"},{"type":"input_text","text":%s}]}`,
+				`{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"},{"type":"refusal","refusal":%s}]}`,
+				`{"type":"item_reference","id":"i"}`, `{"type":"computer_call_output","call_id":"c","output":%s}`,
+			},
+			broken: []string{`{"role":"nobody","content":%s}`, `null`, `{"type":"function_call","name":"n","arguments":%s}`, `{"role":"user","content":[{"type":"hologram"}]}`, `{"Type":"message","role":"user","content":%s}`},
+		},
 	}
 }
 
@@ -103,7 +119,7 @@ func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 }
 
 // TestDecodingAfterAnEarlierTurnGivesTheSameResult compares requests that were decoded with a cache with requests decoded without
-// one, over random conversations.
+// one, over random conversations in every format.
 func TestDecodingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
 	t.Parallel()
 	for name, f := range turnFormats() {

@@ -1,9 +1,6 @@
 package chat
 
 import (
-	"maps"
-	"slices"
-
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/turncache"
@@ -24,21 +21,16 @@ func (d *decoder) mark(n int, field llm.Field) {
 		return
 	}
 	c := d.recent.Next()
-	*c = checkpoint{scanner: d.Checkpoint(), decoder: *d, request: *d.req, field: field, next: n + 1}
+	*c = checkpoint{scanner: d.Checkpoint(), decoder: *d, request: d.req.Clone(), field: field, next: n + 1}
 	c.decoder.Scanner, c.decoder.req, c.decoder.turn, c.decoder.recent = rawjson.Scanner{}, nil, nil, turncache.Recent[checkpoint]{}
-	c.request.Body = nil
-	c.request.Fields, c.request.Sample = slices.Clone(d.req.Fields), d.req.Sample.Clone()
-	c.request.ImageSizes, c.request.Metadata = slices.Clone(d.req.ImageSizes), maps.Clone(d.req.Metadata)
 }
 
 // resume continues at a checkpoint of an earlier turn.
 func (d *decoder) resume(c *checkpoint, read func(key []byte)) {
 	reader, turn, body := d.Reader, d.turn, d.req.Body
 	*d = c.decoder
-	d.Reader, d.turn, d.req = reader, turn, new(c.request)
+	d.Reader, d.turn, d.req = reader, turn, new(c.request.Clone())
 	d.req.Body = body
-	d.req.Fields, d.req.Sample = slices.Clone(c.request.Fields), c.request.Sample.Clone()
-	d.req.ImageSizes, d.req.Metadata, d.req.Sampling = slices.Clone(c.request.ImageSizes), maps.Clone(c.request.Metadata), slices.Clone(c.request.Sampling)
 	d.Sample = &d.req.Sample
 	d.Resume(c.scanner)
 	d.top = c.field.Name

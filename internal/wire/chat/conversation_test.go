@@ -268,7 +268,7 @@ var conversations = []string{
 // everything returns options that accept everything the format can express.
 func everything() chatconv.RenderOptions {
 	return chatconv.RenderOptions{
-		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
+		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, CustomTools: true, TopK: true},
 		Signers: func(string) bool { return true }, NameSigners: true,
 	}
 }

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -37,9 +36,8 @@ func find(turn *turncache.Turn) (known *checkpoint, from *strict.Prefix) {
 // resume restores the state and decodes the rest of the messages. It returns the index of the first member after them.
 func (d *decoder) resume(c *checkpoint) int {
 	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
-	*d.req = c.request
+	*d.req = c.request.Clone()
 	d.req.Fields, d.req.Body, d.req.Op = fields, body, op
-	d.req.ImageSizes, d.req.Metadata, d.req.Sampling = slices.Clone(c.request.ImageSizes), maps.Clone(c.request.Metadata), slices.Clone(c.request.Sampling)
 	d.seen, d.asked, d.instructed = maps.Clone(c.seen), c.asked, c.instructed
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
@@ -57,10 +55,8 @@ func (d *decoder) resume(c *checkpoint) int {
 func (d *decoder) mark(end, next int) {
 	for i := range d.marks {
 		if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == next {
-			m.state = &checkpoint{prefix: *m.prefix, request: *d.req, seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed}
-			r := &m.state.request
-			r.Body, r.Fields = nil, nil
-			r.ImageSizes, r.Metadata, r.Sampling = slices.Clone(r.ImageSizes), maps.Clone(r.Metadata), slices.Clone(r.Sampling)
+			m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed}
+			m.state.request.Fields = nil
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/validate"
 )
@@ -25,8 +26,12 @@ type requestReader struct {
 	last             llm.Role       // of the last message
 	hasText, hasCall bool           // of the last message
 	asked            rawjson.String // first text of the last user message that has one
+	instructed       rawjson.String // the instructions, or the first text of the first system message
 	stored           bool           // the provider adds stored text to the input
 	results          bool           // the input has results that only the provider can read
+
+	turn   *turncache.Turn // nil to read the whole body
+	recent turncache.Recent[checkpoint]
 }
 
 // is records a problem when a value has the wrong type. A null is absent.

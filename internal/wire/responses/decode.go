@@ -10,13 +10,19 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
+	"fairlead/internal/turncache"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/validate"
 )
 
 // DecodeRequest validates a Responses request strictly and describes it, in one pass over the body.
-func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	return f.DecodeTurn(ctx, op, body, nil)
+}
+
+// DecodeTurn implements wire.TurnDecoder.
+func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
 	if op != llm.Chat {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
@@ -24,6 +30,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	r := requestReader{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
 		source: unsafe.String(unsafe.SliceData(body), len(body)), // the request only keeps copies of it, and the body itself
+		turn:   turn,
 	}
 	defer r.Release()
 	r.Sample = &req.Sample
@@ -40,6 +47,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if err := r.Reject(); err != nil {
 		return nil, err
 	}
+	r.keep()
 	r.describe()
 	return req, llm.Cancelled(ctx)
 }
@@ -48,7 +56,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 func (r *requestReader) decode() error {
 	r.req.Fields = make([]llm.Field, 0, 16)
 	top := ""
-	err := strict.Members(&r.Scanner, func(key []byte) {
+	read := func(key []byte) {
 		field := llm.Field{KeyStart: r.KeyStart, Value: r.Pos}
 		field.Name = r.readMember(key)
 		top = field.Name
@@ -57,7 +65,14 @@ func (r *requestReader) decode() error {
 		}
 		field.End = r.Pos
 		r.req.Fields = append(r.req.Fields, field)
-	})
+	}
+	var err error
+	if _, known := r.turn.Find(turncache.Decoding); known != nil {
+		top = "input"
+		r.resume(known.(*checkpoint), read)
+	} else {
+		err = strict.Members(&r.Scanner, read)
+	}
 	if err == nil && r.Err != nil {
 		err = strict.Error(&r.Scanner, top)
 	}
@@ -104,6 +119,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 // describe records the properties of the conversation that routing, limits and the log need.
 func (r *requestReader) describe() {
 	req, conv := r.req, r.conv
+	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
 		req.Preview, req.Asked = preview(raw), llm.RawText(raw)

@@ -25,7 +25,7 @@ func (r *requestReader) instructions() {
 		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
 		return
 	}
-	r.req.Instructed = llm.RawText(r.Data[v.text.Start:v.text.End]) // instead of a system message, which may come before
+	r.instructed = v.text // instead of a system message, which may come before
 }
 
 // readInput decodes the conversation: a string or a list of items.
@@ -38,18 +38,24 @@ func (r *requestReader) readInput() {
 			r.add(llm.User, c)
 		}
 	case '[':
+		list := llm.Field{Name: "input", KeyStart: r.KeyStart, Value: r.Pos}
 		for n := range r.Elements {
-			r.Limit(strict.CheckMessages(n + 1))
-			at := place{list: "input", n: n}
-			if r.Kind() != '{' {
-				r.Wrong(at.String(), "an object")
-				continue
-			}
-			r.item(at)
+			r.listedItem(n)
+			r.mark(n, list)
 		}
 	default:
 		r.Wrong("input", "a text or a list of items")
 	}
+}
+
+func (r *requestReader) listedItem(n int) {
+	r.Limit(strict.CheckMessages(n + 1))
+	at := place{list: "input", n: n}
+	if r.Kind() != '{' {
+		r.Wrong(at.String(), "an object")
+		return
+	}
+	r.item(at)
 }
 
 // item decodes the item that comes next. Parts are decoded where they are when the item's type comes before them, as most clients
@@ -146,8 +152,8 @@ func (r *requestReader) add(role llm.Role, c content) {
 	case c.first.Empty():
 	case role == llm.User:
 		r.asked = c.first
-	case r.req.Instructed.Empty():
-		r.req.Instructed = llm.RawText(r.Data[c.first.Start:c.first.End])
+	case r.instructed.Empty():
+		r.instructed = c.first
 	}
 }
 

@@ -1,0 +1,65 @@
+package responses
+
+import (
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
+)
+
+// checkpoint is the state of a reader after an item of the input. It does not refer to the body.
+type checkpoint struct {
+	scanner rawjson.Checkpoint
+	request llm.Request
+	list    llm.Field // the input; its end is not known
+	next    int       // index of the next item
+
+	last              llm.Role
+	hasText, hasCall  bool
+	asked, instructed rawjson.String
+	stored, results   bool
+}
+
+// mark stores the state after item n.
+func (r *requestReader) mark(n int, list llm.Field) {
+	if r.turn == nil || r.Pos < turncache.MinPrefix || r.Err != nil || !r.Valid() {
+		return
+	}
+	*r.recent.Next() = checkpoint{
+		scanner: r.Checkpoint(), request: r.req.Clone(), list: list, next: n + 1,
+		last: r.last, hasText: r.hasText, hasCall: r.hasCall, asked: r.asked, instructed: r.instructed, stored: r.stored, results: r.results,
+	}
+}
+
+// resume continues at a checkpoint of an earlier turn. The members before the input are read again for the settings in the conversation,
+// which refer to the body.
+func (r *requestReader) resume(c *checkpoint, read func(key []byte)) {
+	req, body := r.req, r.req.Body
+	for _, f := range c.request.Fields {
+		r.Pos = f.Value
+		r.readMember([]byte(f.Name))
+	}
+	*req = c.request.Clone()
+	req.Body = body
+	r.last, r.hasText, r.hasCall, r.asked, r.instructed, r.stored, r.results = c.last, c.hasText, c.hasCall, c.asked, c.instructed, c.stored, c.results
+	r.Resume(c.scanner)
+	for n := range func(yield func(int) bool) { r.ElementsAfter(c.next, yield) } {
+		r.listedItem(n)
+		r.mark(n, c.list)
+	}
+	list := c.list
+	list.End = r.Pos
+	req.Fields = append(req.Fields, list)
+	for key := range r.MembersAfter {
+		read(key)
+	}
+	if r.Err == nil {
+		r.End()
+	}
+}
+
+// keep stores the last states for the next turn. A client may change its last items in the next turn, so an earlier state is kept too.
+func (r *requestReader) keep() {
+	for c := range r.recent.Kept() {
+		r.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
+	}
+}
