@@ -162,7 +162,9 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
             {label}
           </Text>
           <Text size="xs" c="dimmed">
-            {effect === "cache_marks" ? "Requests are sent without marks of Fairlead." : "Prompts and responses are not stored."}
+            {effect === "cache_marks"
+              ? "Requests are sent without marks of Fairlead."
+              : "Prompts and responses are not stored."}
           </Text>
           {error && (
             <Text size="xs" c="red">

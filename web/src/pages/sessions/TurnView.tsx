@@ -91,7 +91,7 @@ export function TurnView({ session, turn, total, marked }: Props) {
         <Button
           mt={4}
           size="compact-xs"
-          variant="subtle"
+          variant="default"
           aria-expanded={opened}
           onClick={() => setOpened(!opened)}
         >
