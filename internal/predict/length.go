@@ -7,7 +7,7 @@ import (
 
 // lengthPrior is the typical number of visible output tokens for prompts of a kind. It grows with a power of the number of words.
 type lengthPrior struct {
-	tokens float64 // for a prompt of this many words
+	tokens float64 // for a prompt with the given number of words
 	words  float64
 	power  float64
 }
@@ -30,8 +30,8 @@ var taskLengths = map[Task]lengthPrior{
 // choiceLength applies to multiple-choice questions unlike the training data.
 var choiceLength = lengthPrior{140, 40, 0.2}
 
-// familyLengths apply to prompts of the families of the training data. They follow the mean lengths of responses with an explanation
-// that ZeroEval and MMLU-Pro publish. Questions of the other families have the length of their task.
+// familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation: the
+// training data have no lengths. Questions of the other families have the length of their task.
 var familyLengths = map[string]lengthPrior{
 	"mmlu":     {150, 60, 0.2},
 	"mmlu_pro": {260, 80, 0.2},
