@@ -128,7 +128,7 @@ func inhabit(t *testing.T, g *harness.Gateway) *site {
 	s.bob = scenario.Register(t, g, "bob@example.com")
 	s.inference, s.read, s.manage = s.owner.Key(t, `"scopes":["inference"]`), s.owner.Key(t, `"scopes":["read"]`), s.owner.Key(t, `"scopes":["manage"]`)
 	s.bobs = s.bob.Key(t, `"scopes":["inference","read","manage"]`)
-	served := g.Call(t, harness.Request{Key: s.inference.Text, Body: scenario.Chat("m")})
+	served := g.Call(t, harness.Request{Key: s.inference.Text, Body: scenario.Chat("m"), Header: http.Header{"X-Session-Id": {sessionID}}})
 	s.request = served.Header.Get("X-Request-Id")
 	harness.Eventually(t, "the request is in the log", func() bool {
 		return s.owner.Call(t, http.MethodGet, "/requests/"+s.request, "").Status == http.StatusOK

@@ -82,6 +82,7 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	unknown := func(id string) string { return id[:len(id)-20] + strings.Repeat("0", 20) }
 	keyIDs := ids{s.inference.ID, unknown(s.inference.ID), `{"name":"x"}`}
 	requestIDs := ids{s.request, unknown(s.request), `{"score":1}`}
+	sessionIDs := ids{sessionID, unknown(sessionID), ""}
 	return map[string]ids{
 		"/keys/{id}": keyIDs, "/keys/{id}/rotate": {keyIDs.own, keyIDs.unknown, `{}`},
 		"/requests/{id}": requestIDs, "/requests/{id}/body": requestIDs, "/requests/{id}/feedback": requestIDs, "/requests/{id}/verify": requestIDs,
@@ -90,6 +91,7 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 		"/account/sessions/{id}":          {s.session, strings.Repeat("0", len(s.session)), ""},
 		"/backtests/{id}":                 {s.backtest, unknown(s.backtest), ""},
 		"/policies/versions/{n}":          {"1", "99", ""},
+		"/sessions/{id}":                  sessionIDs, "/sessions/{id}/turns": sessionIDs, "/sessions/{id}/turns/{request}/messages": requestIDs,
 	}
 }
 
@@ -99,7 +101,10 @@ var shared = []string{
 	"/providers/{name}/credentials/{id}", "/providers/{name}/reset", "/providers/{name}/test",
 }
 
-var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}`)
+// sessionID is the session of the request that the owner's workspace has.
+const sessionID = "session-of-the-owner"
+
+var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}|"doc_url":"[^"]*",`)
 
 // foreignIDs requests existing and unknown IDs as a member of another workspace. The responses must not differ.
 func (s *site) foreignIDs(t *testing.T, ops []operation) int {

@@ -159,7 +159,7 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 	closed := 0
 	for _, path := range []string{
 		"/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/debug", "/pprof", "/metrics", "/admin", "/.env", "/.git/config", "/api/v1/settings", "/api/v1/keys",
-		"/api/v1/providers", "/api/v1/requests", "/api/v1/audit", "/swagger", "/docs", "/actuator/env", "/server-status", "/proxy/v1/models",
+		"/api/v1/providers", "/api/v1/requests", "/api/v1/audit", "/swagger", "/actuator/env", "/server-status", "/proxy/v1/models",
 	} {
 		closed++
 		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: path}); a.Status != http.StatusUnauthorized && a.Status != http.StatusNotFound {
