@@ -46,6 +46,9 @@ type listTurnsInput struct {
 }
 
 func (a *handlers) listTurns(ctx context.Context, c *adminapi.Call, in *listTurnsInput) (*adminapi.Output[TurnPage], error) {
+	if _, err := a.Sessions.Session(ctx, c.WorkspaceID, in.ID); err != nil {
+		return nil, err
+	}
 	turns, err := Turns(ctx, a.Requests, a.Sessions, c.Actor, c.WorkspaceID, in.ID, in.After, in.Limit)
 	if err != nil {
 		return nil, err
