@@ -101,7 +101,7 @@ describe("Matrix", () => {
 
   it("shows when no model changes", () => {
     renderWithTheme(<Matrix routes={[]} />);
-    expect(screen.getByText("No request changes its model.")).toBeTruthy();
+    expect(screen.getByText("No requests change their model.")).toBeTruthy();
   });
 });
 
