@@ -66,7 +66,7 @@ type run struct {
 // grace is the time that callers wait for their last responses.
 const grace = 15 * time.Second
 
-// Run sends requests for a while. The result includes failures of requests. An error means that there is no result.
+// Run sends requests for a while. The result includes failures of requests. It returns an error instead of a result if the run could not start or finish.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
 	r.sent.Store(time.Now().UnixMicro()) // start with other numbers than the run before

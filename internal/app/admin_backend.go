@@ -358,7 +358,7 @@ func (b adminBackend) AddCredential(ctx context.Context, name, secret string) (p
 	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
 }
 
-// RemoveCredential deletes a stored secret. It is no longer used.
+// RemoveCredential deletes a stored secret. Later requests do not use it.
 func (b adminBackend) RemoveCredential(ctx context.Context, name, credentialID string) error {
 	err := b.app.vault.Remove(ctx, name, credentialID)
 	if errors.Is(err, vault.ErrNotFound) {

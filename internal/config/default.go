@@ -54,7 +54,7 @@ func Default() Config {
 }
 
 // dataDir returns the default data directory: the state directory set by a service manager, the user's data directory, or the
-// system directory if there is no home directory, as in most containers.
+// system directory without a home directory, as in most containers.
 func dataDir(env func(string) (string, bool)) string {
 	if dirs, _ := env("STATE_DIRECTORY"); dirs != "" {
 		first, _, _ := strings.Cut(dirs, ":")

@@ -10,7 +10,7 @@ import (
 )
 
 // Policies is a YAML document that contains only the list of policies. It is the configuration file with everything else blanked,
-// so that lines and columns match the file and no secrets are included. It is empty if there is no list. Config does not validate
+// so that lines and columns match the file and no secrets are included. It is empty without a list. Config does not validate
 // policies, because their validation needs the known models. Refuse formats the problems found later.
 type Policies string
 

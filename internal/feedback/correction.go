@@ -26,7 +26,7 @@ type Shift struct {
 	Ratings   int             `json:"ratings"` // number of ratings it was computed from
 }
 
-// Ability returns the corrected ability of a model, or base if there is no correction. The result is shared and must not be
+// Ability returns the corrected ability of a model, or base for a model without a correction. The result is shared and must not be
 // changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the
 // original vector is added to base, provided that both have the same skills.
 func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Ability {

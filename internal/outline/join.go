@@ -8,7 +8,7 @@ const (
 )
 
 // Gone is the text, a JSON string, that a joined body has in place of a part that is not stored any more.
-const Gone = `"[deleted: this part of the request is no longer stored]"`
+const Gone = `"[deleted: this part of the request is not stored]"`
 
 // Join restores a body. find returns the content of a part. The text Gone replaces every part that find does not have; gone is their
 // number.

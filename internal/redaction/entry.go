@@ -128,7 +128,7 @@ func PreviewSource(e *requestlog.Entry) string {
 		op, body = llm.Chat, transcript.RequestToChat(e.Format, body)
 	}
 	source := ""
-	_, _ = chat.Preview(op, body, func(text string) string { // without a source there is no preview
+	_, _ = chat.Preview(op, body, func(text string) string { // no source, no preview
 		source = text
 		return text
 	})

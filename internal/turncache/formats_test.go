@@ -77,7 +77,7 @@ func turnFormats() map[string]turnFormat {
 				`{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"},{"type":"refusal","refusal":%s}]}`,
 				`{"type":"item_reference","id":"i"}`, `{"type":"computer_call_output","call_id":"c","output":%s}`,
 			},
-			broken: []string{`{"role":"nobody","content":%s}`, `null`, `{"type":"function_call","name":"n","arguments":%s}`, `{"role":"user","content":[{"type":"hologram"}]}`, `{"Type":"message","role":"user","content":%s}`},
+			broken: []string{`{"role":"stranger","content":%s}`, `null`, `{"type":"function_call","name":"n","arguments":%s}`, `{"role":"user","content":[{"type":"hologram"}]}`, `{"Type":"message","role":"user","content":%s}`},
 		},
 	}
 }

@@ -59,7 +59,7 @@ func callOf(ctx context.Context) *Call {
 	return c
 }
 
-// ErrorBody encodes an error for the caller. Requests to this API have no log entry, so there is no link to one.
+// ErrorBody encodes an error for the caller. It has no log_url, because requests to this API have no log entry.
 func (c *Call) ErrorBody(e *llm.Error) []byte { return e.Linked(c.baseURL, "").Body(c.RequestID) }
 
 // SetStatus sets the status of the error, which differs from the one huma uses for some errors.

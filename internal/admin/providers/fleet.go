@@ -128,7 +128,7 @@ type Switch interface {
 // Prices overrides the prices of targets.
 type Prices interface {
 	// SetPrice overrides the price of a target from the next request on. A nil price removes the override. It returns
-	// account.ErrNotFound for an unknown target, or if there is no override to remove.
+	// account.ErrNotFound for an unknown target, or if the target has no override.
 	SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error
 }
 

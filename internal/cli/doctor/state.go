@@ -295,7 +295,7 @@ func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding 
 	case err != nil:
 		return finding{check, broken, "read the keys: " + err.Error(), "see the database check"}
 	case active == 0:
-		return finding{check, doubt, "there is no key, so clients cannot send requests", "create one:  fairlead keys create --name ci"}
+		return finding{check, doubt, "no API key exists, so clients cannot send requests", "create one:  fairlead keys create --name ci"}
 	case len(ending) > 0:
 		return finding{check, doubt, fmt.Sprintf("%d of %d expire within 7 days: %s", len(ending), active, named(ending)), "extend them in the dashboard, or create new ones:  fairlead keys create"}
 	}

@@ -41,7 +41,7 @@ func showModel(c *cli.Console, o *cli.Options, set *instance.ProviderSet, name s
 	if o.JSON {
 		return c.PrintJSON(viewModel(&one, c.Now()))
 	}
-	const wide = 200 // fixed width if there is no terminal
+	const wide = 200 // width without a terminal
 	p := &modelPage{Page: cli.Page{Width: max(cmp.Or(c.Columns(), wide), 60), Coloured: c.Coloured(o)}, now: c.Now()}
 	p.show(&one)
 	return c.Print(p.String())

@@ -142,7 +142,7 @@ type writer struct{ r *rand.Rand }
 func (w writer) text(n int) string {
 	words := strings.Fields(`the request func return error nil if value test file package import string context server client handler
 		token model provider budget stream chunk message result list range entry store write read open close path config option
-		2026-11-17 0x1f 404 func( ){ } == != := := // TODO "quoted" \n src/internal/gateway/serve.go line column`)
+		2026-11-17 0x1f 404 func( ){ } == != := := // note "quoted" \n src/internal/gateway/serve.go line column`)
 	var b strings.Builder
 	for b.Len() < n {
 		if w.r.IntN(6) == 0 {

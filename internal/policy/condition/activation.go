@@ -43,7 +43,7 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	return a.values[slot], true
 }
 
-// Parent returns nil, because there is no outer scope.
+// Parent returns nil: conditions have no outer scope.
 func (a *activation) Parent() cel.Activation { return nil }
 
 // names is the table of variables and their indexes.

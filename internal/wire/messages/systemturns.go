@@ -13,7 +13,7 @@ var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
 func HasSystemTurns(messages []byte) bool { return systemRole.Match(messages) }
 
 // withoutSystemTurns appends the text of each message with the role system to the user message before it, for models
-// that accept only user and assistant. If there is no such user message, it becomes a user message.
+// that accept only user and assistant. Without such a user message, it becomes a user message.
 func withoutSystemTurns(messages []byte) []byte {
 	var list [][]byte
 	user := false // whether the last message is a user message
