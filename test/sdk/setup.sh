@@ -35,11 +35,12 @@ install_node() {
 	(cd node && npm ci --no-audit --no-fund --ignore-scripts --engine-strict=false)
 }
 
-# The agents need their installation scripts, which put the program for the platform in place.
+# The agents need their installation scripts, which put the program for the platform in place. They are installed with
+# npm install, because npm ci fails when the registry lacks the program of another platform.
 install_agents() {
 	rm -rf "$cache/agents"
-	mkdir "$cache/agents" && cp agents/package.json "$cache/agents" &&
-		npm install --prefix "$cache/agents" --no-package-lock --no-audit --no-fund --engine-strict=false
+	mkdir "$cache/agents" && cp agents/package.json agents/package-lock.json "$cache/agents" &&
+		npm install --prefix "$cache/agents" --no-audit --no-fund --engine-strict=false
 }
 
 # aider pins its dependencies, so it has an environment of its own.
@@ -58,7 +59,7 @@ once python python/requirements.txt install_python ||
 [ -d node/node_modules ] || rm -f "$cache/node.stamp"
 once node node/package-lock.json install_node ||
 	{ echo '  fix: install Node 20 or newer with npm' >&2; exit 1; }
-once agents agents/package.json install_agents ||
+once agents agents/package-lock.json install_agents ||
 	{ echo '  fix: coding agents need 1.4 GB of disk and 500 MB of downloads' >&2; exit 1; }
 if python3 -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))'; then
 	once aider agents/requirements.txt install_aider ||
