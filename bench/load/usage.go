@@ -42,7 +42,7 @@ func process(pid int) (Usage, error) {
 		_, err = fmt.Sscan(string(statm), &size, &resident, &shared)
 	}
 	if err != nil {
-		return Usage{}, fmt.Errorf("memory of process %d: %w", pid, err)
+		return Usage{}, fmt.Errorf("read memory usage of process %d: %w", pid, err)
 	}
 	page := int64(os.Getpagesize())
 	return Usage{CPU: time.Duration(ts.Nano()), Memory: resident * page, File: shared * page}, nil

@@ -84,7 +84,7 @@ func responsesStream() *stream {
 	}
 }
 
-// named is an event with a name, which its data repeats.
+// named returns an event whose data repeats the event name.
 func named(name, members string) string {
 	if members != "" {
 		members = "," + members

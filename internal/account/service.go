@@ -25,7 +25,7 @@ var (
 	ErrTooMany = errors.New("limit reached")
 )
 
-// Registration modes after the first account.
+// Registration modes that apply once the first account exists.
 const (
 	RegistrationInvitation = "invitation" // by invitation only
 	RegistrationOpen       = "open"       // without an invitation

@@ -145,7 +145,7 @@ func (a *App) now() time.Time {
 	return a.cluster.client.Now()
 }
 
-// onDelivered records the parts of requests that were written to the database, and passes their costs to the shared ledger.
+// onDelivered notes which parts of each request have been written to the database and adds their costs to the shared ledger.
 func (a *App) onDelivered(entries []requestlog.Entry) {
 	a.rememberParts(entries)
 	if a.cluster == nil {

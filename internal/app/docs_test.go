@@ -77,8 +77,8 @@ func TestDocumentLinksExist(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors that GitHub creates for the headings of a document, and the headings themselves: the sections of
-// error codes have the code as their anchor.
+// anchors returns the headings of a document and the anchors GitHub generates for them. The anchor of an error-code section is
+// the code itself.
 func anchors(text string) []string {
 	var list []string
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {

@@ -49,8 +49,7 @@ const (
 // Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
 func Read(req *llm.Request) Reading { return ReadTurn(req, nil) }
 
-// ReadTurn is like Read and returns the same result. It reads only the results of tools that no earlier turn of the conversation has
-// read.
+// ReadTurn returns the same result as Read, but skips tool results that were read in an earlier turn of the conversation.
 func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
 	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput, outcomes: newOutcomes(turn)}

@@ -153,7 +153,7 @@ func (c *conversation) purpose(users int) Purpose {
 	return ""
 }
 
-// answers returns the number of the model's messages.
+// answers returns the number of assistant messages in the conversation.
 func (c *conversation) answers() (n int) {
 	for i := range c.messages {
 		if c.messages[i].author == byModel {

@@ -89,10 +89,10 @@ var complaints = newPhraseSet([]string{
 })
 
 const (
-	maxReplyWords    = 8   // words of a short reply
-	answerWords      = 5   // words of an answer to a question of the model
-	bareWords        = 3   // words of a turn that cannot be a task of its own
-	maxFollowUp      = 240 // bytes of a follow-up
+	maxReplyWords    = 8   // maximum number of words in a short reply
+	answerWords      = 5   // maximum number of words in an answer to the model's question
+	bareWords        = 3   // maximum number of words in a turn that cannot be a separate task
+	maxFollowUp      = 240 // maximum length of a follow-up in bytes
 	maxComplaint     = 160
 	minScriptReply   = 24 // bytes of a reply in a script without spaces
 	leftOverAllowed  = 2  // characters that may remain of a reply after removing its phrases

@@ -86,7 +86,7 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 		return r, err
 	}
 	if r.Source == FromSignal {
-		return r, fmt.Errorf("rate %s: use Signal for signals", r.RequestID)
+		return r, fmt.Errorf("rate %s: signals must be stored with Signal", r.RequestID)
 	}
 	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return r, err

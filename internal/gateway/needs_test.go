@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The capabilities that a request needs select the target of auto in every format, and no field is sent to a model that rejects it.
+// In every format, auto selects a model with the capabilities the request needs, and no model is sent a field it rejects.
 func TestReasoningRequestsUseReasoningModels(t *testing.T) {
 	t.Parallel()
 	const user = `"messages":[{"role":"user","content":"hello"}]`

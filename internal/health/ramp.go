@@ -107,7 +107,7 @@ const (
 	meterMin  = 5  // minimum duration of a measurement in seconds
 )
 
-// meter measures the rate of attempts over the last seconds.
+// meter measures the rate of attempts over the last few seconds.
 type meter struct {
 	begun  time.Time
 	second int64 // second of the latest attempt, relative to begun

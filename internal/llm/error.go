@@ -137,7 +137,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target is tried only if the caller allows another model
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
-	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a model need not reproduce a response
+	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
 	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 

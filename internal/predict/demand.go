@@ -14,7 +14,7 @@ const (
 	maxDemand       = 3
 	wordDemand      = 0.8 // of each demanding word, up to maxDemanding
 	maxDemanding    = 3
-	sizeDemand      = 0.3 // of each doubling of the words above plainWords, up to maxDoublings
+	sizeDemand      = 0.3 // for each doubling of the word count above plainWords, at most maxDoublings times
 	plainWords      = 16
 	maxDoublings    = 2
 	technicalDemand = 8    // per share of technical words above usualTechnical

@@ -41,8 +41,8 @@ func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration
 	return longest
 }
 
-// Conversations branch and grow at random. The memory agrees with the naive model below capacity and never reports
-// more above it.
+// Random conversations branch and grow. Below capacity the memory gives the same results as the naive model; above capacity it
+// never reports a longer match.
 func TestMemoryAgreesWithANaiveOne(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"roomy": 1 << 16, "tight": 16} {

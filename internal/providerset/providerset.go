@@ -38,7 +38,7 @@ type Set struct {
 	Sources   map[string]string          // source by provider: file, env, detected, simulator
 	Priced    map[string]bool            // targets whose price was set in the dashboard
 	sections  map[string]config.Provider // sections of the file, by provider
-	hosts     []string                   // hosts named by configuration or detection, which may be private
+	hosts     []string                   // configured or detected hosts; these may have private addresses
 	Routes    *route.Snapshot
 	Policies  *policy.Set // policies of the instance
 	rejected  []error     // unusable credentials in the environment

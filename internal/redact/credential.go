@@ -337,7 +337,7 @@ func (f *credentialFinder) match(m *Masker, t *matcher, c byte, at ...byteRange)
 	}
 }
 
-// drop removes the ranges of the first n characters.
+// drop removes the ranges that lie within the first n characters.
 func (t *matcher) drop(n int) {
 	i := 0
 	for ; i < len(t.ranges); i++ {

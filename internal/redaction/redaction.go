@@ -18,9 +18,9 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Limits on the time that rules take. All workspaces share the delivery of entries, so a workspace with slow rules has an
-// allowance for them, and the delivery of a batch has another one for waiting. The texts of an entry that is not redacted in time
-// are not stored, because they must not be stored unredacted.
+// Time limits for redaction rules. All workspaces share one delivery queue, so the time spent on each workspace's rules is
+// limited, as is the total time a batch waits for them. If an entry is not redacted in time, its text is dropped rather than
+// stored unredacted.
 const (
 	redactEntryTime = 2 * time.Second        // one entry
 	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path

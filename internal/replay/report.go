@@ -14,7 +14,7 @@ type Report struct {
 	To         time.Time `json:"to,omitzero"`   // time of the newest request
 	Considered int64     `json:"considered"`    // requests that match the filter
 	Decided    int64     `json:"decided"`       // requests whose decision was recomputed
-	Skipped    []Skip    `json:"skipped"`       // other requests by reason, most frequent first
+	Skipped    []Skip    `json:"skipped"`       // skipped requests by reason, most frequent first
 	Limited    bool      `json:"limited"`       // the limit excluded older requests
 
 	Draft Rulebook `json:"draft"`
@@ -147,7 +147,7 @@ type PolicyFigures struct {
 	Matched int64        `json:"matched"`
 	Decided int64        `json:"decided"` // requests whose target it changed
 	Denied  int64        `json:"denied"`
-	Priced  int64        `json:"priced"`    // decided requests whose costs are known on both sides
+	Priced  int64        `json:"priced"`    // decided requests with a known cost for both choices
 	Saved   money.Amount `json:"saved_usd"` // cost of the router's choice minus cost of the policy's choice; may be negative
 }
 

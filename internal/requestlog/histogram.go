@@ -27,7 +27,7 @@ type bucketCount struct {
 	n      int64
 }
 
-// Add counts a duration. It ignores durations that are not positive, which are unknown.
+// Add counts a duration. Zero and negative durations mean "unknown" and are ignored.
 func (h *Histogram) Add(d time.Duration) {
 	if d <= 0 {
 		return

@@ -249,7 +249,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(s, "now"); ok {
 		d, err := parseAge(rest)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%q is not a time such as now-24h or 2026-11-15T08:00:00Z", s)
+			return time.Time{}, fmt.Errorf("invalid time %q: use a form such as now-24h or 2026-11-15T08:00:00Z", s)
 		}
 		return now.Add(d), nil
 	}
@@ -258,7 +258,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time such as now-24h or 2026-11-15T08:00:00Z", s)
+	return time.Time{}, fmt.Errorf("invalid time %q: use a form such as now-24h or 2026-11-15T08:00:00Z", s)
 }
 
 // parseAge parses the part after "now": empty, or a signed number with a unit.

@@ -48,7 +48,7 @@ func (r *ranking) addAll() error {
 		}
 	}
 	if len(r.candidates) == 0 {
-		return llm.Errorf(llm.NoRoute, "No configured provider offers a model for %s. Add a provider, or a model to one, in the configuration.", r.in.Op).
+		return llm.Errorf(llm.NoRoute, "No configured provider offers a model for %s. Add a provider or a model in the configuration.", r.in.Op).
 			With("excluded", []string{})
 	}
 	return nil

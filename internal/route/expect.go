@@ -45,7 +45,7 @@ func expectedOutput(in *Input) outputPrior {
 const (
 	horizon = 8 // limit of the expected number of further turns of a conversation, which is otherwise the number of turns so far
 
-	// The number of turns of an agent grows with its instructions and tools: 4 for the 900 tokens of MINT, 11 for the 2,400 of tau-bench.
+	// Agents with longer instructions and more tools take more turns: about 4 for MINT (900 tokens), 11 for tau-bench (2,400 tokens).
 	agentTurns   = 3.5
 	agentPrompt  = 900
 	agentPower   = 1.1

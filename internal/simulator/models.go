@@ -26,7 +26,7 @@ type profile struct {
 	context, maxOutput    int64
 	abilities             llm.Abilities
 	quality               float64
-	input, output, cached float64 // dollars per million tokens; cached below zero for no discount
+	input, output, cached float64 // dollars per million tokens; a negative cached price means no discount
 	firstToken            time.Duration
 	perSecond             float64 // tokens generated per second
 	dimensions            []int64

@@ -85,9 +85,9 @@ type delivery struct {
 	writer  requestlog.Writer
 	o       RunOptions
 	good    *requestlog.Entry // one that the writer took
-	strikes map[string]int    // refusals of an entry while the writer took others
-	rounds  int               // of isolating
-	piece   piece             // being delivered
+	strikes map[string]int    // number of times the writer rejected an entry while accepting others
+	rounds  int               // rounds of isolating rejected entries
+	piece   piece             // the piece being delivered
 	full    bool              // whether the latest one left something behind
 }
 

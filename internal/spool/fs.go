@@ -31,7 +31,7 @@ type File interface {
 
 var errClosed = errors.New("the spool is closed")
 
-// directory is the real FS.
+// directory implements FS on the local file system.
 type directory string
 
 func prepare(dir string, fs FS) error {

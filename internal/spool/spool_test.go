@@ -366,7 +366,7 @@ func TestReadersFindWhatWasRecorded(t *testing.T) {
 			t.Errorf("waited %s for a database that fails", took)
 		}
 		db.set(nil)
-		time.Sleep(time.Minute) // delivery tries again
+		time.Sleep(time.Minute) // wait for delivery to be retried
 		if len(db.ids()) != 4 {
 			t.Errorf("delivered %v", db.ids())
 		}

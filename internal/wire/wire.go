@@ -65,7 +65,7 @@ type Resumer interface {
 // Continuation is an interrupted response that can be continued.
 type Continuation struct {
 	Text string // text that was sent
-	// Encode encodes the remaining events with the ID, creation time, model and numbering of the sent events. It may be
-	// called once.
+	// Encode encodes the remaining events with the ID, creation time, model and numbering of the sent events. It must
+	// be called at most once.
 	Encode func(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }

@@ -163,7 +163,7 @@ func TestComposeAsksForWhatIsNotSet(t *testing.T) {
 	}
 }
 
-// The secrets that the script makes, the files that the services mount and the settings that read them fit together.
+// The secrets created by the script, the files mounted by the services and the settings that read them must be consistent.
 func TestComposeSecretsFitTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

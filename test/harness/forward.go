@@ -106,7 +106,8 @@ func (f *Forward) Stall() {
 	}
 }
 
-// carry copies bytes until one side ends. What arrives on a stalled connection is dropped.
+// carry copies data from one connection to the other until either is closed. Data received while the connection is stalled
+// is discarded.
 func (f *Forward) carry(to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -233,7 +233,7 @@ func (g *Gateway) Signal(t testing.TB, s os.Signal) {
 	}
 }
 
-// PID is the number of the process, for looking at its memory and files.
+// PID returns the process ID, for inspecting memory use and open files.
 func (g *Gateway) PID(t testing.TB) int {
 	t.Helper()
 	return g.running(t).cmd.Process.Pid

@@ -10,7 +10,7 @@ import (
 type surface struct {
 	program []string // of the folder python or node
 	vendor  string   // in vendorWorlds
-	path    string   // of the address that the client is given
+	path    string   // path of the URL given to the client
 	cases   []string
 }
 

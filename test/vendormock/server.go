@@ -217,7 +217,7 @@ func (v *Request) Refuse(why Rejection) {
 	v.Server.Dialect.Refuse(v, why)
 }
 
-// Converse responds to a conversation.
+// Converse checks a conversation request and writes a response to it.
 func (v *Request) Converse() {
 	s := v.Server
 	if why := s.Dialect.Check(v); why != nil {

@@ -30,7 +30,7 @@ var shapeFiles embed.FS
 type Shapes map[string]*shape
 
 type shape struct {
-	kind   string // struct, one or union
+	kind   string // "struct", "one" or "union"
 	tag    string // tag member of a union
 	fields map[string]field
 }

@@ -232,7 +232,7 @@ func checkParams(c *Call) error {
 		case !slices.Contains(known, name):
 			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: spelling.Closest(name, known)})
 		case slices.ContainsFunc(values, func(v string) bool { return !Storable(v) }):
-			problems = append(problems, Problem{In: "query", Param: name, Message: "must be valid text"})
+			problems = append(problems, Problem{In: "query", Param: name, Message: "must be valid UTF-8"})
 		}
 	}
 	if len(problems) > 0 {

@@ -84,7 +84,7 @@ type resetFeedbackInput struct {
 
 func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *resetFeedbackInput) (*adminapi.Output[FeedbackSummary], error) {
 	if !adminapi.Storable(in.Body.Model) {
-		return nil, adminapi.Invalid("body", "model", "must be valid text")
+		return nil, adminapi.Invalid("body", "model", "must be valid UTF-8")
 	}
 	before, err := a.Feedback.Summary(ctx, c.WorkspaceID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// BudgetView is a budget.
+// BudgetView is a budget as the API returns it.
 type BudgetView struct {
 	Amount      money.Amount `json:"amount_usd"`
 	Period      string       `json:"period" enum:"day,week,month,total"`

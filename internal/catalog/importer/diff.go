@@ -124,7 +124,7 @@ func (m *comparison) add(row Row) {
 	}
 }
 
-// compare compares the price of a known model.
+// compare compares a listed price with the catalog price of a known model.
 func (m *comparison) compare(row Row, model, upstream string, known *catalog.Price) {
 	if of, ok := m.catalog.Model(model); ok {
 		row.Op = of.Op // lists are unreliable about embeddings

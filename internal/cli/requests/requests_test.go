@@ -96,7 +96,7 @@ func TestInvalidFiltersAreReportedAsFlags(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for line, want := range map[string]string{
-		"--from 3x":                         `error: --from: "3x" is not a time such as`,
+		"--from 3x":                         `error: --from: invalid time "3x": use a form such as`,
 		"--min-cost x":                      `error: --min-cost: "x" is not an amount`,
 		"--limit 9999":                      `error: --limit: "9999" is not a number from 1 to 200` + "\n",
 		"--from 2026-11-08 --to 2026-11-01": "error: --to: the end is before the start\n",

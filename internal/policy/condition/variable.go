@@ -50,7 +50,7 @@ func text(get func(*Facts) string) kind {
 	return kind{cel.StringType, func(s scope) ref.Val { return types.String(get(s.facts)) }}
 }
 
-// enum returns the kind of a text with a fixed set of values. The CEL values are created once, because each is an allocation.
+// enum returns the kind of a string field with a fixed set of values. The CEL values are created once to avoid allocations.
 func enum(values []string, get func(*Facts) string) kind {
 	made := map[string]ref.Val{}
 	for _, v := range values {

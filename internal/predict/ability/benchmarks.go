@@ -113,7 +113,7 @@ var boards = map[string]board{
 	"mmlucard":              {everyday, 2.09, 0.98, 0.25},
 	"mmluprocard":           {science, 1.30, 1.04, 0.25},
 	"mmmlu":                 {everyday, 1.53, 0.95, 0.35},
-	"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // a preference over another model, not a share of good responses
+	"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // win rate against another model, not the share of good responses
 	"arenahard":             {[]string{"chat"}, 0.40, 1.80, 0.80},
 	"flores":                {[]string{"translation"}, 0.05, 0.85, 0.50}, // similarity to a reference
 	"simpleqa":              {[]string{"facts"}, -1.16, 1.36, 0.60},

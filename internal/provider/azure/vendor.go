@@ -23,7 +23,7 @@ const (
 
 // Options of the vendor.
 const (
-	// OptionResource is the name of a resource with an address under openai.azure.com.
+	// OptionResource names the Azure resource. Its endpoint is https://RESOURCE.openai.azure.com.
 	OptionResource = "resource"
 	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without
 	// this option the v1 API is used.

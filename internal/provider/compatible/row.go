@@ -98,7 +98,7 @@ func (r Row) Vendor() provider.Vendor {
 	}
 }
 
-// PlainResponses returns a vendor that uses the Responses format at another address, without known deviations.
+// PlainResponses returns a vendor that serves the standard Responses API at a custom base URL.
 func PlainResponses(name, title string) provider.Vendor {
 	v := Row{Name: name, Title: title, ResponsesPath: responsesPath, ModelsPath: modelsPath}.Vendor()
 	v.Format = responses.Name

@@ -106,7 +106,7 @@ func (s *Store) clearSlots(ctx context.Context, tx *sql.Tx, table, column string
 	return nil
 }
 
-// blockAt reads a column of the block that contains a place; nil when there is none.
+// blockAt reads one column of the block that contains the given position. It returns nil if no block contains the position.
 func (s *Store) blockAt(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
 	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
 	var content []byte

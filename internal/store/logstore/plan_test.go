@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/store/logquery"
 )
 
-// TestEveryFilterUsesAnIndex keeps lists fast with millions of rows: no filter may read a whole table, or sort more than a
-// page of each value.
+// TestEveryFilterUsesAnIndex checks that no filter scans a whole table or sorts more than one page of rows per filter value, so
+// that lists stay fast with millions of rows.
 func TestEveryFilterUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())

@@ -82,7 +82,7 @@ func (s *server) wait() error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("postgres does not answer: %w", err)
+			return fmt.Errorf("postgres is not responding: %w", err)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func (db *DB) tryTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// DeleteBatch is the number of rows that one transaction of InBatches deletes, so that writers never wait long.
+// DeleteBatch is the number of rows InBatches deletes per transaction. It is small so that writers never wait long.
 const DeleteBatch = 500
 
 // InBatches repeats fn, each time in its own transaction, until fn handles fewer than DeleteBatch rows. It returns the

@@ -17,7 +17,7 @@ import (
 const (
 	connectTime        = 5 * time.Second
 	usualReadTimeout   = 45 * time.Second // longer than any caller's timeout
-	migrateReadTimeout = 10 * time.Minute // a migration may read a whole table before it sends a response
+	migrateReadTimeout = 10 * time.Minute // a migration may scan a whole table before the database responds
 )
 
 // openPostgres prepares the pool. The first statement opens the first connection.

@@ -128,8 +128,7 @@ func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool
 	d.Close()
 }
 
-// extra encodes the signature of the call, in the member in which Google's clients of this format expect it, and its
-// provider.
+// extra writes the call's signature and provider into the member where Google's clients expect the signature.
 func (call *callWriter) extra(d *rawjson.Writer) { writeExtra(d, &call.call) }
 
 func writeExtra(d *rawjson.Writer, call *llm.ToolCall) {

@@ -15,7 +15,7 @@ type Accepts struct {
 	Reasoning    bool // the reasoning object, with a budget
 	CacheMarks   bool // cache_control in messages, parts and tools
 	AllowedTools bool // tool_choice of the type allowed_tools
-	CustomTools  bool // tools that take free text; otherwise they are sent as functions
+	CustomTools  bool // free-text tools are supported; if false, they are sent as functions
 	TopK         bool // top_k
 }
 

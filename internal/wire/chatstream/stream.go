@@ -14,7 +14,7 @@ type responseStream struct {
 	err error // returned after Close
 }
 
-var errClosed = errors.New("response closed before its end")
+var errClosed = errors.New("response closed before EOF")
 
 // Next implements llm.Stream.
 func (r *responseStream) Next() (llm.Event, bool, error) {

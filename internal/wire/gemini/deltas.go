@@ -83,7 +83,7 @@ type choice struct {
 	finish string // empty until the provider reports it
 
 	text      strings.Builder // kept for requests with web search, whose sources refer to byte ranges
-	starts    []int           // start of each part of a non-streamed response in text
+	starts    []int           // offset in text at which each part of a non-streamed response starts
 	grounding *grounding
 }
 

@@ -182,7 +182,7 @@ func count(ev *llm.Event, v rawjson.Value) {
 	}
 }
 
-// single forwards the response to a request without streaming.
+// single forwards a non-streaming response.
 func (p *responseStream) single() (llm.Event, bool, error) {
 	message, data, err := p.Whole(p.from)
 	if err != nil {

@@ -131,7 +131,7 @@ func errorEvent(body []byte, number int) []byte {
 }
 
 // ErrNoResponse is returned when the events contain no response.
-var ErrNoResponse = errors.New("no response among the events")
+var ErrNoResponse = errors.New("the event stream contains no response")
 
 // Assemble returns the response in the last event that contains one. events has one JSON document per line. A whole response
 // is returned unchanged.

@@ -25,7 +25,7 @@ func (r *requestReader) instructions() {
 		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
 		return
 	}
-	r.instructed = v.text // instead of a system message, which may come before
+	r.instructed = v.text // instructions count as the system message, also when the input contains one
 }
 
 // readInput decodes the conversation: a string or a list of items.

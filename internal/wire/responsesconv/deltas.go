@@ -52,7 +52,7 @@ type deltaReader struct {
 
 // openCall is a tool call whose arguments are arriving.
 type openCall struct {
-	index     int  // among the calls
+	index     int  // position among the tool calls
 	arguments bool // a part of the arguments was sent
 }
 

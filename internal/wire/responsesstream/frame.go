@@ -9,10 +9,10 @@ import (
 type frame struct {
 	name         []byte // its type, or the name of the event
 	data         []byte
-	response     span // the member response
-	item         span // the member item
+	response     span // the "response" member
+	item         span // the "item" member
 	fault        bool // reports an error
-	ascii, other int  // bytes of the text in the member delta
+	ascii, other int  // bytes of text in the "delta" member
 }
 
 // span is the position of a JSON value in a document; the zero span is missing.

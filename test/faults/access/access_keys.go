@@ -76,7 +76,8 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 	return n
 }
 
-// owned returns, for each resource with an ID in its route, an ID of the owner's workspace and an unknown ID.
+// owned returns, for each resource with an ID in its route, an ID that exists in the owner's workspace and one that does not
+// exist.
 func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	type ids = struct{ own, unknown, body string }
 	unknown := func(id string) string { return id[:len(id)-20] + strings.Repeat("0", 20) }

@@ -144,7 +144,7 @@ func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked b
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // time limit of the case itself
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // time limit for the whole case
 	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
 	if chunked {
 		text = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(body), body)

@@ -149,8 +149,8 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d before, %d by last shares, then refused; %d in all", allowed, before, alone, served)
 }
 
-// oneCutOff is P3 and P10: one replica has lost its connection to Redis, but reaches the database. Together with the
-// other replicas it never spends more than the budget, however long this lasts.
+// oneCutOff tests promises P3 and P10 of docs/reliability.md: a replica that loses Redis but still reaches the database never
+// overspends the budget together with the others, however long the outage lasts.
 func oneCutOff(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{apart: true})
 	allowed := size.Of(150, 500)

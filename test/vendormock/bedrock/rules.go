@@ -11,7 +11,7 @@ import (
 	"fairlead/test/vendormock"
 )
 
-// bedrockRequest is a request with a valid shape.
+// bedrockRequest is a well-formed Bedrock request.
 type bedrockRequest struct {
 	root   gjson.Result
 	traits *bedrockTraits

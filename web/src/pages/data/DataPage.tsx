@@ -97,7 +97,7 @@ function GatewaySettings({ settings, operator }: { settings: Schema["SettingsVie
         </Note>
         <List size="sm" spacing={4}>
           <List.Item>
-            Default for storing prompts and responses, and default retention: <code>log.bodies</code>,{" "}
+            Default storage and retention of prompts and responses: <code>log.bodies</code>,{" "}
             <code>log.entry_retention</code>, <code>log.body_retention</code>.
           </List.Item>
           <List.Item>

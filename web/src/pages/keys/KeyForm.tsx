@@ -277,7 +277,7 @@ function SessionFields({ draft, onChange, problems }: Props) {
           error={problems["sessions.turns_per_minute"]}
         />
         <TextInput
-          label="Spend per session and minute (USD)"
+          label="Spend per session per minute (USD)"
           inputMode="decimal"
           placeholder="No limit"
           value={draft.spendPerMinute}
@@ -335,7 +335,7 @@ function MoreFields({ draft, onChange, problems }: Props) {
       </div>
       <TagsInput
         label="Tags"
-        description="Added to every request of the key. Format: name=value"
+        description="Added to every request made with this key. Format: name=value"
         value={draft.tags}
         onChange={(value) => onChange({ tags: value.filter((tag) => /^[^=]+=/.test(tag)) })}
         error={problems["tags"]}

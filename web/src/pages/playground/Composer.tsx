@@ -105,7 +105,7 @@ function FaultFields({ fault, onFault, simulated }: Props & { fault: Fault }) {
       <Select
         size="xs"
         label="Affected models"
-        description="Limit it to one model to see a fallback"
+        description="Choose one model to see a fallback"
         data={[
           { value: "", label: "All models" },
           ...simulated.map((name) => ({ value: name, label: `Only ${name}` })),

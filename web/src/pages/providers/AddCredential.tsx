@@ -48,7 +48,7 @@ function Form({ title, pending, error, onAdd, onClose }: Props) {
         {Boolean(error) && <ErrorPanel what="Could not add the credential" error={error} />}
         <Group justify="space-between" gap="xs">
           <Text size="xs" c="dimmed">
-            Requests are distributed over all credentials. A failing credential backs off.
+            Requests are spread across all credentials. A credential that fails is skipped for a while.
           </Text>
           <Group gap="xs" ml="auto">
             <Button variant="default" onClick={onClose}>
