@@ -34,6 +34,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ingress"
 	"fairlead/internal/ledger"
+	"fairlead/internal/length"
 	"fairlead/internal/limit"
 	"fairlead/internal/maintenance"
 	"fairlead/internal/manual"
@@ -111,6 +112,7 @@ type App struct {
 	policies                *policystore.Store
 	feedback                *feedback.Index
 	prefixes                promptcache.Store
+	lengths                 *length.Tracker
 	shared                  *promptcache.Shared // prompt prefixes shared through Redis; nil without Redis
 	redis                   *redis.Client       // client of shared; nil without Redis
 	maintenance             *maintenance.Tasks
@@ -391,7 +393,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions,
 		Routing: gateway.Routing{
-			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
+			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},
 	})
 	a.decisions.Gateway = a.gateway

@@ -105,6 +105,7 @@ var layers = [][]string{
 	{
 		"internal/account/keyring",
 		"internal/bill",
+		"internal/length",
 		"internal/response",
 		"internal/session",
 		"internal/upload",

@@ -19,6 +19,7 @@ import (
 func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	a.keeper.Add(e)
+	a.lengths.Observe(e)
 	telemetry.LogEntry(a.log, e)
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }

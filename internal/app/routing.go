@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
+	"fairlead/internal/length"
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
@@ -49,6 +50,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 		Catalog: func() *catalog.Catalog { return a.providers.Load().Catalog }, Routes: settings.Routes(),
 	}
 	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)
+	a.lengths = length.NewTracker()
 	return a.openPrefixes(c)
 }
 

@@ -110,13 +110,16 @@ func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Se
 	input.Conversation = state
 	if usesFeatures(p.req, policies) {
 		input.Predictor = g.Routing.Predictor.Version()
+		if g.Routing.Lengths != nil {
+			input.Lengths = g.Routing.Lengths.Factors(input.Workspace.ID, f.Task)
+		}
 	}
 	return g.decideOn(&input, in, policies, &p.cache)
 }
 
 // decideOn makes the decision for an input and measures its duration.
 func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
-	c := route.Conditions{State: g.Health.States(time.Now()), Policies: policies, CacheHit: cacheHits(cache)}
+	c := route.Conditions{State: g.states(), Policies: policies, CacheHit: cacheHits(cache)}
 	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
@@ -124,6 +127,19 @@ func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Se
 	d, err := route.Decide(input, in.snap, c)
 	d.Micros = time.Since(began).Microseconds()
 	return d, err
+}
+
+// states returns a function that reports the state of a target.
+func (g *Gateway) states() func(target string) route.State {
+	states := g.Health.States(time.Now())
+	if g.Routing.Lengths == nil {
+		return states
+	}
+	return func(target string) route.State {
+		s := states(target)
+		s.Length = g.Routing.Lengths.Model(target)
+		return s
+	}
 }
 
 // pinEmbedding makes the chosen model the workspace's embedding model. If another request has already pinned a model, it

@@ -59,6 +59,14 @@ type Predictor interface {
 	Version() string
 }
 
+// Lengths reports how observed lengths of responses differ from predicted ones. Factors are 0 without observations.
+type Lengths interface {
+	// Factors returns the factors of a workspace for a kind of task.
+	Factors(workspaceID string, task predict.Task) route.LengthFactors
+	// Model returns the factor of a target's model.
+	Model(target string) float64
+}
+
 // Policies returns the active policies.
 type Policies interface {
 	// For returns the policies of the instance and of a workspace; nil when there are none.
@@ -99,6 +107,7 @@ type Routing struct {
 	Policies  Policies
 	Feedback  Feedback
 	Prefixes  promptcache.Store
+	Lengths   Lengths // nil for uncorrected lengths
 	Pins      Pinner
 	Draw      func() float64 // random number from 0 to 1, for exploration
 }

@@ -141,7 +141,8 @@ type Input struct {
 	Downgrade     string           `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
 	Features      predict.Features `json:"features,omitzero"`
 	Predictor     string           `json:"predictor,omitempty"` // version that computed the features
-	InputTokens   int64            `json:"input_tokens"`        // model-independent estimate
+	Lengths       LengthFactors    `json:"lengths,omitzero"`
+	InputTokens   int64            `json:"input_tokens"` // model-independent estimate
 	Text          llm.Text         `json:"text,omitzero"`
 	ImageSizes    []llm.Image      `json:"image_sizes,omitempty"`
 	MaxOutput     int64            `json:"max_output,omitempty"`
@@ -189,6 +190,14 @@ type State struct {
 	Rejected   bool          `json:"rejected,omitempty"`          // the provider rejected the credential or the model: waiting alone does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
+	Length     float64       `json:"length,omitempty"`            // observed length of the model's responses divided by the predicted length; 0 if unknown
+}
+
+// LengthFactors are observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0
+// means that none was observed.
+type LengthFactors struct {
+	Visible   float64 `json:"visible,omitempty"`
+	Reasoning float64 `json:"reasoning,omitempty"`
 }
 
 // CacheHit is the expected use of a provider's prompt cache.

@@ -31,15 +31,51 @@ var outputPriors = map[predict.Task]outputPrior{
 
 const reasoningGrowth = 0.4 // of the reasoning tokens per logit of demand
 
-// expectedOutput returns the expected output for a request. Reasoning is in proportion to the visible length, and longer for a
-// demanding prompt.
+// expectedOutput returns the expected output for a request, corrected by the lengths observed in the workspace.
 func expectedOutput(in *Input) outputPrior {
-	a := outputPriors[in.Features.Task]
-	if in.Features.Output <= 0 || a.visible == 0 {
+	a := predictedOutput(&in.Features)
+	return outputPrior{scaled(a.visible, in.Lengths.Visible), scaled(a.reasoning, in.Lengths.Reasoning)}
+}
+
+// predictedOutput returns the output that the features predict. Reasoning is in proportion to the visible length, and longer for a
+// demanding prompt.
+func predictedOutput(f *predict.Features) outputPrior {
+	a := outputPriors[f.Task]
+	if f.Output <= 0 || a.visible == 0 {
 		return a
 	}
-	ratio := float64(a.reasoning) / float64(a.visible) * (1 + reasoningGrowth*max(0, -in.Features.Ease))
-	return outputPrior{in.Features.Output, int64(ratio * float64(in.Features.Output))}
+	ratio := float64(a.reasoning) / float64(a.visible) * (1 + reasoningGrowth*max(0, -f.Ease))
+	return outputPrior{f.Output, int64(ratio * float64(f.Output))}
+}
+
+// scaled returns n times a factor, where 0 means no factor.
+func scaled(n int64, factor float64) int64 {
+	if factor == 0 {
+		return n
+	}
+	return int64(math.Round(float64(n) * factor))
+}
+
+// Length is a number of visible and of reasoning tokens.
+type Length struct{ Visible, Reasoning float64 }
+
+// ExpectedLength returns the length of a target's response as the features predict it, without corrections. Lengths that the decision
+// does not contain are 0.
+func (d *Decision) ExpectedLength(target string) Length {
+	raw := predictedOutput(&d.Input.Features)
+	expected := Length{Visible: float64(raw.visible)}
+	for i := range d.Candidates {
+		cand := &d.Candidates[i]
+		if cand.Target != target || raw.visible == 0 {
+			continue
+		}
+		corrected := scaled(expectedOutput(&d.Input).visible, cand.Seen.Length)
+		expected.Reasoning = float64(max(0, cand.Output-corrected))
+		if f := d.Input.Lengths.Reasoning; f > 0 {
+			expected.Reasoning /= f
+		}
+	}
+	return expected
 }
 
 const (
@@ -161,7 +197,7 @@ func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
 		return 0
 	}
-	n := a.visible
+	n := scaled(a.visible, cand.Seen.Length)
 	if in.Features.Task == predict.Translation {
 		n = cand.prompt + cand.prompt/10
 	}

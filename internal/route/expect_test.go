@@ -3,9 +3,11 @@ package route
 import (
 	"testing"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
 	"fairlead/internal/predict"
+	"fairlead/internal/provider"
 )
 
 func TestExpectedOutputFollowsTheFeatures(t *testing.T) {
@@ -58,5 +60,30 @@ func TestExpectedRestOfASession(t *testing.T) {
 	in, out := ExpectedTokens(&Input{Op: llm.Chat, Needs: llm.Tools, InputTokens: 900, Features: predict.Features{Task: predict.ToolUse, Output: 100}})
 	if in < 4*900 || in > 10*900 || out < 400 || out > 600 {
 		t.Errorf("expected %d and %d tokens", in, out)
+	}
+}
+
+func TestObservedLengthsCorrectTheExpectedOutput(t *testing.T) {
+	t.Parallel()
+	in := Input{
+		Op: llm.Chat, Choices: 1, Features: predict.Features{Task: predict.Code, Output: 400},
+		Lengths: LengthFactors{Visible: 0.5, Reasoning: 2},
+	}
+	raw := predictedOutput(&in.Features)
+	if got, want := expectedOutput(&in), (outputPrior{raw.visible / 2, raw.reasoning * 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	cand := &candidate{target: &provider.Target{Model: &catalog.Model{Abilities: llm.Reasoning}}}
+	cand.Target, cand.Seen.Length = "acme/m", 3
+	cand.Output = expectedOutput(&in).output(&in, cand, 0)
+	if want := 3*raw.visible/2 + 2*raw.reasoning; cand.Output != want {
+		t.Errorf("expected output %d, want %d", cand.Output, want)
+	}
+	d := Decision{Input: in, Candidates: []Candidate{cand.Candidate}}
+	if got, want := d.ExpectedLength("acme/m"), (Length{float64(raw.visible), float64(raw.reasoning)}); got != want {
+		t.Errorf("expected length without corrections %+v, want %+v", got, want)
+	}
+	if got := d.ExpectedLength("acme/other"); got.Reasoning != 0 {
+		t.Errorf("a target that is not in the decision: %+v", got)
 	}
 }

@@ -1,11 +1,16 @@
 package router
 
 import (
+	"maps"
 	"slices"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/length"
 	"fairlead/internal/llm"
+	"fairlead/internal/predict"
 	"fairlead/internal/predict/protocol"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 )
 
 const (
@@ -18,16 +23,24 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 	var results []protocol.LengthResult
 	for _, source := range e.plan.Lengths {
 		tokens, dollars := newLengthTally(source, "output tokens"), newLengthTally(source, "dollars")
+		observed := length.NewTracker()
 		for i := range e.rows {
 			row := &e.rows[i]
 			if row.Source != source {
 				continue
 			}
 			asked := e.prompts[row.ID]
-			expected := float64(e.guess.roster.predictor.Features(asked.prompt).Output)
+			features := e.guess.roster.predictor.Features(asked.prompt)
+			correction := observed.Factors(source, features.Task).Visible
+			expected := func(model string) expectation {
+				raw := float64(features.Output)
+				return expectation{constantOutput, raw, raw * orOne(correction) * orOne(observed.Model(target(model)))}
+			}
+			outputs := map[string]float64{}
 			for model, chars := range row.Chars {
 				if e.guess.ability(model) != nil {
-					tokens.add(expected, constantOutput, chars/charsPerToken)
+					outputs[model] = chars / charsPerToken
+					tokens.add(expected(model), outputs[model])
 				}
 			}
 			for model, cost := range row.Costs {
@@ -41,7 +54,15 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 				of := func(output float64) float64 {
 					return price.Cost(llm.Usage{Input: asked.prompt.Tokens, Output: int64(output)}).Dollars()
 				}
-				dollars.add(of(expected), of(constantOutput), cost)
+				if perToken := (of(1e6) - of(0)) / 1e6; perToken > 0 && outputs[model] == 0 {
+					outputs[model] = (cost - of(0)) / perToken
+				}
+				x := expected(model)
+				dollars.add(expectation{of(x.constant), of(x.raw), of(x.corrected)}, cost)
+			}
+			if models := slices.Sorted(maps.Keys(outputs)); len(models) > 0 { // one model serves each request
+				model := models[i%len(models)]
+				observed.Observe(served(source, model, features, int64(outputs[model])))
 			}
 		}
 		for _, t := range []*lengthTally{tokens, dollars} {
@@ -53,23 +74,44 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 	return results
 }
 
+func target(model string) string { return "recorded/" + model }
+
+func orOne(factor float64) float64 {
+	if factor == 0 {
+		return 1
+	}
+	return factor
+}
+
+// served returns the entry of a recorded response in a workspace that is named after its source.
+func served(source, model string, f predict.Features, output int64) *requestlog.Entry {
+	return &requestlog.Entry{
+		WorkspaceID: source, Provider: "recorded", Model: model, Outcome: requestlog.OK, Finish: "stop", Usage: llm.Usage{Output: output},
+		Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: f}},
+	}
+}
+
+// expectation holds an output or a cost under three assumptions about the length.
+type expectation struct{ constant, raw, corrected float64 }
+
 // lengthTally collects error factors of a source.
 type lengthTally struct {
 	protocol.LengthResult
-	constant, expected protocol.Factors
+	constant, expected, corrected protocol.Factors
 }
 
 func newLengthTally(source, unit string) *lengthTally {
 	return &lengthTally{LengthResult: protocol.LengthResult{Source: source, Unit: unit}}
 }
 
-func (t *lengthTally) add(expected, constant, real float64) {
-	t.expected.Add(expected, real)
-	t.constant.Add(constant, real)
+func (t *lengthTally) add(x expectation, real float64) {
+	t.constant.Add(x.constant, real)
+	t.expected.Add(x.raw, real)
+	t.corrected.Add(x.corrected, real)
 }
 
 func (t *lengthTally) result() protocol.LengthResult {
-	t.Count, t.Constant, t.Expected = len(t.expected), t.constant.Error(), t.expected.Error()
+	t.Count, t.Constant, t.Expected, t.Corrected = len(t.expected), t.constant.Error(), t.expected.Error(), t.corrected.Error()
 	return t.LengthResult
 }
 

@@ -77,10 +77,13 @@ func showLengths(c *cli.Console, o *cli.Options, results []protocol.LengthResult
 		{Title: "P90", Right: true},
 		{Title: "EXPECTED", Right: true},
 		{Title: "P90", Right: true},
+		{Title: "CORRECTED", Right: true},
+		{Title: "P90", Right: true},
 	}}
 	for _, r := range results {
 		t.Add(cli.Cell{Text: r.Source}, cli.Cell{Text: r.Unit}, cli.Cell{Text: cli.Count(int64(r.Count))}, cli.Cell{Text: factor(r.Constant.Median)},
-			cli.Cell{Text: factor(r.Constant.P90)}, cli.Cell{Text: factor(r.Expected.Median)}, cli.Cell{Text: factor(r.Expected.P90)})
+			cli.Cell{Text: factor(r.Constant.P90)}, cli.Cell{Text: factor(r.Expected.Median)}, cli.Cell{Text: factor(r.Expected.P90)},
+			cli.Cell{Text: factor(r.Corrected.Median)}, cli.Cell{Text: factor(r.Corrected.P90)})
 	}
 	if err := c.Print("\n"); err != nil {
 		return err

@@ -15,6 +15,8 @@ type LengthResult struct {
 	Count    int         `json:"count"`
 	Constant ErrorFactor `json:"constant"` // of a constant output length
 	Expected ErrorFactor `json:"expected"` // of the lengths that the router expects
+	// Corrected is the error of the lengths corrected by earlier responses of the source, one for each prompt.
+	Corrected ErrorFactor `json:"corrected"`
 }
 
 // Factors collects error factors.

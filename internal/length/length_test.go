@@ -1,0 +1,132 @@
+package length_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"fairlead/internal/length"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// response returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.
+func response(workspace, model string, visible, reasoning int64) *requestlog.Entry {
+	in := route.Input{
+		Op: llm.Chat, Choices: 1, Predictor: "p",
+		Features: predict.Features{Task: predict.ToolUse, Output: 100},
+	}
+	return &requestlog.Entry{
+		WorkspaceID: workspace, Provider: "acme", Model: model, Outcome: requestlog.OK, Finish: "stop",
+		Usage: llm.Usage{Output: visible + reasoning, Reasoning: reasoning},
+		Decision: &route.Decision{
+			Input:      in,
+			Candidates: []route.Candidate{{Target: "acme/" + model, Output: 300}},
+		},
+	}
+}
+
+func TestFactorsApproachTheObservedLengths(t *testing.T) {
+	t.Parallel()
+	l := length.NewTracker()
+	if got := l.Factors("w1", predict.ToolUse); got != (route.LengthFactors{}) {
+		t.Fatalf("without observations: %+v", got)
+	}
+	l.Observe(response("w1", "a", 300, 100))
+	first := l.Factors("w1", predict.ToolUse)
+	if first.Visible <= 1 || first.Visible > 1.2 || first.Reasoning >= 1 || first.Reasoning < 0.9 {
+		t.Errorf("one observation gave %+v, want a small correction", first)
+	}
+	for range 300 {
+		l.Observe(response("w1", "a", 300, 100))
+	}
+	user, model := l.Factors("w1", predict.ToolUse), l.Model("acme/a")
+	if both := user.Visible * model; math.Abs(both-3) > 0.15 {
+		t.Errorf("factors %v and %v give %v, want about 3", user.Visible, model, both)
+	}
+	if math.Abs(user.Reasoning-0.5) > 0.05 {
+		t.Errorf("reasoning factor %v, want about 0.5", user.Reasoning)
+	}
+	if got := l.Factors("w2", predict.ToolUse); got != (route.LengthFactors{}) {
+		t.Errorf("another workspace has %+v", got)
+	}
+	if got := l.Factors("w1", predict.Code); got != (route.LengthFactors{}) {
+		t.Errorf("another task has %+v", got)
+	}
+}
+
+// Two workspaces use two models. One model is twice as verbose as the other, one workspace asks for half the length of the other.
+func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
+	t.Parallel()
+	l := length.NewTracker()
+	for range 200 {
+		l.Observe(response("long", "brief", 100, 0))
+		l.Observe(response("long", "verbose", 200, 0))
+		l.Observe(response("short", "brief", 50, 0))
+		l.Observe(response("short", "verbose", 100, 0))
+	}
+	if ratio := l.Model("acme/verbose") / l.Model("other/brief"); math.Abs(ratio-2) > 0.3 {
+		t.Errorf("verbose / brief is %v, want about 2", ratio)
+	}
+	if ratio := l.Factors("long", predict.ToolUse).Visible / l.Factors("short", predict.ToolUse).Visible; math.Abs(ratio-2) > 0.3 {
+		t.Errorf("long / short is %v, want about 2", ratio)
+	}
+}
+
+func TestDriftIsForgotten(t *testing.T) {
+	t.Parallel()
+	l := length.NewTracker()
+	for range 2000 {
+		l.Observe(response("w", "a", 400, 0))
+	}
+	for range 1500 {
+		l.Observe(response("w", "a", 100, 0))
+	}
+	if both := l.Factors("w", predict.ToolUse).Visible * l.Model("acme/a"); math.Abs(both-1) > 0.1 {
+		t.Errorf("correction %v after the lengths became normal", both)
+	}
+}
+
+func TestUnusableResponsesAreIgnored(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*requestlog.Entry){
+		"failed":          func(e *requestlog.Entry) { e.Outcome = requestlog.UpstreamError },
+		"truncated":       func(e *requestlog.Entry) { e.Finish = "length" },
+		"simulated":       func(e *requestlog.Entry) { e.Simulated = true },
+		"estimated":       func(e *requestlog.Entry) { e.Usage.Estimated = true },
+		"no decision":     func(e *requestlog.Entry) { e.Decision = nil },
+		"no features":     func(e *requestlog.Entry) { e.Decision.Input.Predictor = "" },
+		"choices":         func(e *requestlog.Entry) { e.Decision.Input.Choices = 3 },
+		"limit":           func(e *requestlog.Entry) { e.Decision.Input.MaxOutput = 50 },
+		"limit of policy": func(e *requestlog.Entry) { e.Decision.MaxOutput = 50 },
+		"housekeeping":    func(e *requestlog.Entry) { e.Decision.Input.Conversation.Purpose = "title" },
+		"embedding":       func(e *requestlog.Entry) { e.Decision.Input.Op = llm.Embed },
+	} {
+		l := length.NewTracker()
+		e := response("w", "a", 900, 10)
+		change(e)
+		l.Observe(e)
+		if f, m := l.Factors("w", predict.ToolUse), l.Model("acme/a"); f != (route.LengthFactors{}) || m != 0 {
+			t.Errorf("%s: factors %+v, model %v", name, f, m)
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	l := length.NewTracker()
+	for i := range 50_000 {
+		l.Observe(response(fmt.Sprint("w", i), "a", 200, 0))
+	}
+	known := 0
+	for i := range 50_000 {
+		if l.Factors(fmt.Sprint("w", i), predict.ToolUse).Visible != 0 {
+			known++
+		}
+	}
+	if known > 20_000 || known < 10_000 {
+		t.Errorf("%d workspaces are known", known)
+	}
+}
