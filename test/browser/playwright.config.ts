@@ -21,8 +21,8 @@ export default defineConfig({
   globalSetup: "./support/setup.ts",
   testDir: "tests",
   outputDir: `${root}/test-results/browser`,
-  timeout: 45_000,
-  expect: { timeout: 10_000 },
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   fullyParallel: false, // the tests of a file share one gateway
   workers: 2,
   retries: 0,
