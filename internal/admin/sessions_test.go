@@ -71,8 +71,12 @@ func TestTurnsShowGapsModelChangesAndNewMessages(t *testing.T) {
 	}
 	var fresh requests.TurnMessages
 	s.call("GET", "/sessions/a/turns/"+numbered(2)+"/messages", "", as("acc_developer")).want(200).into(&fresh)
-	if fresh.Known != 2 || fresh.Request == nil || *fresh.Request != `{"messages":[`+second+`]}` {
-		t.Errorf("%d known, new: %v", fresh.Known, *fresh.Request)
+	if fresh.Known != 2 || fresh.Request == nil || *fresh.Request != `{"messages":[`+second+`]}` || fresh.Previous != "stored" {
+		t.Errorf("%d known, new: %v, previous %s", fresh.Known, *fresh.Request, fresh.Previous)
+	}
+	s.call("GET", "/sessions/a/turns/"+numbered(1)+"/messages", "", as("acc_developer")).want(200).into(&fresh)
+	if fresh.Previous != "first" {
+		t.Errorf("before the first turn: %s", fresh.Previous)
 	}
 	s.call("GET", "/sessions/b/turns/"+numbered(2)+"/messages", "", as("acc_developer")).want(404)
 

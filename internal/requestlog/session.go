@@ -92,6 +92,7 @@ type SessionReader interface {
 	Sessions(ctx context.Context, f SessionFilter, p SessionPage) ([]Session, error)
 	// Session returns one session, or ErrNotFound.
 	Session(ctx context.Context, workspaceID, id string) (Session, error)
-	// TurnNumber returns the number of requests of the session up to and including the given one.
+	// TurnNumber returns the number of requests of the session up to and including the given one. If the first request of the session
+	// was deleted, it includes all that were deleted.
 	TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error)
 }

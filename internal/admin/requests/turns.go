@@ -36,6 +36,7 @@ type TurnNote struct {
 // TurnPage is one page of turns.
 type TurnPage struct {
 	Turns []Turn  `json:"turns"`
+	Gone  int64   `json:"gone" doc:"Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages."`
 	After *string `json:"after" doc:"Cursor of the next page. null on the last page."`
 }
 
@@ -54,6 +55,9 @@ func (a *handlers) listTurns(ctx context.Context, c *adminapi.Call, in *listTurn
 		return nil, err
 	}
 	page := TurnPage{Turns: turns}
+	if in.After == "" && len(turns) > 0 {
+		page.Gone = turns[0].Number - 1
+	}
 	if len(turns) == in.Limit {
 		page.After = &turns[len(turns)-1].ID
 	}
@@ -63,13 +67,9 @@ func (a *handlers) listTurns(ctx context.Context, c *adminapi.Call, in *listTurn
 // Turns returns the turns of a session after a request, oldest first. An empty request begins with the first turn.
 func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.SessionReader, by account.Actor, workspace, session, after string, limit int) ([]Turn, error) {
 	var previous *requestlog.Entry
-	number := int64(0)
 	if after != "" {
 		e, err := log.Entry(ctx, workspace, after)
 		if err != nil {
-			return nil, err
-		}
-		if number, err = sessions.TurnNumber(ctx, workspace, session, after); err != nil {
 			return nil, err
 		}
 		previous = &e
@@ -81,10 +81,15 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 		return nil, err
 	}
 	turns := make([]Turn, 0, len(entries))
+	first := int64(0)
+	if len(entries) > 0 {
+		if first, err = sessions.TurnNumber(ctx, workspace, session, entries[0].ID); err != nil {
+			return nil, err
+		}
+	}
 	for i := range entries {
 		e := &entries[i]
-		number++
-		turn := Turn{RequestRow: requestRow(e, by), Number: number, Notes: []TurnNote{}}
+		turn := Turn{RequestRow: requestRow(e, by), Number: first + int64(i), Notes: []TurnNote{}}
 		changed := previous != nil && previous.Model != "" && e.Model != "" && previous.Model != e.Model
 		if changed {
 			turn.Change = &ModelChange{From: previous.Model, To: e.Model}
@@ -140,7 +145,8 @@ func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.E
 // TurnMessages are the messages that are new in a turn, in the chat format.
 type TurnMessages struct {
 	RequestBody
-	Known int `json:"known" doc:"Number of messages that earlier turns contain."`
+	Known    int    `json:"known" doc:"Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed."`
+	Previous string `json:"previous" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none,deleted,first" doc:"Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn."`
 }
 
 type turnPath struct {
@@ -158,23 +164,35 @@ func (a *handlers) getTurnMessages(ctx context.Context, c *adminapi.Call, in *tu
 	}
 	request, response, absent, err := a.chatBody(ctx, &entry)
 	if err != nil || absent != nil {
-		return adminapi.Respond(TurnMessages{RequestBody: orEmpty(absent)}), err
+		return adminapi.Respond(TurnMessages{RequestBody: orEmpty(absent), Previous: "none"}), err
 	}
 	earlier, err := a.Requests.Entries(ctx, requestlog.Filter{WorkspaceID: c.WorkspaceID, Session: []string{entry.Session}}, requestlog.Page{Before: entry.ID, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	var before []byte
+	previous := string(requestlog.BodyStored)
 	if len(earlier) > 0 {
-		if before, _, _, err = a.chatBody(ctx, &earlier[0]); err != nil {
+		var lost *RequestBody
+		if before, _, lost, err = a.chatBody(ctx, &earlier[0]); err != nil {
 			return nil, err
+		}
+		if lost != nil {
+			previous = lost.State
+		}
+	} else {
+		number, err := a.Sessions.TurnNumber(ctx, c.WorkspaceID, entry.Session, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if previous = "first"; number > 1 {
+			previous = "deleted"
 		}
 	}
 	fresh, known := newMessages(before, request)
-	return adminapi.Respond(TurnMessages{
-		RequestBody: RequestBody{State: string(requestlog.BodyStored), Request: bodyText(fresh), Response: bodyText(response.Response), Streamed: response.Streamed},
-		Known:       known,
-	}), nil
+	body := storedBody(response)
+	body.Request = bodyText(fresh)
+	return adminapi.Respond(TurnMessages{RequestBody: body, Known: known, Previous: previous}), nil
 }
 
 func orEmpty(b *RequestBody) RequestBody {

@@ -170,7 +170,11 @@ func (s *sessionCommands) newShow() *cobra.Command {
 				if s.options.JSON {
 					return s.console.PrintJSON(sessionJSON{view, turns})
 				}
-				if err := s.console.Print(s.summary(view, costOf(&found)) + "\n\n"); err != nil {
+				text := s.summary(view, costOf(&found))
+				if len(turns) > 0 && turns[0].Number > 1 {
+					text += fmt.Sprintf("\n  turns before %d are not in the log any more", turns[0].Number)
+				}
+				if err := s.console.Print(text + "\n\n"); err != nil {
 					return err
 				}
 				t := turnTable()

@@ -150,12 +150,14 @@ func scan(row sqldb.Scanner, workspace string) (requestlog.Session, error) {
 func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	const q = `select count(*) from requests where workspace_id = $1 and session = $2 and session <> '' and id <= $3`
-	var n int64
-	if err := s.db.QueryRow(ctx, q, workspaceID, requestlog.Term(id), requestID).Scan(&n); err != nil {
+	const q = `select (select count(*) from requests r where r.workspace_id = $1 and r.session = $2 and r.session <> '' and r.id <= $3),
+		coalesce((select s.turns - (select count(*) from requests r where r.workspace_id = $1 and r.session = $2 and r.session <> '') from log_sessions s
+			where s.workspace_id = $1 and s.session = $2 and not exists (select 1 from requests r where r.workspace_id = $1 and r.id = s.first_id)), 0)`
+	var position, gone int64
+	if err := s.db.QueryRow(ctx, q, workspaceID, requestlog.Term(id), requestID).Scan(&position, &gone); err != nil {
 		return 0, requestlog.WrapTimeout(ctx, fmt.Errorf("number a turn: %w", err))
 	}
-	return n, nil
+	return position + max(gone, 0), nil
 }
 
 // Spent returns what a session or an end user was charged since a moment. It excludes the given requests: the caller counts them itself,

@@ -99,6 +99,9 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 	if len(found) != 1 || found[0].ID != "a" || found[0].Turns != 3 || found[0].Preview != "" || err != nil {
 		t.Errorf("after deleting: %v, %v", found, err)
 	}
+	if n, err := db.Log.TurnNumber(t.Context(), workspace, "a", turns[1].ID); n != 2 || err != nil {
+		t.Errorf("after deleting the first turn, the second is turn %d, %v", n, err)
+	}
 }
 
 func subjectsAreCharged(t *testing.T, db *store.DB) {

@@ -63,6 +63,7 @@ function Loaded({ session }: { session: Schema["SessionDetail"] }) {
   const turns = useInfiniteQuery(turnsQuery(session.id));
   const [search] = useSearchParams();
   const rows = turns.data?.pages.flatMap((page) => page.turns) ?? [];
+  const gone = turns.data?.pages[0]?.gone ?? 0;
   const totals = runningCosts(rows);
   const complete = turns.data !== undefined && !turns.hasNextPage;
   return (
@@ -79,6 +80,11 @@ function Loaded({ session }: { session: Schema["SessionDetail"] }) {
         {!turns.data && !turns.error && <RowsSkeleton />}
         {turns.data && rows.length === 0 && (
           <EmptyState title="No turns">The requests of this session were deleted.</EmptyState>
+        )}
+        {gone > 0 && (
+          <Text size="sm" c="dimmed" mb="xs">
+            {plural(gone, "earlier turn")} not in the log any more
+          </Text>
         )}
         <Stack gap="xs">
           {rows.map((turn, i) => (

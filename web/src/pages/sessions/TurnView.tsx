@@ -127,6 +127,17 @@ function NewMessages({ session, request }: { session: string; request: string })
           {plural(data.known, "earlier message")} not shown
         </Text>
       )}
+      {data.previous !== "stored" && data.previous !== "first" && (
+        <Text size="xs" c="dimmed">
+          All messages are shown because the turn before is not available
+          {data.previous === "expired" || data.previous === "deleted" ? " any more" : ""}.
+        </Text>
+      )}
+      {data.missing_parts > 0 && (
+        <Text size="xs" c="dimmed">
+          {data.reason}
+        </Text>
+      )}
       {[...prompts, ...answers].map((message, i) => (
         <MessageView key={i} message={message} />
       ))}
