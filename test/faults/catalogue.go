@@ -11,8 +11,8 @@ import (
 	"fairlead/test/faults/scenario"
 )
 
-// count is the number of faults in the catalogue: F01 to F61.
-const count = 61
+// count is the number of faults in the catalogue: F01 to F65.
+const count = 65
 
 // Missing lists the faults of the catalogue without a case. A variant such as F21r does not count as the case of F21.
 func Missing() []string {
@@ -52,6 +52,7 @@ func Bound(id string) time.Duration {
 		"F48":  4 * time.Minute, // a minute of overload, with normal load before and after
 		"F60":  4 * time.Minute, // a kill at every statement
 		"F61":  8 * time.Minute, // two clean builds
+		"F62":  6 * time.Minute, // fifty kills and restarts
 	}
 	if bound, ok := long[id]; ok {
 		return bound

@@ -7,13 +7,14 @@ import (
 	"fairlead/test/faults/providers"
 	"fairlead/test/faults/replicas"
 	"fairlead/test/faults/scenario"
+	"fairlead/test/faults/sessions"
 	"fairlead/test/faults/stores"
 	"fairlead/test/faults/streams"
 )
 
 // Cases lists the catalogue in order.
 func Cases() []scenario.Case {
-	return inOrder(hostileCases(), stores.Cases(), replicas.AccountingCases(), replicas.Cases(), []scenario.Case{
+	return inOrder(hostileCases(), stores.Cases(), replicas.AccountingCases(), replicas.Cases(), sessions.Cases(), []scenario.Case{
 		{ID: "F01", Name: "kill -9 under load", Run: stores.KillUnderLoad},
 		{ID: "F05", Name: "spool full while the database is away", Run: stores.SpoolFull},
 		{ID: "F07", Name: "SIGTERM under load", Run: stores.StopUnderLoad},

@@ -32,6 +32,7 @@ func Cases() []scenario.Case {
 		{ID: "F35", Name: "Redis killed under load", Run: redisKilled},
 		{ID: "F36", Name: "a slow Redis", Run: redisSlow},
 		{ID: "F37", Name: "a rate over replicas", Run: sharedRate},
+		{ID: "F63", Name: "one session over two replicas", Run: sharedSession},
 		{ID: "P03", Name: "a crashed replica's holds", Run: crashedHolds},
 		{ID: "P10", Name: "Redis gone in the middle of a budget", Run: budgetWithoutRedis},
 		{ID: "P10b", Name: "both stores gone", Run: bothStoresGone},
@@ -63,6 +64,7 @@ type world struct {
 // setting holds the options of a world.
 type setting struct {
 	noRedis bool
+	bodies  bool                                      // bodies are stored
 	apart   bool                                      // each gateway has its own connection to Redis, which can be cut
 	toRedis func(t *testing.T, address string) string // returns an address that forwards to the Redis server
 }
@@ -73,7 +75,7 @@ func startReplicas(t *testing.T, s setting) *world {
 	mock, upstream := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
 	fee.PerRequest = new(0.001)
-	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", "log: {bodies: false, level: warn}"}
+	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", fmt.Sprintf("log: {bodies: %t, level: warn}", s.bodies)}
 	w, redis := &world{mock: mock, client: scenario.Client(t)}, ""
 	if !s.noRedis {
 		w.redis = redistest.Own(t)

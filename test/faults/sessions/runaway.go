@@ -1,0 +1,167 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/outline/outlinetest"
+	"fairlead/test/faults/scenario"
+	"fairlead/test/harness"
+)
+
+// Prices of the model in dollars per million tokens, and the output limit of every request.
+const (
+	inputPrice, outputPrice = 2.0, 8.0
+	maxOutput               = 200
+)
+
+// runawayLoop is F65: an agent repeats a failing tool call five times a second. Its session is stopped before it exceeds its budget, at
+// most the maximum cost of one request below it. Other sessions of the same key, which stay within their budgets, are never stopped.
+func runawayLoop(t *testing.T, size scenario.Size) string {
+	upstream := &answering{}
+	model := harness.Chat("plain", inputPrice, outputPrice, 0.5)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: harness.Serve(t, upstream) + "/v1", Models: []harness.Model{model},
+	}})})
+	budget := 0.15 * float64(size.Of(1, 10))
+	reader, key := g.Key(t, "--scopes", "manage"), limitedKey(t, g, fmt.Sprintf(`{"budget":{"amount_usd":"%.2f","period":"total"}}`, budget))
+	loop := &agent{g, scenario.Client(t), key, "runaway", "chat"}
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var healthy sync.WaitGroup
+	var served atomic.Int64
+	sessions := size.Of(30, 1000)
+	healthy.Go(func() {
+		scenario.Together(8, sessions, func(i int) { served.Add(healthySession(t, g, key, i)) })
+	})
+	largest, turns, refused := int64(0), 0, 0
+	conversation := bodies(outlinetest.Session{Format: "chat", Turns: 1, Growth: 100, Seed: 65})[0]
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(90 * time.Second); refused < 10 && time.Now().Before(deadline); <-tick.C {
+		body := withoutStream(conversation)
+		r, err := loop.send(ctx, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case r.status == http.StatusOK && refused > 0:
+			t.Errorf("turn %d was served after the session was stopped", turns)
+		case r.status == http.StatusOK:
+			turns++
+			// The maximum cost of a request: at most a token for two bytes of the prompt, and the output limit.
+			largest = max(largest, int64(len(body)/2)*inputPrice*1000+maxOutput*outputPrice*1000)
+			conversation = failedAgain(t, conversation, turns)
+		case r.failure.Code == "BUDGET_EXCEEDED" && r.status == http.StatusPaymentRequired:
+			refused++
+			if r.failure.Details["session"] != "runaway" || r.failure.Details["resumable"] != true {
+				t.Errorf("the error does not name the session: %v", r.failure.Details)
+			}
+		default:
+			t.Fatalf("turn %d: %d %+v", turns, r.status, r.failure)
+		}
+	}
+	healthy.Wait()
+	if want := int64(sessions * healthyTurns); served.Load() != want {
+		t.Errorf("%d of %d turns of healthy sessions were served", served.Load(), want)
+	}
+	used := budgetOf(t, g, reader, "runaway")
+	limit := int64(budget * 1e9)
+	if used > limit || used < limit-largest || refused == 0 {
+		t.Errorf("the loop spent %d n$ of %d, and a request costs at most %d; %d requests were rejected", used, limit, largest, refused)
+	}
+	if calls := upstream.calls.Load(); calls != int64(turns)+served.Load() {
+		t.Errorf("%d calls for %d turns", calls, int64(turns)+served.Load())
+	}
+	return fmt.Sprintf("stopped after %d turns at $%.4f of $%.2f; %d turns of %d healthy sessions, none rejected", turns, float64(used)/1e9, budget, served.Load(), sessions)
+}
+
+// healthyTurns is the length of the sessions beside the loop.
+const healthyTurns = 3
+
+// healthySession runs a short session and returns the number of served turns.
+func healthySession(t *testing.T, g *harness.Gateway, key string, number int) (served int64) {
+	t.Helper()
+	a := &agent{g, scenario.Client(t), key, fmt.Sprintf("healthy-%d", number), "chat"}
+	for i := range healthyTurns {
+		text := strings.Repeat(fmt.Sprintf("Step %d of session %d. ", i, number), 50)
+		r, err := a.send(t.Context(), []byte(`{"model":"plain","max_tokens":200,"messages":[{"role":"user","content":`+scenario.Quote(text)+`}]}`))
+		if err != nil || r.status != http.StatusOK {
+			t.Errorf("healthy session %d, turn %d: %v %d %+v", number, i, err, r.status, r.failure)
+			continue
+		}
+		served++
+	}
+	return served
+}
+
+// limitedKey creates a key with session limits.
+func limitedKey(t *testing.T, g *harness.Gateway, limits string) string {
+	t.Helper()
+	manager := g.Key(t, "--scopes", "manage,inference")
+	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: `{"name":"agents","sessions":` + limits + `}`})
+	if a.Status != http.StatusCreated {
+		t.Fatalf("make a key: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	var made struct{ Secret string }
+	harness.Decode(t, a.Body, &made)
+	return made.Secret
+}
+
+// budgetOf returns what a session has spent of its budget, in nano-dollars, once nothing is held.
+func budgetOf(t *testing.T, g *harness.Gateway, reader, session string) (spent int64) {
+	t.Helper()
+	harness.Eventually(t, "nothing is held", func() bool {
+		a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/sessions/" + session, Key: reader})
+		var one struct {
+			Budgets []struct {
+				Spent string `json:"spent_usd"`
+				Held  string `json:"held_usd"`
+			} `json:"budgets"`
+		}
+		if a.Status != http.StatusOK {
+			return false
+		}
+		if harness.Decode(t, a.Body, &one); len(one.Budgets) != 1 {
+			t.Fatalf("budgets of %s: %s", session, scenario.Clip(a.Body))
+		}
+		spent = scenario.Nano(t, one.Budgets[0].Spent)
+		return scenario.Nano(t, one.Budgets[0].Held) == 0
+	})
+	return spent
+}
+
+// failedAgain adds a call of the same tool that fails with the same error.
+func failedAgain(t *testing.T, body []byte, number int) []byte {
+	t.Helper()
+	var request map[string]json.RawMessage
+	var messages []json.RawMessage
+	harness.Decode(t, body, &request)
+	harness.Decode(t, request["messages"], &messages)
+	call := fmt.Sprintf("call_%d", number)
+	messages = append(messages,
+		json.RawMessage(`{"role":"assistant","content":null,"tool_calls":[{"id":"`+call+`","type":"function","function":{"name":"tool_3","arguments":"{\"command\":\"make\"}"}}]}`),
+		json.RawMessage(`{"role":"tool","tool_call_id":"`+call+`","content":"make: *** No rule to make target. Stop."}`))
+	var err error
+	if request["messages"], err = json.Marshal(messages); err == nil {
+		body, err = json.Marshal(request)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// withoutStream asks for a whole response with a limited length.
+func withoutStream(body []byte) []byte {
+	return bytes.Replace(body, []byte(`"stream":true`), fmt.Appendf(nil, `"stream":false,"max_tokens":%d`, maxOutput), 1)
+}
