@@ -49,24 +49,27 @@ const (
 // Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
 func Read(req *llm.Request) Reading { return ReadTurn(req, nil) }
 
-// ReadTurn returns the same result as Read, but skips tool results that were read in an earlier turn of the conversation.
+// ReadTurn returns the same result as Read, but skips messages and tool results that were read in an earlier turn of the
+// conversation.
 func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
-	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput, outcomes: newOutcomes(turn)}
-	end := 0
+	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput, outcomes: &outcomes{turn: turn}}
+	known := findReading(turn)
+	c.outcomes.earlier = known.outcomes
+	start, end := 0, 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
 			continue
 		}
 		switch f.Name {
 		case "messages", "input":
-			c.messages, end = elements(body[f.Value:f.End], req.Messages), f.End-len("]")
+			c.messages, start, end = known.elements(body, f, req.Messages), f.Value, f.End-len("]")
 		case "system", "instructions":
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}
 	}
 	reading := c.read()
-	c.outcomes.keep(end)
+	c.keep(turn, start, end)
 	return reading
 }
 

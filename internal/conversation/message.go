@@ -33,14 +33,27 @@ type message struct {
 // maxCapacity bounds the list of messages before it grows.
 const maxCapacity = 512
 
-// elements returns the messages of an encoded list of about count messages. A string is one message of the user.
-func elements(raw string, count int) []message {
+// elements returns the messages of a list of about count messages in the body. A string is one message of the user. Messages that an
+// earlier turn had are not scanned.
+func (k *reading) elements(body string, f llm.Field, count int) []message {
+	raw := body[f.Value:f.End]
 	if raw != "" && raw[0] == '"' {
 		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}
 	}
-	list := rawjson.Value{Kind: rawjson.List, Raw: raw} // validated; parsing it would scan it twice
 	messages := make([]message, 0, min(max(count, 1), maxCapacity))
-	list.ForEach(func(_, v rawjson.Value) bool {
+	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // validated; parsing it would scan it twice
+	if k.list == f.Value && k.end > f.Value && k.end < f.End {
+		for _, one := range k.messages {
+			v := rawjson.Value{Kind: one.kind, Raw: body[one.from:one.to], Index: int(one.from)}
+			messages = append(messages, message{author: one.author, value: v})
+		}
+		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the bracket
+		rest.Index = f.End - len(rest.Raw)
+		if rest.Raw[0] == ']' {
+			return messages
+		}
+	}
+	rest.ForEach(func(_, v rawjson.Value) bool {
 		messages = append(messages, message{author: authorOf(v), value: v})
 		return true
 	})

@@ -29,14 +29,6 @@ type outcomes struct {
 	read    map[uint64]outcome // by this turn
 }
 
-func newOutcomes(turn *turncache.Turn) *outcomes {
-	o := &outcomes{turn: turn}
-	if _, state := turn.Find(turncache.Reading); state != nil {
-		o.earlier = state.(map[uint64]outcome)
-	}
-	return o
-}
-
 // of returns the outcome of an output.
 func (o *outcomes) of(output rawjson.Value) outcome {
 	if o.turn == nil {
@@ -52,11 +44,4 @@ func (o *outcomes) of(output rawjson.Value) outcome {
 	}
 	o.read[hash] = one
 	return one
-}
-
-// keep stores the outcomes for the next turn, which has the same body up to end.
-func (o *outcomes) keep(end int) {
-	if len(o.read) > 0 {
-		o.turn.Keep(turncache.Reading, end, o.read, 64*len(o.read))
-	}
 }

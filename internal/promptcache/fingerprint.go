@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/turncache"
 )
 
 // Mark is a cache breakpoint that the caller set in the prompt.
@@ -66,27 +67,30 @@ const MaxLinks = 256
 
 // Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimate for the
 // whole prompt and is distributed over the links by size. Only chat and completion requests have links.
-func Build(req *llm.Request, tokens int64) Fingerprint {
+func Build(req *llm.Request, tokens int64) Fingerprint { return BuildTurn(req, tokens, nil) }
+
+// BuildTurn is like Build and returns the same fingerprint. It reads only messages that no earlier turn of the conversation had.
+func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint {
 	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
 	if req.Op != llm.Chat && req.Op != llm.Complete {
 		return fp
 	}
 	fp.Links = make([]Link, 0, min(req.Messages+1, 4*MaxLinks))
-	b := builder{fingerprint: &fp}
+	b := builder{fingerprint: &fp, turn: turn}
 	b.hash.Reset()
 	b.readOptions(req)
-	for _, name := range headMembers {
-		if value, ok := member(req, name); ok {
-			b.addHead(name, value)
+	list := listOf(req)
+	if known, at := list.progress(turn); known != nil && (known.inside && list.inside || b.addHeads(req) == known.head) {
+		b.resume(known)
+		b.addMessages(list, at)
+	} else {
+		if known == nil { // otherwise the comparison has added them
+			b.addHeads(req)
 		}
-	}
-	for _, name := range messageMembers {
-		if value, ok := member(req, name); ok {
-			b.addMessages(value)
-			break
-		}
+		b.addMessages(list, 0)
 	}
 	b.endLink()
+	b.keep(list)
 	if value, ok := member(req, "cache_control"); ok && len(fp.Links) > 0 {
 		// At the top level, cache_control marks the last message.
 		last := &fp.Links[len(fp.Links)-1]
@@ -115,6 +119,10 @@ type builder struct {
 	mark        Mark  // mark on content that has no link yet
 	pending     bool  // tools or instructions without a link
 	afterModel  bool  // the previous message was written by the model
+
+	turn   *turncache.Turn            // nil if no states are kept
+	head   head                       // of this request
+	recent turncache.Recent[progress] // after the last messages
 }
 
 func (b *builder) write(p []byte) {
@@ -164,12 +172,16 @@ func (b *builder) addHead(name string, raw []byte) {
 		b.mark = max(b.mark, mark)
 		raw = text
 	}
-	eachElement(raw, func(at int) int { return b.addElement(raw, at) })
+	eachElement(raw, 0, func(at int) int { return b.addElement(raw, at) })
 }
 
-// addMessages adds the messages.
-func (b *builder) addMessages(raw []byte) {
-	eachElement(raw, func(at int) int {
+// addMessages adds the messages of the list from an offset on: 0, or the end of a message.
+func (b *builder) addMessages(list list, from int) {
+	raw := list.raw
+	if raw == nil {
+		return
+	}
+	eachElement(raw, from, func(at int) int {
 		by := authorOf(raw, at)
 		if by != bySystem || len(b.fingerprint.Links) > 0 {
 			b.endLink() // ends the head
@@ -185,6 +197,12 @@ func (b *builder) addMessages(raw []byte) {
 		}
 		if by == byOther && b.fingerprint.Opening == 0 {
 			b.fingerprint.Opening = b.hash.Sum64()
+		}
+		if b.turn != nil && !b.pending {
+			*b.recent.Next() = progress{
+				end: list.at + end, hash: b.hash, weight: b.weight, afterModel: b.afterModel,
+				opening: b.fingerprint.Opening, previous: b.fingerprint.Previous, count: len(b.fingerprint.Links),
+			}
 		}
 		return end
 	})

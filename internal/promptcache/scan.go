@@ -126,15 +126,18 @@ func readValue(b []byte, i int) (v value, end int) {
 	return v, end
 }
 
-// eachElement calls take with the offset of every array element; any other value counts as one element. take returns
-// the end of the element, so that the element is scanned only once.
-func eachElement(raw []byte, take func(at int) (end int)) {
-	i := skipSpace(raw, 0)
-	if i >= len(raw) || raw[i] != '[' {
+// eachElement calls take with the offset of every array element after from, which is 0 or the end of an element. Any other
+// value counts as one element. take returns the end of the element, so that the element is scanned only once.
+func eachElement(raw []byte, from int, take func(at int) (end int)) {
+	i := skipSpace(raw, from)
+	if from == 0 && (i >= len(raw) || raw[i] != '[') {
 		take(i)
 		return
 	}
-	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
+	if i < len(raw) && raw[i] != ']' {
+		i++ // the bracket or a comma
+	}
+	for i = skipSpace(raw, i); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
 		end := take(i)
 		if end <= i {
 			return

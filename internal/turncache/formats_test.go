@@ -12,6 +12,7 @@ import (
 
 	read "fairlead/internal/conversation"
 	"fairlead/internal/llm"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/turncache"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
@@ -148,6 +149,9 @@ func TestDecodingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
 					}
 					if diff := cmp.Diff(read.Read(fresh), read.ReadTurn(cached, turn)); diff != "" {
 						t.Fatalf("seed %d, turn %d: reading (-without +with a cache):\n%s\n%s", seed, n, diff, body)
+					}
+					if diff := cmp.Diff(promptcache.Build(fresh, 1000), promptcache.BuildTurn(cached, 1000, turn)); diff != "" {
+						t.Fatalf("seed %d, turn %d: fingerprint (-without +with a cache):\n%s\n%s", seed, n, diff, body)
 					}
 					fresh.Body, cached.Body = nil, nil // comparing them byte by byte takes long
 					if diff := cmp.Diff(fresh, cached); diff != "" {

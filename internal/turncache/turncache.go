@@ -31,6 +31,7 @@ const (
 	Decoding Kind = iota // wire formats
 	Reading              // package conversation
 	Features             // features of the task
+	Prompts              // package promptcache
 )
 
 // Cache holds the states of readers. It is safe for concurrent use. When it is full, the least recently used states go first.

@@ -1,0 +1,111 @@
+package promptcache
+
+import (
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/turncache"
+)
+
+// list is the member of a request that holds the messages.
+type list struct {
+	name   string
+	raw    []byte
+	at     int  // position in the body
+	inside bool // all head members precede the list
+}
+
+func listOf(req *llm.Request) (l list) {
+	for _, name := range messageMembers {
+		if value, ok := member(req, name); ok {
+			l = list{name: name, raw: value, inside: true}
+			break
+		}
+	}
+	for _, f := range req.Fields {
+		if f.Name == l.name {
+			l.at = f.Value
+		}
+	}
+	for _, f := range req.Fields {
+		if f.Value > l.at && slices.Contains(headMembers, f.Name) {
+			l.inside = false
+		}
+	}
+	return l
+}
+
+// head is the state of a builder before the messages.
+type head struct {
+	sum     uint64
+	weight  int64
+	mark    Mark
+	pending bool
+}
+
+// progress is the state of a builder after a message. Apart from the head, it depends only on the body up to end.
+type progress struct {
+	list       string
+	inside     bool // the head members precede the list
+	head       head
+	end        int // position in the body
+	hash       xxhash.Digest
+	weight     int64
+	afterModel bool
+	opening    uint64
+	previous   int
+	count      int    // links up to end
+	links      []Link // with sizes in bytes
+}
+
+// addHeads adds the members that precede the messages in the prompt and returns the state after them.
+func (b *builder) addHeads(req *llm.Request) head {
+	for _, name := range headMembers {
+		if value, ok := member(req, name); ok {
+			b.addHead(name, value)
+		}
+	}
+	b.head = head{b.hash.Sum64(), b.weight, b.mark, b.pending}
+	return b.head
+}
+
+// progress returns the state of an earlier turn with the same messages, and the offset in the list at which they end. It returns nil
+// if there is none.
+func (l list) progress(turn *turncache.Turn) (*progress, int) {
+	end, state := turn.Find(turncache.Prompts)
+	if state == nil {
+		return nil, 0
+	}
+	known := state.(*progress)
+	if at := end - l.at; known.list == l.name && at > 0 && at < len(l.raw) {
+		return known, at
+	}
+	return nil, 0
+}
+
+// resume sets the state after known messages.
+func (b *builder) resume(p *progress) {
+	b.head, b.hash, b.weight, b.afterModel, b.pending, b.mark = p.head, p.hash, p.weight, p.afterModel, false, Unmarked
+	b.fingerprint.Opening, b.fingerprint.Previous = p.opening, p.previous
+	b.fingerprint.Links = append(b.fingerprint.Links, p.links...)
+}
+
+// maxKept bounds the links of a state that is kept.
+const maxKept = 4 * MaxLinks
+
+// keep stores the states after the last messages for the next turn. It must be called before the sizes of links are converted.
+func (b *builder) keep(list list) {
+	if len(b.fingerprint.Links) > maxKept {
+		return
+	}
+	var links []Link
+	for p := range b.recent.Kept() {
+		if links == nil {
+			links = slices.Clone(b.fingerprint.Links)
+		}
+		p.list, p.inside, p.head, p.links = list.name, list.inside, b.head, links[:p.count]
+		b.turn.Keep(turncache.Prompts, p.end, p, 256+24*p.count)
+	}
+}
