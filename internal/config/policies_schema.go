@@ -40,9 +40,23 @@ func policySchema() map[string]any {
 			"max_cost_usd":      maxCost,
 			"max_output_tokens": maxOutput,
 			"max_escalation":    maxEscalation,
+			"session_budget":    sessionBudgetSchema(),
 			"baseline":          text("Baseline model for savings."),
 			"cache_marks":       cacheMarks,
 			"log_bodies":        logBodies,
+		},
+	}
+}
+
+func sessionBudgetSchema() map[string]any {
+	amount := described("Budget of each session in dollars.", "string", "number")
+	warn := described("Share of the budget in percent from which downgrade applies. Default: 80.", "integer")
+	warn["minimum"], warn["maximum"] = 1, 99
+	return map[string]any{
+		"description": "Budget of each session.", "type": "object", "additionalProperties": false, "required": []string{"amount_usd"},
+		"properties": map[string]any{
+			"amount_usd": amount, "warn_percent": warn,
+			"downgrade": described("Serve requests by auto:cost once warn_percent is spent.", "boolean"),
 		},
 	}
 }

@@ -72,6 +72,13 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&limitsEscalation != 0 && !lowest(&o.MaxEscalation, r.maxEscalation, r.name) {
 		overruled |= limitsEscalation
 	}
+	if has&limitsSession != 0 {
+		if o.SessionBudget.IsSet() && o.SessionBudget.Value.Amount <= r.sessionBudget.Amount {
+			overruled |= limitsSession
+		} else {
+			o.SessionBudget = Setting[SessionLimit]{r.sessionBudget, r.name}
+		}
+	}
 	if has&disablesMarks != 0 && !o.CacheMarks.IsSet() {
 		o.CacheMarks = Setting[bool]{false, r.name}
 	}

@@ -48,6 +48,7 @@ func fields() []field {
 		{"max_cost_usd", (*reader).readMaxCost},
 		{"max_output_tokens", (*reader).readMaxOutput},
 		{"max_escalation", (*reader).readMaxEscalation},
+		{"session_budget", (*reader).readSessionBudget},
 		{"baseline", (*reader).readBaseline},
 		{"cache_marks", (*reader).readCacheMarks},
 		{"log_bodies", (*reader).readLogBodies},
@@ -308,6 +309,38 @@ func (p *reader) readMaxEscalation(n *yaml.Node, path string, policy *Policy, r 
 		return
 	}
 	policy.MaxEscalation, r.maxEscalation = &steps, steps
+}
+
+func (p *reader) readSessionBudget(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= limitsSession
+	before, b := len(p.problems), &SessionLimit{}
+	p.pairs(n, path, func(key, value *yaml.Node) {
+		at := below(path, key.Value)
+		switch key.Value {
+		case "amount_usd":
+			var limit rule
+			var amount Policy
+			p.readMaxCost(value, at, &amount, &limit)
+			b.Amount = amount.MaxCost
+		case "warn_percent":
+			text, ok := p.text(value, at, maxEntry)
+			percent, err := strconv.ParseInt(text, 10, 64)
+			if ok && (err != nil || percent < 1 || percent > 99) {
+				p.report(value, BadValue, at, document.Quote(text)+" is not a percentage", "write a whole number from 1 to 99")
+			}
+			b.WarnPercent = percent
+		case "downgrade":
+			if on := p.boolean(value, at); on != nil {
+				b.Downgrade = *on
+			}
+		default:
+			p.unknown(key, at, "a session budget", []string{"amount_usd", "warn_percent", "downgrade"})
+		}
+	})
+	if len(p.problems) == before && b.Amount == 0 {
+		p.report(n, MissingField, below(path, "amount_usd"), "the session budget has no amount", "add amount_usd: 5")
+	}
+	policy.SessionBudget, r.sessionBudget = b, *b
 }
 
 func (p *reader) readCacheMarks(n *yaml.Node, path string, policy *Policy, r *rule) {

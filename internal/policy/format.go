@@ -49,9 +49,21 @@ func (p *Policy) node() *yaml.Node {
 	add("max_cost_usd", p.MaxCost != 0, func() *yaml.Node { return plain(p.MaxCost.String()) })
 	add("max_output_tokens", p.MaxOutput != 0, func() *yaml.Node { return plain(strconv.FormatInt(p.MaxOutput, 10)) })
 	add("max_escalation", p.MaxEscalation != nil, func() *yaml.Node { return plain(strconv.FormatInt(*p.MaxEscalation, 10)) })
+	add("session_budget", p.SessionBudget != nil, func() *yaml.Node { return p.SessionBudget.node() })
 	add("baseline", p.Baseline != "", word(p.Baseline))
 	add("cache_marks", p.CacheMarks != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.CacheMarks)) })
 	add("log_bodies", p.LogBodies != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.LogBodies)) })
+	return m
+}
+
+func (b *SessionLimit) node() *yaml.Node {
+	m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: []*yaml.Node{plain("amount_usd"), plain(b.Amount.String())}}
+	if b.WarnPercent != 0 {
+		m.Content = append(m.Content, plain("warn_percent"), plain(strconv.FormatInt(b.WarnPercent, 10)))
+	}
+	if b.Downgrade {
+		m.Content = append(m.Content, plain("downgrade"), plain("true"))
+	}
 	return m
 }
 

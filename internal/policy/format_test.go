@@ -56,6 +56,7 @@ func anyPolicy() *rapid.Generator[Policy] {
 		p.Allow = rapid.OneOf(rapid.Just[*Selector](nil), selector).Draw(t, "allow")
 		p.Exclude = rapid.OneOf(rapid.Just[*Selector](nil), selector).Draw(t, "exclude")
 		p.Prefer = rapid.OneOf(rapid.Just[[]string](nil), models).Draw(t, "prefer")
+		p.SessionBudget = rapid.SampledFrom([]*SessionLimit{nil, {Amount: 5}, {Amount: 5_000_000_000, WarnPercent: 70, Downgrade: true}}).Draw(t, "session budget")
 		p.Pin = rapid.SampledFrom([]string{"", "gpt-4.1", "openai/gpt-4.1", "sonnet"}).Draw(t, "pin")
 		p.Objective = rapid.SampledFrom([]string{"", "cost", "quality", "speed", "0.7", "1", "0", "1e-1", ".5"}).Draw(t, "objective")
 		p.Baseline = rapid.SampledFrom([]string{"", "gpt-4.1", "sonnet"}).Draw(t, "baseline")

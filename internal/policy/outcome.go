@@ -13,6 +13,7 @@ type Outcome struct {
 	MaxCost       Setting[money.Amount] // lowest of all policies
 	MaxOutput     Setting[int64]        // lowest of all policies
 	MaxEscalation Setting[int64]        // lowest of all policies
+	SessionBudget Setting[SessionLimit] // of all policies, the one with the lowest amount
 	Baseline      Setting[string]
 	CacheMarks    Setting[bool] // false if set: the gateway sets no prompt-cache marks
 	LogBodies     Setting[bool] // false if set: bodies must not be stored

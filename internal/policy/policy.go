@@ -9,26 +9,34 @@ import (
 
 // Policy is one rule as written by a user. It has at least one effect. deny cannot be combined with other effects.
 type Policy struct {
-	Name          string       `json:"name" yaml:"name"`
-	Description   string       `json:"description,omitempty" yaml:"description,omitempty"`
-	Enabled       *bool        `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
-	When          string       `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
-	Deny          string       `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
-	Pin           string       `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
-	Allow         *Selector    `json:"allow,omitempty" yaml:"allow,omitempty"`
-	Exclude       *Selector    `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	Prefer        []string     `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
-	Objective     string       `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
-	MaxCost       money.Amount `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
-	MaxOutput     int64        `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
-	MaxEscalation *int64       `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
-	Baseline      string       `json:"baseline,omitempty" yaml:"baseline,omitempty"`             // model
-	LogBodies     *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"`         // false, or nil
-	CacheMarks    *bool        `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"`       // false, or nil
+	Name          string        `json:"name" yaml:"name"`
+	Description   string        `json:"description,omitempty" yaml:"description,omitempty"`
+	Enabled       *bool         `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
+	When          string        `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
+	Deny          string        `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
+	Pin           string        `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
+	Allow         *Selector     `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Exclude       *Selector     `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	Prefer        []string      `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
+	Objective     string        `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
+	MaxCost       money.Amount  `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+	MaxOutput     int64         `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	MaxEscalation *int64        `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
+	SessionBudget *SessionLimit `json:"session_budget,omitempty" yaml:"session_budget,omitempty"`
+	Baseline      string        `json:"baseline,omitempty" yaml:"baseline,omitempty"`       // model
+	LogBodies     *bool         `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"`   // false, or nil
+	CacheMarks    *bool         `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"` // false, or nil
 }
 
 // Active reports whether the policy is enabled.
 func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
+
+// SessionLimit is a budget of each session.
+type SessionLimit struct {
+	Amount      money.Amount `json:"amount_usd" yaml:"amount_usd"`
+	WarnPercent int64        `json:"warn_percent,omitempty" yaml:"warn_percent,omitempty"` // share from which a session is downgraded; 0 for the default
+	Downgrade   bool         `json:"downgrade,omitempty" yaml:"downgrade,omitempty"`       // serve requests by auto:cost from that share on
+}
 
 // Selector selects targets by patterns of models, providers and tags. A pattern is a name, or a prefix and a star. A model
 // pattern may also have the form provider/model.

@@ -23,13 +23,14 @@ const (
 	limitsOutput
 	compares
 	limitsEscalation
+	limitsSession
 	disablesMarks
 	disablesBodies
 )
 
 // restricting lists the effects that apply even if a condition exceeds the cost limit. Without them a request could do something
 // that the policy forbids.
-const restricting = denies | allows | excludes | limitsCost | limitsOutput | disablesBodies
+const restricting = denies | allows | excludes | limitsCost | limitsOutput | limitsSession | disablesBodies
 
 // rule is a compiled, enabled policy with canonical names.
 type rule struct {
@@ -47,6 +48,7 @@ type rule struct {
 	maxOutput     int64
 	baseline      string
 	maxEscalation int64
+	sessionBudget SessionLimit
 	effectTexts   []effectText // descriptions of the effects, in a fixed order
 	all           string       // all descriptions joined, for the common case without overruled effects
 }
@@ -73,6 +75,7 @@ func (r *rule) describe(p *Policy) {
 	add(limitsCost, "at most "+p.MaxCost.Display())
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
 	add(limitsEscalation, escalationText(r.maxEscalation))
+	add(limitsSession, "at most "+r.sessionBudget.Amount.Display()+" per session")
 	add(compares, "baseline "+p.Baseline)
 	add(disablesMarks, "no prompt-cache marks")
 	add(disablesBodies, "no bodies in the log")
