@@ -112,9 +112,8 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		}},
 	}
 	a.call.Counter = a
-	if s.Mark != nil {
-		a.call.CacheMark = s.Mark(t)
-		a.note.CacheMark = a.call.CacheMark
+	if s.Cache != nil {
+		a.call.Cache = s.Cache(t)
 	}
 	s.Clock.paused = 0
 	s.Attempts = append(s.Attempts, a.note.Attempt)
@@ -230,6 +229,7 @@ func (a *Attempt) open() error {
 	if err != nil {
 		return err
 	}
+	a.note.CacheMark, a.note.CacheKey = a.call.Cache.Mark, a.call.Cache.Key
 	if err := a.call.RequireParameters(); err != nil {
 		return err
 	}

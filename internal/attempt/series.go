@@ -79,8 +79,8 @@ type Series struct {
 	Settings   *Settings
 	Snapshot   *route.Snapshot
 	Format     wire.Format
-	Client     func(*provider.Target) provider.Client // the client's format for calls to a target; nil for Format
-	Mark       func(*provider.Target) string          // lifetime of the prompt-cache mark for a target, or empty; nil for none
+	Client     func(*provider.Target) provider.Client     // the client's format for calls to a target; nil for Format
+	Cache      func(*provider.Target) provider.CacheHints // additions for the prompt cache of a target; nil for none
 	KeyID      string
 	Workspace  string // id of the caller's workspace
 	Session    string // id of the session; empty for none

@@ -117,9 +117,11 @@ func CacheRules(t *provider.Target) catalog.CacheRule {
 	}
 	rules := catalog.CacheRuleFor(t.Vendor, t.Model.Name, t.Price)
 	if p := t.Price; t.EndMark && rules.Granularity == catalog.CacheMarks && rules.Writes && *p.CacheRead < p.Input {
-		saved, long := float64(p.Input-*p.CacheRead), cmp.Or(p.CacheWriteLong, p.CacheWrite)
-		rules.EndMark = true
-		rules.BreakEven, rules.BreakEvenLong = float64(*p.CacheWrite-p.Input)/saved, float64(*long-p.Input)/saved
+		saved := float64(p.Input - *p.CacheRead)
+		rules.EndMark, rules.BreakEven = true, float64(*p.CacheWrite-p.Input)/saved
+		if p.CacheWriteLong != nil { // otherwise the cost of a long mark is unknown
+			rules.BreakEvenLong = float64(*p.CacheWriteLong-p.Input) / saved
+		}
 	}
 	return rules
 }

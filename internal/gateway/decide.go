@@ -47,7 +47,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {
-		p.fingerprint = promptcache.Build(p.req, p.tokens)
+		p.fingerprint = promptcache.BuildTurn(p.req, p.tokens, p.turn)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
 		p.fingerprint.Outlook = p.cache.Outlook()
 	}
@@ -61,6 +61,12 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	// the next garbage collection, once per open stream.
 	features, state := g.features(p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
+	if err == nil && d.SessionBudget != nil {
+		// Routed again, the request has a model with a price, and the cheapest one near the end of the budget.
+		if g.limitByPolicy(ctx, who.grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
+			d, err = g.route(in, who, p, policies, features, state)
+		}
+	}
 	if err != nil {
 		return plan{decision: d}, err
 	}
@@ -255,7 +261,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,
 		AllowedModels: key.AllowedModels,
-		AllowUnpriced: in.settings.allowsUnpriced(who.grant),
+		AllowUnpriced: in.settings.allowsUnpriced(who.grant) && !p.limited,
 		PinnedEmbed:   workspace.PinnedEmbed,
 		Turns:         max(req.Answers, p.cache.Turns()),
 		Last:          p.cache.Last(),
@@ -285,9 +291,10 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 }
 
 // cacheHits returns a function that estimates how much of a prompt a target has cached.
-func cacheHits(view *promptcache.View) func(*provider.Target, int64) route.CacheHit {
-	return func(t *provider.Target, prompt int64) route.CacheHit {
+func cacheHits(view *promptcache.View) func(*provider.Target, int64, bool) route.CacheHit {
+	return func(t *provider.Target, prompt int64, marks bool) route.CacheHit {
 		rules := bill.CacheRules(t)
+		rules.EndMark = rules.EndMark && marks
 		hit := view.CacheHit(t.ID(), rules)
 		u := hit.Usage(prompt)
 		return route.CacheHit{

@@ -25,6 +25,7 @@ type prompt struct {
 	cache       promptcache.View
 	session     session.Source  // empty before the session is known, and for requests without one
 	budgets     []ledger.Budget // of the session and the end user
+	limited     bool            // a policy limits the session
 	downgrade   string          // why the request is routed by auto:cost; empty if it is routed as requested
 	turn        *turncache.Turn // nil for a short body
 }

@@ -18,6 +18,8 @@ import (
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -152,5 +154,115 @@ func TestMarksOfTheClientAreKept(t *testing.T) {
 		if e := send("/messages", body); e.Attempts[0].CacheMark != "" || up.marks > 0 {
 			t.Fatalf("mark %q, %d marks", e.Attempts[0].CacheMark, up.marks)
 		}
+	}
+}
+
+// keyedProvider records the prompt_cache_key of each request.
+type keyedProvider struct {
+	canned
+	keys []string
+}
+
+func (p *keyedProvider) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	p.keys = append(p.keys, rawjson.Get(body, "prompt_cache_key").String())
+	return p.canned.RoundTrip(r)
+}
+
+func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
+	t.Parallel()
+	const answer = `{"id":"c","object":"chat.completion","model":"gpt-4.1","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}`
+	set, problems := policy.Parse("workspace", []byte("policies: [{name: plain, cache_marks: false}]"), policy.Inventory{AllowUnknown: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+	chatTurns := func(fields string) []string {
+		return []string{
+			`{"model":"gpt-4.1"` + fields + `,"messages":[{"role":"user","content":"a"}]}`,
+			`{"model":"gpt-4.1"` + fields + `,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`,
+		}
+	}
+	for name, tc := range map[string]struct {
+		path, reply string
+		policies    gateway.Policies
+		bodies      []string
+		want        string // "set", empty for none, or the client's key
+	}{
+		"named session":          {"/chat/completions", answer, nil, chatTurns(`,"session_id":"s"`), "set"},
+		"derived with tools":     {"/chat/completions", answer, nil, chatTurns(tools), "set"},
+		"derived without tools":  {"/chat/completions", answer, nil, chatTurns(""), ""},
+		"key of the client":      {"/chat/completions", answer, nil, chatTurns(`,"session_id":"s","prompt_cache_key":"mine"`), "mine"},
+		"null key of the client": {"/chat/completions", answer, nil, chatTurns(`,"session_id":"s","prompt_cache_key":null`), "set"},
+		"disabled":               {"/chat/completions", answer, fixedPolicies{set}, chatTurns(`,"session_id":"s"`), ""},
+		"responses": {"/responses", storedResponse, nil, []string{
+			`{"model":"gpt-4.1","session_id":"s","input":"a"}`, `{"model":"gpt-4.1","session_id":"s","input":"b"}`,
+		}, "set"},
+		"messages": {"/messages", answer, nil, []string{
+			`{"model":"gpt-4.1","max_tokens":9,"metadata":{"session_id":"s"},"messages":[{"role":"user","content":"a"}]}`,
+			`{"model":"gpt-4.1","max_tokens":9,"metadata":{"session_id":"s"},"messages":[{"role":"user","content":"b"}]}`,
+		}, "set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row, _ := compatible.Find("openai")
+			one := target("gpt-4.1", 2, 8)
+			one.Provider, one.Vendor = "openai", "openai"
+			p := compatible.New(row, provider.Settings{Name: "openai", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "o#1", Secret: "s", Source: "test"}}})
+			up := &keyedProvider{canned: canned{tc.reply, "application/json"}}
+			p.Transport = up
+			parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
+			parts.Log, parts.Sessions = log, newNamer(t)
+			parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
+			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies, Draw: func() float64 { return 0.5 }}
+			g := gateway.New(parts)
+			for _, body := range tc.bodies {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+tc.path, strings.NewReader(body))
+				r.Header.Set("Authorization", "Bearer good")
+				g.ServeHTTP(&sink{header: http.Header{}}, r)
+				e := <-log.ended
+				if e.Error != nil || len(e.Attempts) != 1 {
+					t.Fatalf("%+v", e.Error)
+				}
+				recorded := up.keys[len(up.keys)-1]
+				if tc.want != "set" {
+					recorded = ""
+				}
+				if e.Attempts[0].CacheKey != recorded {
+					t.Errorf("the attempt records %q, sent %q", e.Attempts[0].CacheKey, up.keys)
+				}
+			}
+			got := up.keys[0]
+			if tc.want == "set" && (!strings.HasPrefix(got, "session_") || len(got) > 64) || tc.want != "set" && got != tc.want || up.keys[1] != got {
+				t.Errorf("keys %q, want %q", up.keys, tc.want)
+			}
+		})
+	}
+}
+
+// A policy that disables marks also removes them from the estimate of the cost.
+func TestEstimateAssumesNoMarkThatIsDisabled(t *testing.T) {
+	t.Parallel()
+	set, problems := policy.Parse("workspace", []byte("policies: [{name: plain, cache_marks: false}]"), policy.Inventory{AllowUnknown: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	expected := func(policies gateway.Policies) route.CacheHit {
+		send := markedGateway(t, &cachingProvider{}, policies)
+		s := agent.New(agent.Messages, "claude-sonnet-4-5", "", "", 1)
+		var last *requestlog.Entry
+		for range 3 {
+			last = send("/messages", s.Next())
+		}
+		return last.Decision.Candidates[0].Cache
+	}
+	if hit := expected(nil); hit.Read == 0 || hit.Write == 0 {
+		t.Errorf("with marks: %+v", hit)
+	}
+	if hit := expected(fixedPolicies{set}); hit.Read != 0 || hit.Write != 0 {
+		t.Errorf("without marks: %+v", hit)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
 	budgets, targets := append(Budgets(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
-		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant),
+		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant) || p.limited,
 	}
 	held := func(hold *ledger.Hold, err error) (*ledger.Hold, bill.Terms, error) {
 		if err != nil {
@@ -119,7 +119,14 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		s.Mark = func(t *provider.Target) string { return p.fingerprint.EndMark(bill.CacheRules(t)).Lifetime() }
+		key := g.cacheKey(grant, p)
+		s.Cache = func(t *provider.Target) (hints provider.CacheHints) {
+			hints.Mark = p.fingerprint.EndMark(bill.CacheRules(t)).Lifetime()
+			if t.CacheKey {
+				hints.Key = key
+			}
+			return hints
+		}
 	}
 	if in.settings.Attempts.Hedge {
 		s.TryHold = func(ctx context.Context, amount money.Amount) (*ledger.Hold, error) {

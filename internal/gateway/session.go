@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
@@ -11,6 +12,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 )
@@ -35,13 +37,40 @@ func (g *Gateway) nameSession(who caller, p *prompt) {
 // threshold, the request is routed by auto:cost, also if it names a model.
 func (g *Gateway) limitSession(ctx context.Context, grant *account.Grant, p *prompt) {
 	p.budgets = g.Sessions.Budgets(grant, p.req.Controls.SessionID, p.req.EndUser)
-	if len(p.budgets) == 0 || !grant.Key.Sessions.Downgrade || p.req.Op != llm.Chat {
+	if len(p.budgets) > 0 && grant.Key.Sessions.Downgrade {
+		g.downgrade(ctx, p, p.budgets)
+	}
+}
+
+// limitByPolicy sets the budget of the session to that of a policy, unless the key has a lower one. It reports whether the request must be
+// routed again, by auto:cost.
+func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
+	b, ok := g.Sessions.PolicyBudget(grant, p.req.Controls.SessionID, limit)
+	if !ok {
+		return false
+	}
+	if i := slices.IndexFunc(p.budgets, func(known ledger.Budget) bool { return known.ID == b.ID }); i < 0 {
+		p.budgets = append(p.budgets, b)
+	} else if p.budgets[i].WarnOnly || p.budgets[i].Amount > b.Amount {
+		p.budgets[i] = b
+	}
+	p.limited = true
+	if !limit.Downgrade || p.downgrade != "" {
+		return false
+	}
+	g.downgrade(ctx, p, []ledger.Budget{b})
+	return p.downgrade != ""
+}
+
+// downgrade routes a chat request by auto:cost if one of the budgets has reached its warning threshold.
+func (g *Gateway) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
+	if p.req.Op != llm.Chat {
 		return
 	}
-	for i, b := range p.budgets {
+	for i, b := range budgets {
 		s := g.Ledger.Status(b)
 		if !s.Loaded { // the first request of this session here
-			if hold, err := g.Ledger.TryHold(ctx, p.budgets[i:i+1], 0); err == nil {
+			if hold, err := g.Ledger.TryHold(ctx, budgets[i:i+1], 0); err == nil {
 				hold.Release()
 			}
 			s = g.Ledger.Status(b)
@@ -125,4 +154,18 @@ func sessionRate(err error, name string, l *account.SessionLimits) error {
 	}
 	e.RetryAfter = rejected.RetryAfter
 	return e.With("limit", details).With("session", name).With("resumable", true)
+}
+
+// cacheKey returns the key that sends the turns of a session to the same prompt cache. It is empty if the client sets a key itself, and for
+// derived sessions without tools: most of them have one turn, and providers find the prompts that they share without a key.
+func (g *Gateway) cacheKey(grant *account.Grant, p plan) string {
+	if p.session != session.Given && !p.req.Needs.Has(llm.Tools) {
+		return ""
+	}
+	for _, f := range p.req.Fields {
+		if f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null" {
+			return ""
+		}
+	}
+	return g.Sessions.CacheKey(grant.Workspace.ID, p.req.Controls.SessionID)
 }

@@ -150,6 +150,25 @@ type CacheMark struct {
 	TTL string // 5m or 1h; empty for the provider's default
 }
 
+// WithEndMark returns the conversation with a cache mark after its last part. It returns false if the conversation does not end with a
+// user message, or if that part cannot have a mark.
+func (c *Conversation) WithEndMark(ttl string) (*Conversation, bool) {
+	last := len(c.Messages) - 1
+	if last < 0 || c.Messages[last].Role != User || len(c.Messages[last].Parts) == 0 {
+		return c, false
+	}
+	marked := *c
+	marked.Messages = slices.Clone(c.Messages)
+	message := &marked.Messages[last]
+	message.Parts = slices.Clone(message.Parts)
+	part := &message.Parts[len(message.Parts)-1]
+	if part.Kind == TextPart && strings.TrimSpace(part.Text) == "" { // providers drop or reject empty text
+		return c, false
+	}
+	part.Cache = &CacheMark{TTL: ttl}
+	return &marked, true
+}
+
 // Tool is a tool that the model may call.
 type Tool struct {
 	Name        string

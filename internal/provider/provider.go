@@ -40,8 +40,10 @@ type Target struct {
 	// Signs is the wire format of a provider that signs the reasoning before tool calls and expects it back with the
 	// tool results; empty for other providers.
 	Signs string
-	// EndMark marks providers that accept a prompt-cache mark for the end of the prompt as a member of the request.
+	// EndMark marks targets for which the adapter can set a prompt-cache mark at the end of the prompt.
 	EndMark bool
+	// CacheKey marks targets that send requests with the same key to the same prompt cache.
+	CacheKey bool
 	// ZeroRetention marks providers that, as declared by the operator, store nothing.
 	ZeroRetention bool
 	Efforts       []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
@@ -159,8 +161,8 @@ type Call struct {
 	Prefilled bool
 	// MaxOutput is the output limit for a request without one; 0 for none.
 	MaxOutput int64
-	// CacheMark is the lifetime of a prompt-cache mark at the end of the prompt, 5m or 1h; empty for none.
-	CacheMark string
+	// Cache holds what is added to the request for the provider's prompt cache.
+	Cache CacheHints
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
@@ -170,6 +172,12 @@ type Call struct {
 	SealID func(llm.StoredResponse) string
 	// Operation is the operation of a call to Provider.Stored; nil for all other calls.
 	Operation *StoredOperation
+}
+
+// CacheHints are additions to a request for the provider's prompt cache. An adapter clears those that it does not send.
+type CacheHints struct {
+	Mark string // lifetime of a mark at the end of the prompt, 5m or 1h; empty for none
+	Key  string // requests with the same key go to the same cache; empty for none
 }
 
 // StoredOperation is an operation on a response that the provider stores.

@@ -295,7 +295,7 @@ func TestBacktestUsesRecordedConditions(t *testing.T) {
 func TestCachedPrefixIsPricedAsCached(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	warm := route.Conditions{CacheHit: func(target *provider.Target, _ int64) route.CacheHit {
+	warm := route.Conditions{CacheHit: func(target *provider.Target, _ int64, _ bool) route.CacheHit {
 		if target.ID() == "east/large" {
 			return route.CacheHit{Read: 60}
 		}

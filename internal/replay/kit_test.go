@@ -257,7 +257,7 @@ func (m maker) conditions(snap *route.Snapshot) route.Conditions {
 	}
 	return route.Conditions{
 		State: func(target string) route.State { return states[target] },
-		CacheHit: func(t *provider.Target, prompt int64) route.CacheHit {
+		CacheHit: func(t *provider.Target, prompt int64, _ bool) route.CacheHit {
 			w := warm[t.ID()]
 			w.Read = min(w.Read, prompt)
 			return w

@@ -77,7 +77,7 @@ func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	}
 	return route.Conditions{
 		State:    func(target string) route.State { return seen[target].Seen },
-		CacheHit: func(t *provider.Target, _ int64) route.CacheHit { return seen[t.ID()].Cache },
+		CacheHit: func(t *provider.Target, _ int64, _ bool) route.CacheHit { return seen[t.ID()].Cache },
 		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	}
 }

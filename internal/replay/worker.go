@@ -186,6 +186,6 @@ func (w *worker) state(target string) route.State {
 	return s
 }
 
-func (w *worker) cacheHit(t *provider.Target, _ int64) route.CacheHit {
+func (w *worker) cacheHit(t *provider.Target, _ int64, _ bool) route.CacheHit {
 	return w.record.seen[t.ID()].cache
 }

@@ -269,6 +269,8 @@ type Attempt struct {
 	Hedge      bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
 	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
 	CacheMark string `json:"cache_mark,omitempty"`
+	// CacheKey is the prompt_cache_key that the gateway set; empty for none.
+	CacheKey string `json:"cache_key,omitempty"`
 	// CacheSaved is how much less the attempt cost with that mark than without a prompt cache. It is negative when the prompt was
 	// written to the cache, and nil when unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`

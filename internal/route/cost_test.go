@@ -54,7 +54,7 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 	b.in.Text.Add(b.prompt.Text)
 	b.c = route.Conditions{
 		State: func(string) route.State { return route.State{Latency: 400 * time.Millisecond, TokensPS: 80} },
-		CacheHit: func(_ *provider.Target, prompt int64) route.CacheHit {
+		CacheHit: func(_ *provider.Target, prompt int64, _ bool) route.CacheHit {
 			return route.CacheHit{Read: prompt / 2, Caches: true}
 		},
 		Policies: rulesOf(t, policies),

@@ -47,6 +47,8 @@ type Decision struct {
 	// Effects of policies other than the choice of a target.
 	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
+	// SessionBudget is the budget of the session that a policy sets; nil for none.
+	SessionBudget *policy.SessionLimit `json:"session_budget,omitempty"`
 	// NoCacheMarks reports that the gateway sets no prompt-cache marks.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
 
@@ -218,8 +220,8 @@ type Corrections interface {
 // observations. A decision records the conditions that it used.
 type Conditions struct {
 	State func(target string) State
-	// CacheHit returns the expected cache use of a prompt of this many tokens.
-	CacheHit    func(t *provider.Target, prompt int64) CacheHit
+	// CacheHit returns the expected cache use of a prompt of this many tokens. marks reports whether the gateway may set marks.
+	CacheHit    func(t *provider.Target, prompt int64, marks bool) CacheHit
 	Policies    *policy.Set
 	Corrections Corrections
 	Feedback    string // version of the corrections
@@ -232,9 +234,9 @@ func (c *Conditions) state(target string) State {
 	return c.State(target)
 }
 
-func (c *Conditions) cacheHit(t *provider.Target, prompt int64) CacheHit {
+func (c *Conditions) cacheHit(t *provider.Target, prompt int64, marks bool) CacheHit {
 	if c.CacheHit == nil {
 		return CacheHit{}
 	}
-	return c.CacheHit(t, prompt)
+	return c.CacheHit(t, prompt, marks)
 }

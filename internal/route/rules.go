@@ -33,6 +33,9 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, verdict: hit.Verdict, facts: facts}
 	}
 	d.NoCacheMarks = r.policyRules.CacheMarks.IsSet()
+	if budget := r.policyRules.SessionBudget; budget.IsSet() {
+		d.SessionBudget = &budget.Value
+	}
 	d.MaxOutput, d.OmitBodies = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
 	if deny := r.policyRules.Deny; deny != nil {
 		d.Policy = deny.Policy

@@ -68,7 +68,7 @@ func runScenario(t *testing.T, file string) {
 			in = readRequest(t, text)
 		case "plan":
 			d, err := Decide(&in, snap, Conditions{
-				State: func(id string) State { return states[id] }, CacheHit: func(t *provider.Target, _ int64) CacheHit { return cached[t.ID()] },
+				State: func(id string) State { return states[id] }, CacheHit: func(t *provider.Target, _ int64, _ bool) CacheHit { return cached[t.ID()] },
 				Policies: policies,
 			})
 			got := plan(d, err)

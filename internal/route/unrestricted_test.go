@@ -36,7 +36,7 @@ func TestDecisionRecordsExcludedCandidates(t *testing.T) {
 			}
 			return slow
 		},
-		CacheHit: func(*provider.Target, int64) CacheHit { return CacheHit{Read: 5} },
+		CacheHit: func(*provider.Target, int64, bool) CacheHit { return CacheHit{Read: 5} },
 		Policies: pin,
 	}
 

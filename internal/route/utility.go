@@ -126,7 +126,7 @@ func (r *ranking) successOf(model int) predict.Estimate {
 func (r *ranking) score(cand *candidate) {
 	cand.scored = true
 	cand.Seen = r.c.state(cand.Target)
-	cand.Cache = r.c.cacheHit(cand.target, cand.prompt)
+	cand.Cache = r.c.cacheHit(cand.target, cand.prompt, !r.policyRules.CacheMarks.IsSet())
 	efforts := r.efforts(cand)
 	if len(efforts) == 0 {
 		r.estimate(cand)

@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/ledger"
+	"fairlead/internal/policy"
 )
 
 // DowngradePercent is the share of a budget from which requests are served by auto:cost if the budget has no warning threshold.
@@ -29,6 +30,17 @@ func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.
 	add(OfSession, session, l.Budget)
 	add(OfUser, endUser, l.UserBudget)
 	return all
+}
+
+// PolicyBudget returns the budget that a policy sets for a session of a key. It returns false for a request without a session.
+func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.SessionLimit) (ledger.Budget, bool) {
+	if n == nil || session == "" {
+		return ledger.Budget{}, false
+	}
+	return ledger.Budget{
+		ID: n.Subject(OfSession, grant.Workspace.ID, grant.Key.ID, session), Name: session,
+		Amount: limit.Amount, Period: ledger.Period(account.Total), WarnPercent: int(limit.WarnPercent),
+	}, true
 }
 
 // Exhausts returns why a request is served by auto:cost: how much of a budget is spent. It returns "" while less than the warning

@@ -48,6 +48,15 @@ func (n *Namer) Subject(k Kind, workspace, key, name string) string {
 	return string(k) + ":" + n.sum(workspace, string(k), key, name)
 }
 
+// CacheKey returns the name of a session for the prompt caches of providers. It does not reveal the name that the client uses. It is
+// empty for a nil Namer and without a session.
+func (n *Namer) CacheKey(workspace, session string) string {
+	if n == nil || session == "" {
+		return ""
+	}
+	return "session_" + n.sum(workspace, "cache", session)
+}
+
 // Kind is what a subject is.
 type Kind string
 

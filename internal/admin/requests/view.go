@@ -117,6 +117,7 @@ type AttemptView struct {
 	Bytes        int64         `json:"bytes"`
 	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
 	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h."`
+	CacheKey     string        `json:"cache_key,omitempty" doc:"prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache."`
 	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache."`
 }
 
@@ -204,7 +205,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
 		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
-		CacheMark: t.CacheMark, CacheSaved: t.CacheSaved,
+		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved,
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))

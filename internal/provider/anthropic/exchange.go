@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/messagesconv"
@@ -38,8 +39,15 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	if mark, ok := endMarks[c.CacheMark]; ok {
-		body = rawjson.AppendMember(body, "cache_control", []byte(mark))
+	switch mark := wire.CacheControl(c.Cache.Mark); {
+	case mark == nil:
+	case e.post == nil:
+		body = rawjson.AppendMember(body, "cache_control", mark) // at the top level, it marks the last message
+	default: // other hosts accept marks in the content only
+		var ok bool
+		if body, ok = wire.MarkEnd(body, c.Cache.Mark); !ok {
+			c.Cache.Mark = ""
+		}
 	}
 	accept := provider.AcceptJSON
 	if c.Request.Stream {
@@ -69,9 +77,6 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	}
 	return r, nil
 }
-
-// endMarks are the values of cache_control by lifetime. At the top level, it marks the last message.
-var endMarks = map[string]string{"5m": `{"type":"ephemeral"}`, "1h": `{"type":"ephemeral","ttl":"1h"}`}
 
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)

@@ -68,7 +68,7 @@ func New(s provider.Settings) *provider.Provider {
 	row := compatible.Row{
 		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: "/chat/completions", ResponsesPath: "/responses", EmbedPath: "/embeddings", ModelsPath: "/models",
-		CompletePath: "/completions", PromptsApart: true,
+		CompletePath: "/completions", PromptsApart: true, CacheKey: version == "",
 	}
 	s.BaseURL = base + "/openai/v1"
 	if version != "" {

@@ -21,6 +21,13 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 		return nil, err
 	}
 	f := familyOf(c.Target.Upstream, c.Target.Model)
+	marked := false
+	if c.Cache.Mark != "" && (c.Cache.Mark != "1h" || f.dialect.LongCache) {
+		conv, marked = conv.WithEndMark(c.Cache.Mark)
+	}
+	if !marked {
+		c.Cache.Mark = ""
+	}
 	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
 		Dialect: f.dialect, Signers: signers(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})

@@ -76,6 +76,7 @@ func New(s provider.Settings) *provider.Provider {
 	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token
 	for _, t := range p.Targets {
 		t.InlineMedia = true
+		t.EndMark = isClaude(t) && familyOf(t.Upstream, t.Model).dialect.Cache >= converse.CacheText
 		if !isClaude(t) { // prefill of other models is undocumented
 			model := *t.Model
 			model.Abilities &^= llm.Prefill

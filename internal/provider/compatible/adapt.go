@@ -26,7 +26,15 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	a.shape()
 	a.members()
 	a.values()
+	a.cacheKey()
 	return a.edit
+}
+
+// cacheKey sets prompt_cache_key. The gateway passes a key only if the client sets none.
+func (a *adaptation) cacheKey() {
+	if key := a.call.Cache.Key; key != "" {
+		a.edit.Set = append(a.edit.Set, chat.Member{Name: "prompt_cache_key", Value: rawjson.AppendString(nil, key)})
+	}
 }
 
 // shape drops fields that the vendor or the model does not accept. Requests with unsupported tools or response formats

@@ -6,6 +6,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/chatconv"
 	"fairlead/internal/wire/chatstream"
@@ -35,16 +36,23 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if e.usesResponses(c) {
 		return e.responses.newResponsesRequest(ctx, c)
 	}
-	if c.Request.Format == chat.Name {
-		return e.chat.newRequest(ctx, c.Secret, chat.Render(c.Request, e.chat.row.chatEdit(c)), accept(c))
-	}
-	own, err := e.chat.row.translated(ctx, c)
-	if err != nil {
-		return nil, err
+	own := c
+	if c.Request.Format != chat.Name {
+		var err error
+		if own, err = e.chat.row.translated(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	edit := e.chat.row.chatEdit(own)
 	c.Warnings = own.Warnings
-	return e.chat.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept(c))
+	body := chat.Render(own.Request, edit)
+	if c.Cache.Mark != "" {
+		var ok bool
+		if body, ok = wire.MarkEnd(body, c.Cache.Mark); !ok {
+			c.Cache.Mark = ""
+		}
+	}
+	return e.chat.newRequest(ctx, c.Secret, body, accept(c))
 }
 
 // streams reports whether a call asks for a stream.

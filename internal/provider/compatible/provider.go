@@ -33,6 +33,8 @@ func New(row Row, s provider.Settings) *provider.Provider {
 		p.Stored = storedResponses{call.at(base + row.ResponsesPath)}
 	}
 	for _, t := range p.Targets {
+		t.CacheKey = row.CacheKey
+		t.EndMark = row.Takes.CacheMarks && strings.Contains(t.Upstream, "claude")
 		if row.ResponsesPath != "" && (t.ResponsesOnly || t.Model.ToolsNeedResponses) {
 			t.Signs = responses.Name
 		}

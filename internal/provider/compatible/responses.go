@@ -70,6 +70,9 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	for _, what := range dropped {
 		call.Warn("%s was not sent: the Responses API of %s does not accept it.", plain(what), c.row.Title)
 	}
+	if call.Cache.Key != "" {
+		body = rawjson.AppendMember(body, "prompt_cache_key", rawjson.AppendString(nil, call.Cache.Key))
+	}
 	return c.newRequest(ctx, call.Secret, body, accept(call))
 }
 
@@ -86,6 +89,7 @@ func responsesEdit(call *provider.Call) chat.Edit {
 	}
 	a := adaptation{call: call, edit: edit}
 	a.responsesParameters()
+	a.cacheKey()
 	edit = a.edit
 	if call.MaxOutput > 0 && (a.value("max_output_tokens") == nil || isNull(a.value("max_output_tokens"))) {
 		edit.Set = append(edit.Set, chat.Member{Name: "max_output_tokens", Value: strconv.AppendInt(nil, call.MaxOutput, 10)})

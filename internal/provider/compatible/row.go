@@ -36,11 +36,13 @@ type Row struct {
 
 	EmbedBatch int // maximum number of inputs in one embeddings call; 0 for no practical limit
 
-	Lacks   llm.Abilities // abilities that the vendor does not support for any model
-	Asks    Asks
-	Prefill Prefill          // how a prefill is marked
-	Takes   chatconv.Accepts // supported extensions, for clients of other formats
-	Answer  Answer
+	Lacks llm.Abilities // abilities that the vendor does not support for any model
+	// CacheKey means that prompt_cache_key selects the prompt cache.
+	CacheKey bool
+	Asks     Asks
+	Prefill  Prefill          // how a prefill is marked
+	Takes    chatconv.Accepts // supported extensions, for clients of other formats
+	Answer   Answer
 }
 
 // Prefill is the way in which a vendor marks the last message as the beginning of the response.

@@ -71,3 +71,35 @@ func TestClaudeResponseIsRead(t *testing.T) {
 		t.Errorf("%s, %v, %v", event.Data, ok, err)
 	}
 }
+
+func TestMarkForClaudeIsInTheContent(t *testing.T) {
+	t.Parallel()
+	p := New(provider.Settings{Targets: offered(), Options: map[string]string{Project: "p", Location: "us-east5"}})
+	for name, tc := range map[string]struct {
+		format     wire.Format
+		last, want string
+	}{
+		"messages": {messages.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
+		"chat":     {chat.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
+		"prefill":  {messages.Format{}, `{"role":"assistant","content":"x"}`, ""},
+	} {
+		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},`+tc.last+`]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &provider.Call{
+			Target: target("claude-opus-4-8@default", llm.Chat), Request: req, Client: tc.format.(provider.Client), Cache: provider.CacheHints{Mark: "1h"},
+		}
+		r, err := p.Chat.NewRequest(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(body), tc.want) || strings.Contains(string(body), "cache_control") != (call.Cache.Mark != "") || (tc.want == "") != (call.Cache.Mark == "") {
+			t.Errorf("%s: mark %q, sent %s", name, call.Cache.Mark, body)
+		}
+	}
+}

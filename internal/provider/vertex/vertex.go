@@ -114,6 +114,7 @@ func targets(s provider.Settings) []*provider.Target {
 		switch {
 		case isClaude(t):
 			list[i] = claude[i]
+			list[i].EndMark = true
 		case strings.HasPrefix(t.Upstream, "text-"):
 			t.EmbedBatch = embedBatchOld
 		}
