@@ -1,6 +1,7 @@
 import {
   ActionIcon,
   Autocomplete,
+  Checkbox,
   Group,
   NumberInput,
   Select,
@@ -154,6 +155,15 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           onChange={(value) => set({ max_escalation: typeof value === "number" ? value : 0 })}
         />
       );
+    case "session_budget":
+      return (
+        <SessionBudget
+          label={label}
+          error={error}
+          budget={policy.session_budget ?? { amount_usd: "" }}
+          onChange={(session_budget) => set({ session_budget })}
+        />
+      );
     case "cache_marks":
     case "log_bodies":
       return (
@@ -174,6 +184,50 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
         </div>
       );
   }
+}
+
+interface SessionBudgetProps {
+  label: string;
+  error?: string;
+  budget: Schema["SessionLimit"];
+  onChange: (budget: Schema["SessionLimit"]) => void;
+}
+
+/** The budget of each session: the amount, and what happens before it is used up. */
+function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
+  return (
+    <div>
+      <TextInput
+        size="xs"
+        label={label}
+        description="Budget of each session in USD. Requests above it are rejected."
+        leftSection="$"
+        inputMode="decimal"
+        value={budget.amount_usd}
+        error={error ?? (isAmount(budget.amount_usd) ? undefined : "Enter an amount, such as 5.")}
+        onChange={(event) => onChange({ ...budget, amount_usd: event.currentTarget.value })}
+      />
+      <Checkbox
+        size="xs"
+        mt="xs"
+        label="Serve requests by auto:cost near the end of the budget"
+        checked={budget.downgrade === true}
+        onChange={(event) => onChange({ ...budget, downgrade: event.currentTarget.checked })}
+      />
+      {budget.downgrade === true && (
+        <NumberInput
+          size="xs"
+          mt="xs"
+          label="From percent spent"
+          min={1}
+          max={99}
+          allowDecimal={false}
+          value={budget.warn_percent ?? 80}
+          onChange={(value) => onChange({ ...budget, warn_percent: typeof value === "number" ? value : 80 })}
+        />
+      )}
+    </div>
+  );
 }
 
 interface SelectorProps {

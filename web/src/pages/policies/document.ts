@@ -38,6 +38,7 @@ const order = [
   "max_cost_usd",
   "max_output_tokens",
   "max_escalation",
+  "session_budget",
   "baseline",
   "cache_marks",
   "log_bodies",

@@ -14,6 +14,7 @@ export const effects = [
   { name: "max_cost_usd", label: "Limit cost per request" },
   { name: "max_output_tokens", label: "Limit output tokens" },
   { name: "max_escalation", label: "Limit escalation" },
+  { name: "session_budget", label: "Limit spending per session" },
   { name: "baseline", label: "Set the baseline" },
   { name: "cache_marks", label: "Don’t set prompt-cache marks" },
   { name: "log_bodies", label: "Don’t store prompts and responses" },
@@ -39,6 +40,7 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     max_cost_usd: "0.05",
     max_output_tokens: 1000,
     max_escalation: 0,
+    session_budget: { amount_usd: "5", downgrade: true },
     baseline: "",
     cache_marks: false,
     log_bodies: false,
@@ -81,6 +83,12 @@ export function effectWords(policy: Policy): string[] {
   if (policy.max_escalation !== undefined) {
     words.push(
       policy.max_escalation === 0 ? "No escalation" : `Max ${policy.max_escalation} escalation steps`,
+    );
+  }
+  if (policy.session_budget) {
+    const { amount_usd, downgrade, warn_percent } = policy.session_budget;
+    words.push(
+      `Max ${money(amount_usd)} per session${downgrade ? `, auto:cost from ${warn_percent ?? 80} %` : ""}`,
     );
   }
   if (policy.baseline !== undefined) {

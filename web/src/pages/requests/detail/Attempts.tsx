@@ -3,6 +3,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import type { Schema } from "../../../api/client";
 import { Icon } from "../../../components/Icon";
 import { Money } from "../../../components/Money";
+import { formatMoney } from "../../../lib/money";
 import { formatBytes, formatDuration, formatMicros } from "../../../lib/numbers";
 import classes from "./detail.module.css";
 import { timingOf, waitsOf } from "./timing";
@@ -98,6 +99,7 @@ function AttemptRow({ attempt, wait, span, number, single }: RowProps) {
       </Group>
       <Bar attempt={attempt} wait={wait} span={span} />
       <Parts attempt={attempt} wait={wait} />
+      <CacheUse attempt={attempt} />
       {attempt.message && (
         <Text size="xs" mt={2} c="red">
           {attempt.message}
@@ -151,6 +153,26 @@ function Parts({ attempt, wait }: Pick<RowProps, "attempt" | "wait">) {
   return (
     <Text size="xs" c="dimmed">
       {parts.filter(Boolean).join(" · ")}
+    </Text>
+  );
+}
+
+const lifetimes: Record<string, string> = { "5m": "5 minutes", "1h": "1 hour" };
+
+/** The prompt-cache mark and key that were set for an attempt, and what the mark saved. */
+function CacheUse({ attempt }: { attempt: Attempt }) {
+  const { cache_mark: mark, cache_key: key, cache_saved_usd: saved } = attempt;
+  const parts = [
+    mark && `prompt-cache mark set for ${lifetimes[mark] ?? mark}`,
+    saved && (saved.startsWith("-") ? `write cost ${formatMoney(saved.slice(1))}` : `saved ${formatMoney(saved)}`),
+    key && `prompt_cache_key ${key}`,
+  ].filter(Boolean);
+  if (parts.length === 0) {
+    return null;
+  }
+  return (
+    <Text size="xs" c="dimmed">
+      {parts.join(" · ")}
     </Text>
   );
 }
