@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
 	"fairlead/internal/session"
 )
 
@@ -272,4 +273,54 @@ func TestEndUserBudgetAppliesAcrossSessions(t *testing.T) {
 			t.Errorf("the next day: %d %s", next.status, next.body)
 		}
 	})
+}
+
+// A policy limits the sessions of matching requests like a key does: downgraded first, then rejected, with the lower of both amounts.
+func TestPolicyLimitsSessions(t *testing.T) {
+	t.Parallel()
+	set, problems := policy.Parse("workspace", []byte(`policies: [{name: agents, when: 'request.model == "large"', session_budget: {amount_usd: 0.05, warn_percent: 50, downgrade: true}}]`), policy.Inventory{AllowUnknown: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for name, key := range map[string]*account.SessionLimits{
+		"policy alone": nil,
+		"higher key":   {Budget: &account.Budget{Amount: money.Dollar, Period: account.Total}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside, k.sessions, k.policies = true, newNamer(t), fixedPolicies{set} })
+				k.keys.grant.Key.Sessions = key
+				answer := mockprovider.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
+				k.alpha.Always(answer)
+				k.beta.Always(answer)
+				var models []string
+				spent := money.Amount(0)
+				var last clientResponse
+				for turn := range 500 {
+					last = k.post("/chat/completions", agentTurn("a", turn))
+					e := <-k.log.ended
+					if last.status != http.StatusOK {
+						break
+					}
+					spent = spent.Add(*e.Cost)
+					if len(e.Subjects) != 1 || !strings.HasPrefix(e.Subjects[0], "session:") {
+						t.Fatalf("charged to %v", e.Subjects)
+					}
+					if len(models) == 0 || models[len(models)-1] != e.Model {
+						models = append(models, e.Model)
+					}
+				}
+				if diff := cmp.Diff([]string{"large", "small"}, models); diff != "" {
+					t.Error(diff)
+				}
+				if last.status != http.StatusPaymentRequired || !strings.Contains(last.body, `"session":"a"`) || spent > money.Dollar/20 || spent < money.Dollar/25 {
+					t.Errorf("%s spent, then %d %s", spent, last.status, last.body)
+				}
+				if other := k.post("/chat/completions", agentTurn("b", 0)); other.status != http.StatusOK {
+					t.Errorf("another session: %d %s", other.status, other.body)
+				}
+			})
+		})
+	}
 }

@@ -162,6 +162,23 @@ policies:
 	}
 }
 
+func TestLowestSessionBudgetWins(t *testing.T) {
+	t.Parallel()
+	o := parse(t, `
+policies:
+  - {name: all, session_budget: {amount_usd: 5}}
+  - {name: strict, session_budget: {amount_usd: 2, warn_percent: 60, downgrade: true}}
+  - {name: late, session_budget: {amount_usd: 3}}
+`).Evaluate(facts())
+	want := Setting[SessionLimit]{SessionLimit{Amount: 2_000_000_000, WarnPercent: 60, Downgrade: true}, "strict"}
+	if o.SessionBudget != want {
+		t.Errorf("%+v, want %+v", o.SessionBudget, want)
+	}
+	if effect := o.Hits[2].Effect(); effect != "at most $3.00 per session (overruled by an earlier policy)" {
+		t.Errorf("effect %q", effect)
+	}
+}
+
 func TestDenialEndsEvaluation(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
