@@ -222,6 +222,7 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			for _, body := range tc.bodies {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+tc.path, strings.NewReader(body))
 				r.Header.Set("Authorization", "Bearer good")
+				r.Header.Set("Content-Type", "application/json")
 				g.ServeHTTP(&sink{header: http.Header{}}, r)
 				e := <-log.ended
 				if e.Error != nil || len(e.Attempts) != 1 {

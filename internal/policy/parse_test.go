@@ -62,7 +62,7 @@ func TestParseMarksProblems(t *testing.T) {
 		{"a session budget without an amount", one("session_budget: {downgrade: true}", "a"), []string{`3:21+1 E2033 the session budget has no amount | add amount_usd: 5`}},
 		{"a session budget of nothing", one("session_budget: {amount_usd: 0}", "a"), []string{`3:34+1 E2034 "0" is not an amount of dollars above 0 | write a number such as 0.02, with at most nine decimals`}},
 		{"a warning after the budget", one("session_budget: {amount_usd: 5, warn_percent: 100}", "a"), []string{`3:51+3 E2034 "100" is not a percentage | write a whole number from 1 to 99`}},
-		{"unknown field of a session budget", one("session_budget: {amount: 5}", "a"), []string{`3:22+6 E2031 unknown field "amount" | the fields of a session budget are amount_usd, warn_percent, downgrade`}},
+		{"unknown field of a session budget", one("session_budget: {amount: 5}", "a"), []string{`3:22+6 E2031 unknown field "amount" | did you mean "amount_usd"?`}},
 		{"storing switched on", one("log_bodies: true", "a"), []string{`3:17+4 E2034 a policy can only disable body logging | write false, or remove the field`}},
 		{"enabled is a word", one("enabled: perhaps\npin: gpt-4.1", "a"), []string{`3:14+7 E2030 enabled must be true or false | `}},
 		{"a disabled policy is checked too", one("enabled: false\npin: gpt-4.2", "a"), []string{`4:10+7 E2035 unknown model "gpt-4.2" | did you mean "gpt-4.1"?`}},
