@@ -59,9 +59,12 @@ func expireDays(t *testing.T, name, dsn string) {
 		listed = turnsOf(t, g, reader, session)
 		return listed.Gone == 2
 	})
+	of := func(i int) storedBody {
+		return readBody(t, g, reader, "/sessions/"+session+"/turns/"+listed.Turns[i].ID+"/messages")
+	}
 	var states []string
 	for i, one := range listed.Turns {
-		states = append(states, one.BodyState)
+		states = append(states, of(i).State)
 		if one.Number != i+3 {
 			t.Errorf("%s: turn %d has number %d", name, i+3, one.Number)
 		}
@@ -72,9 +75,6 @@ func expireDays(t *testing.T, name, dsn string) {
 	}
 	for _, d := range today {
 		d.check(t, g, reader)
-	}
-	of := func(i int) storedBody {
-		return readBody(t, g, reader, "/sessions/"+session+"/turns/"+listed.Turns[i].ID+"/messages")
 	}
 	if b := of(1); b.State != "expired" || b.Request != "" {
 		t.Errorf("%s: the messages of an expired turn are %+v", name, b)

@@ -130,9 +130,8 @@ func bodies(s outlinetest.Session) [][]byte {
 // turnPage is the list of turns in the admin API.
 type turnPage struct {
 	Turns []struct {
-		ID        string `json:"id"`
-		Number    int    `json:"number"`
-		BodyState string `json:"body_state"`
+		ID     string `json:"id"`
+		Number int    `json:"number"`
 	} `json:"turns"`
 	Gone  int     `json:"gone"`
 	After *string `json:"after"`
