@@ -1214,6 +1214,8 @@ export interface components {
         AttemptView: {
             /** Format: int64 */
             bytes: number;
+            /** @description prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache. */
+            cache_key?: string;
             /** @description Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h. */
             cache_mark?: string;
             /**
@@ -1777,6 +1779,7 @@ export interface components {
             policy?: string;
             quality_target?: components["schemas"]["QualityTarget"];
             runner_up?: string;
+            session_budget?: components["schemas"]["SessionLimit"];
             stay?: components["schemas"]["Stay"];
             versions: components["schemas"]["Versions"];
         };
@@ -2672,6 +2675,7 @@ export interface components {
             objective?: string;
             pin?: string;
             prefer?: string[];
+            session_budget?: components["schemas"]["SessionLimit"];
             when?: string;
         };
         PolicyBook: {
@@ -3567,6 +3571,13 @@ export interface components {
              */
             unpriced: number;
         };
+        SessionLimit: {
+            /** @example 12.5 */
+            amount_usd: string;
+            downgrade?: boolean;
+            /** Format: int64 */
+            warn_percent?: number;
+        };
         SessionLimits: {
             /** @description Budget of each session. Its period is total. */
             budget?: components["schemas"]["BudgetView"];
@@ -4097,7 +4108,7 @@ export interface components {
             chat_response: string | null;
             /**
              * Format: int64
-             * @description Number of messages that earlier turns contain.
+             * @description Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed.
              */
             known: number;
             /**
@@ -4105,6 +4116,11 @@ export interface components {
              * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
              */
             missing_parts: number;
+            /**
+             * @description Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn.
+             * @enum {string}
+             */
+            previous: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none" | "deleted" | "first";
             /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
@@ -4124,6 +4140,11 @@ export interface components {
         TurnPage: {
             /** @description Cursor of the next page. null on the last page. */
             after: string | null;
+            /**
+             * Format: int64
+             * @description Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages.
+             */
+            gone: number;
             turns: components["schemas"]["Turn"][];
         };
         UpdateAccountInputBody: {
