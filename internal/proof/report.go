@@ -1,0 +1,194 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// MinSamples is the number of samples below which no figure is reported.
+const MinSamples = 50
+
+// maxExamples is the number of best and of worst examples in a report.
+const maxExamples = 5
+
+// Source reads the comparisons of a workspace.
+type Source interface {
+	// Samples returns the comparisons of requests that were served from a time until before another time.
+	Samples(ctx context.Context, workspace string, from, to time.Time) ([]Sample, error)
+}
+
+// Figures describe the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
+type Figures struct {
+	Samples    int       `json:"samples" doc:"Number of comparisons."`
+	Difference *Estimate `json:"difference" doc:"Quality of the routed response minus quality of the baseline response, from -1 to 1. null for fewer than 50 comparisons."`
+	Wins       *Estimate `json:"wins" doc:"Share of requests with a better routed response."`
+	Ties       *Estimate `json:"ties" doc:"Share of requests with equal responses."`
+	Losses     *Estimate `json:"losses" doc:"Share of requests with a worse routed response."`
+}
+
+// Group are the figures of the requests with one task kind, model or key.
+type Group struct {
+	Name string `json:"name" doc:"Task kind, model or ID of the key."`
+	Figures
+}
+
+// Point is the difference at the end of a day, from all comparisons of the period until then.
+type Point struct {
+	Day        time.Time `json:"day" doc:"Start of the day in UTC."`
+	Samples    int       `json:"samples" doc:"Comparisons until the end of the day."`
+	Difference *Estimate `json:"difference"`
+}
+
+// Example is one comparison.
+type Example struct {
+	Request    string    `json:"request_id" doc:"ID of the request that was served."`
+	Shadow     string    `json:"shadow_id" doc:"ID of the request to the other model."`
+	At         time.Time `json:"time"`
+	Task       string    `json:"task"`
+	Model      string    `json:"model"`
+	Baseline   string    `json:"baseline_model"`
+	Difference float64   `json:"difference"`
+	Method     string    `json:"method" doc:"What compared the responses: schema, tools, exact, code, hook or judge."`
+	Reason     string    `json:"reason" doc:"Explanation of the verdict."`
+}
+
+// Report are the figures of all comparisons in a period.
+type Report struct {
+	Figures
+	Unusable int       `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`
+	Current  *Figures  `json:"current" doc:"Figures since the last change of the difference. null without a change."`
+	Changes  []Change  `json:"changes" doc:"Times at which the difference changed, oldest first."`
+	Days     []Point   `json:"days" doc:"Difference over time."`
+	Tasks    []Group   `json:"tasks" doc:"Figures by task kind, most comparisons first."`
+	Models   []Group   `json:"models" doc:"Figures by routed model."`
+	Keys     []Group   `json:"keys" doc:"Figures by key."`
+	Baseline []string  `json:"baselines" doc:"Baseline models of the comparisons, most frequent first."`
+	Methods  []Count   `json:"methods" doc:"Comparisons by method, most frequent first."`
+	Best     []Example `json:"best" doc:"Comparisons in which the routed response was best, up to 5."`
+	Worst    []Example `json:"worst" doc:"Comparisons in which the routed response was worst, up to 5."`
+}
+
+// Count is the number of comparisons with one method.
+type Count struct {
+	Name    string `json:"name"`
+	Samples int    `json:"samples"`
+}
+
+// Summarize computes the figures of samples. Floor is the smallest propensity that the sampler may use; 0 stands for the
+// smallest propensity of the samples. The result does not depend on the order of the samples.
+func Summarize(samples []Sample, floor float64) Report {
+	total := len(samples)
+	samples, floor = usable(samples, floor)
+	slices.SortStableFunc(samples, func(a, b Sample) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Request, b.Request)) })
+	r := Report{
+		Figures: figures(samples, floor), Unusable: total - len(samples), Changes: Changes(samples, floor), Days: days(samples, floor),
+		Tasks:    groups(samples, floor, func(s *Sample) string { return s.Task }),
+		Models:   groups(samples, floor, func(s *Sample) string { return s.Model }),
+		Keys:     groups(samples, floor, func(s *Sample) string { return s.Key }),
+		Baseline: []string{}, Best: []Example{}, Worst: []Example{},
+	}
+	for _, c := range counts(samples, func(s *Sample) string { return s.Baseline }) {
+		r.Baseline = append(r.Baseline, c.Name)
+	}
+	r.Methods = counts(samples, func(s *Sample) string { return s.Method })
+	if n := len(r.Changes); n > 0 {
+		from := slices.IndexFunc(samples, func(s Sample) bool { return !s.At.Before(r.Changes[n-1].At) })
+		r.Current = new(figures(samples[from:], floor))
+	}
+	byQuality := slices.Clone(samples)
+	slices.SortStableFunc(byQuality, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(b.Difference, a.Difference), b.At.Compare(a.At), cmp.Compare(b.Request, a.Request))
+	})
+	for i := range min(maxExamples, len(byQuality)) {
+		if best := &byQuality[i]; best.Difference > 0 {
+			r.Best = append(r.Best, best.example())
+		}
+		if worst := &byQuality[len(byQuality)-1-i]; worst.Difference < 0 {
+			r.Worst = append(r.Worst, worst.example())
+		}
+	}
+	return r
+}
+
+func (s *Sample) example() Example {
+	return Example{
+		Request: s.Request, Shadow: s.Shadow, At: s.At, Task: s.Task, Model: s.Model, Baseline: s.Baseline,
+		Difference: s.Difference, Method: s.Method, Reason: s.Reason,
+	}
+}
+
+// figures computes the figures of valid samples.
+func figures(samples []Sample, floor float64) Figures {
+	f := Figures{Samples: len(samples)}
+	if len(samples) < MinSamples {
+		return f
+	}
+	difference := differences(samples)
+	f.Difference = new(difference.estimate(-1, 1, floor, miss))
+	share := func(is func(difference float64) bool) *Estimate {
+		var s sequence
+		for i := range samples {
+			value := 0.0
+			if is(samples[i].Difference) {
+				value = 1
+			}
+			s.add(value, samples[i].Propensity)
+		}
+		return new(s.estimate(0, 1, floor, miss))
+	}
+	f.Wins = share(func(d float64) bool { return d > 0 })
+	f.Ties = share(func(d float64) bool { return d == 0 })
+	f.Losses = share(func(d float64) bool { return d < 0 })
+	return f
+}
+
+// days returns the difference at the end of each day with comparisons.
+func days(samples []Sample, floor float64) []Point {
+	points := []Point{}
+	var s sequence
+	for i := range samples {
+		s.add(samples[i].Difference, samples[i].Propensity)
+		day := samples[i].At.UTC().Truncate(24 * time.Hour)
+		if i+1 < len(samples) && samples[i+1].At.UTC().Truncate(24*time.Hour).Equal(day) {
+			continue
+		}
+		p := Point{Day: day, Samples: s.n}
+		if s.n >= MinSamples {
+			p.Difference = new(s.estimate(-1, 1, floor, miss))
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// groups returns the figures of the samples with each name, most samples first.
+func groups(samples []Sample, floor float64, name func(*Sample) string) []Group {
+	byName := map[string][]Sample{}
+	for i := range samples {
+		key := name(&samples[i])
+		byName[key] = append(byName[key], samples[i])
+	}
+	list := make([]Group, 0, len(byName))
+	for _, key := range slices.Sorted(maps.Keys(byName)) {
+		list = append(list, Group{key, figures(byName[key], floor)})
+	}
+	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Samples, a.Samples) })
+	return list
+}
+
+// counts returns the number of samples with each name, most frequent first.
+func counts(samples []Sample, name func(*Sample) string) []Count {
+	byName := map[string]int{}
+	for i := range samples {
+		byName[name(&samples[i])]++
+	}
+	list := make([]Count, 0, len(byName))
+	for _, key := range slices.Sorted(maps.Keys(byName)) {
+		list = append(list, Count{key, byName[key]})
+	}
+	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Compare(b.Samples, a.Samples) })
+	return list
+}

@@ -1,0 +1,153 @@
+package proof
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Estimate is a mean with a 95 % interval that is valid at any time: the probability that the interval ever excludes the
+// mean, at any number of samples, is at most 5 %.
+type Estimate struct {
+	Value float64 `json:"value" doc:"Estimated mean, weighted by the inverse of the sampling probability."`
+	Low   float64 `json:"low" doc:"Lower bound of the 95 % interval, valid at any time."`
+	High  float64 `json:"high" doc:"Upper bound of the 95 % interval."`
+}
+
+// miss is the probability with which an interval may exclude the mean.
+const miss = 0.05
+
+// bets are the fractions that the capital processes of a sequence bet, in units of the largest weight. Small bets are best
+// for many samples, large bets for few samples with little variance. The capital is divided equally between them.
+var bets = [...]float64{1.8, 0.9, 0.45, 0.225, 0.1125, 0.05625, 0.028125, 0.0140625}
+
+// maxLoss is the largest share of the capital that a bet may lose on one sample.
+const maxLoss = 0.95
+
+// levels is the number of steps per unit to which values are rounded, so that a sequence has few distinct samples. Values
+// are rounded down for lower bounds and up for upper bounds, so that intervals only become wider.
+const levels = 512
+
+// sequence is a confidence sequence for the mean of bounded values that are observed with known probabilities, after
+// Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2023). For each candidate mean m,
+// it bets against m: the capital is a product of factors 1 + bet·u·(x-m) with u = floor/propensity, a martingale if m is the
+// mean of all requests, compared or not. By Ville's inequality the capital exceeds 1/a with probability a at most.
+// The zero sequence has no samples.
+type sequence struct {
+	n     int
+	atoms []atom // in order, so that sums do not depend on the order of samples
+}
+
+// atom is a group of equal samples.
+type atom struct {
+	propensity float64
+	low, high  float64 // value rounded down and up
+	count      float64
+}
+
+func (a *atom) compare(b *atom) int {
+	return cmp.Or(cmp.Compare(a.propensity, b.propensity), cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high))
+}
+
+func (s *sequence) add(value, propensity float64) {
+	s.n++
+	s.addAtom(atom{propensity, math.Floor(value*levels) / levels, math.Ceil(value*levels) / levels, 1})
+}
+
+func (s *sequence) addAtom(a atom) {
+	i, found := slices.BinarySearchFunc(s.atoms, a, func(x, y atom) int { return x.compare(&y) })
+	if !found {
+		s.atoms = slices.Insert(s.atoms, i, a)
+		return
+	}
+	s.atoms[i].count += a.count
+	if s.atoms[i].count == 0 {
+		s.atoms = slices.Delete(s.atoms, i, i+1)
+	}
+}
+
+// merge adds the samples of another sequence, or removes them if sign is -1.
+func (s *sequence) merge(other *sequence, sign int) {
+	s.n += sign * other.n
+	for _, a := range other.atoms {
+		a.count *= float64(sign)
+		s.addAtom(a)
+	}
+}
+
+// mean returns the weighted mean of the rounded values.
+func (s *sequence) mean(rounded func(*atom) float64) float64 {
+	var sum, weights float64
+	for i := range s.atoms {
+		a := &s.atoms[i]
+		sum += a.count / a.propensity * rounded(a)
+		weights += a.count / a.propensity
+	}
+	return sum / weights
+}
+
+// side is a range of values as seen from one of its ends. The upper bound of a mean is the negative lower bound of the
+// negated values.
+type side struct {
+	sign      float64 // 1 for lower bounds, -1 for upper bounds
+	low, high float64 // range of the values times sign
+}
+
+func (d side) value(a *atom) float64 {
+	if d.sign > 0 {
+		return a.low
+	}
+	return -a.high
+}
+
+// exceeds reports whether the capital that was bet on a mean greater than m has grown by the factor 1/level. If it has, m
+// and all smaller values are excluded: the capital does not grow with m.
+func (s *sequence) exceeds(d side, m, floor, level float64) bool {
+	var logs [len(bets)]float64
+	top := math.Inf(-1)
+	for j, bet := range bets {
+		logs[j] = math.Inf(-1)
+		if bet*(m-d.low) > maxLoss {
+			continue // the bet could lose more than the capital
+		}
+		logs[j] = 0
+		for i := range s.atoms {
+			a := &s.atoms[i]
+			logs[j] += a.count * math.Log1p(bet*floor/a.propensity*(d.value(a)-m))
+		}
+		top = max(top, logs[j])
+	}
+	if math.IsInf(top, -1) {
+		return false
+	}
+	var capital float64
+	for _, log := range logs {
+		capital += math.Exp(log - top)
+	}
+	return top+math.Log(capital/float64(len(bets))) >= -math.Log(level)
+}
+
+// bound returns the lower bound of the mean, as seen from a side.
+func (s *sequence) bound(d side, floor, level float64) float64 {
+	excluded, included := d.low, s.mean(d.value)
+	for range 40 {
+		middle := (excluded + included) / 2
+		if s.exceeds(d, middle, floor, level) {
+			excluded = middle
+		} else {
+			included = middle
+		}
+	}
+	return excluded
+}
+
+// estimate returns the mean of values from low to high with its interval. Floor is the smallest propensity that the sampler may
+// use; level is the probability of missing the mean.
+func (s *sequence) estimate(low, high, floor, level float64) Estimate {
+	below, above := side{1, low, high}, side{-1, -high, -low}
+	return Estimate{
+		Value: s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 }),
+		Low:   s.bound(below, floor, level/2),
+		High:  -s.bound(above, floor, level/2),
+	}
+}
