@@ -109,7 +109,7 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 // BacktestOptions returns the rules of a backtest: a policy draft, an objective that replaces the objective of the requests, or
 // the active rules if both are nil. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, draft *policy.Set, objective *route.Objective) replay.Options {
-	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version()}
+	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
 	if draft != nil || objective != nil {
 		tried := s.ActiveRules(workspaceID, draft)
 		tried.Objective = objective

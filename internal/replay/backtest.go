@@ -33,15 +33,16 @@ type Rules struct {
 // Options selects the requests of a backtest and the rules to apply.
 type Options struct {
 	Filter    requestlog.Filter
-	Limit     int64  // maximum number of requests, newest first; 0 for all
-	Live      Rules  // active rules
-	Draft     *Rules // rules under test; nil applies the active rules to past requests
-	Predictor string // current version; requests with features of another version are skipped
-	All       bool   // include requests for an explicit model, embeddings and moderations
-	Ready     bool   // treat every circuit as closed and every credential as usable
-	Largest   int    // number of largest changes to list; 20 if 0
-	Total     int64  // number of requests, for progress reports; 0 if unknown
-	Workers   int    // concurrent decisions; the number of cores if 0
+	Limit     int64   // maximum number of requests, newest first; 0 for all
+	Live      Rules   // active rules
+	Draft     *Rules  // rules under test; nil applies the active rules to past requests
+	Predictor string  // current version; requests with features of another version are skipped
+	All       bool    // include requests for an explicit model, embeddings and moderations
+	Ready     bool    // treat every circuit as closed and every credential as usable
+	Largest   int     // number of largest changes to list; 20 if 0
+	Ratings   Ratings // measured outcomes; nil for none
+	Total     int64   // number of requests, for progress reports; 0 if unknown
+	Workers   int     // concurrent decisions; the number of cores if 0
 }
 
 // pageSize is the number of rows in memory at a time.
@@ -54,19 +55,25 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	b := newBacktest(o)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pages := make(chan []Row, 1)
+	pages := make(chan page, 1)
 	var failed error
 	go func() {
 		defer close(pages)
 		failed = b.readPages(ctx, source, pages)
 	}()
-	for rows := range pages {
-		b.decidePage(rows)
+	for p := range pages {
+		b.decidePage(p)
 		if progress != nil {
 			progress(Progress{Done: b.sum.considered, Total: o.Total})
 		}
 	}
 	return b.sum.report(&b.options), failed
+}
+
+// page is a page of rows with the outcomes of its rated requests.
+type page struct {
+	rows     []Row
+	outcomes map[string]outcome // by request
 }
 
 // backtest is the state of one run.
@@ -87,7 +94,7 @@ func newBacktest(o Options) *backtest {
 }
 
 // readPages sends pages to out. It reads the next page while the previous one is processed.
-func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Row) error {
+func (b *backtest) readPages(ctx context.Context, source Source, out chan<- page) error {
 	left := b.options.Limit
 	for before := ""; ; {
 		size := pageSize
@@ -98,8 +105,12 @@ func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Ro
 		if err != nil {
 			return fmt.Errorf("read requests: %w", err)
 		}
+		found, err := outcomes(ctx, b.options.Ratings, b.options.Filter.WorkspaceID, rows)
+		if err != nil {
+			return err
+		}
 		select {
-		case out <- rows:
+		case out <- page{rows, found}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -117,14 +128,18 @@ func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Ro
 
 // decidePage recomputes the decisions of the rows on all cores. It adds the results in row order, so that sums are
 // reproducible.
-func (b *backtest) decidePage(rows []Row) {
-	results := make([]result, len(rows))
+func (b *backtest) decidePage(p page) {
+	rows, results := p.rows, make([]result, len(p.rows))
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for _, w := range b.workers {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
-				results[i] = w.decide(&rows[i])
+				var rated *outcome
+				if o, ok := p.outcomes[rows[i].ID]; ok {
+					rated = &o
+				}
+				results[i] = w.decide(&rows[i], rated)
 			}
 		})
 	}

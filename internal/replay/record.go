@@ -34,6 +34,7 @@ type record struct {
 	chosen   string // target of the first choice; empty if there was none
 	served   string // target that served the request
 	seen     sightings
+	chances  chances // probability of each model, if the decision could explore
 
 	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
@@ -53,7 +54,7 @@ var errNoTrace = errors.New("entry has no trace")
 
 // read decodes a row. It reuses the buffers of the previous row.
 func (r *record) read(row *Row) error {
-	*r = record{id: row.ID, seen: r.seen, buffer: r.buffer, names: r.names}
+	*r = record{id: row.ID, seen: r.seen, chances: r.chances[:0], buffer: r.buffer, names: r.names}
 	clear(r.seen)
 	if r.seen == nil {
 		r.seen, r.names = sightings{}, map[string]string{}
@@ -121,13 +122,18 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 
 func (r *record) readCandidate(s *rawjson.Scanner) {
 	var one sighting
-	var target string
+	var target, model string
 	var code route.Reason
 	var rank int64
+	var propensity float64
 	eachMember(s, func(key []byte) {
 		switch string(key) {
 		case "target":
 			target = r.readName(s)
+		case "model":
+			model = r.readName(s)
+		case "propensity":
+			propensity = readFloat(s)
 		case "rank":
 			rank = readInt(s)
 		case "quality":
@@ -146,6 +152,9 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 	})
 	if rank == 1 {
 		r.chosen = target
+	}
+	if propensity > 0 {
+		r.chances.add(model, propensity)
 	}
 	one.rated = rank > 0 || code == route.CircuitOpen || code == route.CredentialBackingOff
 	r.seen[target] = one

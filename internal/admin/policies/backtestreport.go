@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fairlead/internal/money"
+	"fairlead/internal/proof"
 	"fairlead/internal/replay"
 	"fairlead/internal/route"
 )
@@ -50,6 +51,7 @@ type BacktestComparison struct {
 	Routes    []BacktestRoute     `json:"routes" doc:"Changes from model to model, most frequent first. Rare changes are combined."`
 	Cost      BacktestCost        `json:"cost"`
 	Quality   BacktestQuality     `json:"quality"`
+	Measured  *BacktestMeasured   `json:"measured,omitempty" doc:"Quality estimated from ratings. Absent if no request is rated."`
 	ByCost    []BacktestChange    `json:"largest_by_cost"`
 	ByQuality []BacktestChange    `json:"largest_by_quality"`
 }
@@ -89,6 +91,17 @@ type BacktestQuality struct {
 	Change   float64 `json:"change" doc:"Mean difference of after and before."`
 	Low      float64 `json:"low" doc:"Lower bound of the 95 % confidence interval of the mean difference."`
 	High     float64 `json:"high"`
+}
+
+// BacktestMeasured documents replay.Measured.
+type BacktestMeasured struct {
+	Requests  int64           `json:"requests" doc:"Rated requests with a prediction for all models that could be chosen."`
+	Before    *proof.Estimate `json:"before" doc:"Mean quality before, from 0 to 1, with its 95 % interval. null for fewer than 50 requests."`
+	After     *proof.Estimate `json:"after" doc:"Mean quality after."`
+	Change    *proof.Estimate `json:"change" doc:"Mean difference of after and before."`
+	Overlap   float64         `json:"overlap" doc:"Share of the choices that the logged decisions could have made, from 0 to 1."`
+	Effective float64         `json:"effective" doc:"Number of equally weighted ratings with the same information."`
+	Warning   string          `json:"warning,omitempty" doc:"Why the estimate is not reliable. Absent if it is."`
 }
 
 // BacktestChange documents replay.Change.

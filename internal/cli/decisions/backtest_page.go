@@ -18,7 +18,7 @@ type backtestPage struct {
 }
 
 // caution is printed with every backtest report.
-const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted, not measured."
+const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted; measured quality corrects predictions by ratings."
 
 func (p *backtestPage) report(r *replay.Report) {
 	p.Paragraph(p.headline(r), 0)
@@ -88,6 +88,12 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	}
 	p.Field("cost", costChange(&c.Cost))
 	p.Field("quality", qualityChange(&c.Quality))
+	if c.Measured != nil {
+		p.Field("measured", measuredChange(c.Measured))
+		if c.Measured.Warning != "" {
+			p.Field("warning", c.Measured.Warning)
+		}
+	}
 	if len(c.Routes) > 0 {
 		p.WriteString("\n")
 		p.Table(flows(c.Routes))
@@ -118,6 +124,14 @@ func qualityChange(q *replay.Quality) string {
 		return "unknown"
 	}
 	return fmt.Sprintf("%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s", chance(q.Before), chance(q.After), q.Change, q.Low, q.High, cli.Plural(int(q.Requests), "request"))
+}
+
+// measuredChange formats the quality that is estimated from ratings.
+func measuredChange(m *replay.Measured) string {
+	if m.Change == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s", chance(m.Before.Value), chance(m.After.Value), m.Change.Value, m.Change.Low, m.Change.High, cli.Plural(int(m.Requests), "rated request"))
 }
 
 func flows(list []replay.Flow) *cli.Table {
