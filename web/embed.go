@@ -70,7 +70,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pages are the first path segments that the dashboard routes itself.
 var pages = map[string]bool{
-	"": true, "requests": true, "sessions": true, "playground": true, "quickstart": true, "routing": true, "providers": true,
+	"": true, "requests": true, "sessions": true, "proof": true, "playground": true, "quickstart": true, "routing": true, "providers": true,
 	"settings": true, "sign-in": true, "register": true, "welcome": true,
 }
 

@@ -26,6 +26,7 @@ import (
 	"fairlead/internal/cli/router"
 	"fairlead/internal/cli/server"
 	"fairlead/internal/cli/sessions"
+	"fairlead/internal/cli/statements"
 )
 
 // version and commit are set at build time.
@@ -66,6 +67,7 @@ func commands() []cli.Command {
 		server.NewHealth,
 		server.NewServe,
 		sessions.New,
+		statements.New,
 	}
 }
 

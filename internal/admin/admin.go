@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
 	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/proofs"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/admin/workspaces"
@@ -25,6 +26,7 @@ type Parts struct {
 	Providers  providers.Deps
 	Policies   policies.Deps
 	Playground playground.Deps
+	Proofs     proofs.Deps
 }
 
 // New returns the admin API.
@@ -38,6 +40,7 @@ func New(p Parts) (*adminapi.Server, error) {
 		providers.Mount(s, p.Providers)
 		policies.Mount(s, p.Policies)
 		playground.Mount(s, p.Playground)
+		proofs.Mount(s, p.Proofs)
 	})
 }
 

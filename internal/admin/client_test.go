@@ -18,11 +18,13 @@ import (
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/proofs"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/statement"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,6 +90,7 @@ func (s *site) furnish() Parts {
 		},
 		Overview:  overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world},
 		Providers: providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
+		Proofs:    proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Version: "1.2.3"},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,
 			ReadOnly: func() string { return world.Facts().PoliciesClosed }, ConfigFile: func() string { return world.Facts().ConfigFile },

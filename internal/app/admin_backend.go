@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
 	"fairlead/internal/admin/policies"
+	"fairlead/internal/admin/proofs"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/admin/spending"
@@ -31,6 +32,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/samples"
 	"fairlead/internal/settings"
+	"fairlead/internal/statement"
 	"fairlead/internal/store"
 	"fairlead/internal/transcript"
 	"fairlead/internal/vault"
@@ -71,6 +73,9 @@ func (a *App) adminParts() admin.Parts {
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
 		Playground: playground.Deps{Playground: b, Samples: sender},
+		Proofs: proofs.Deps{
+			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Statements: statement.Sources{Log: requestLog}, Version: a.version,
+		},
 	}
 }
 

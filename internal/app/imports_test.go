@@ -62,6 +62,7 @@ var layers = [][]string{
 		"internal/admin/keys",
 		"internal/admin/playground",
 		"internal/admin/policies",
+		"internal/admin/proofs",
 		"internal/admin/providers",
 		"internal/admin/workspaces",
 	},
@@ -98,6 +99,7 @@ var layers = [][]string{
 	{
 		"internal/replay",
 		"internal/rescue",
+		"internal/statement",
 	},
 	{
 		"internal/attempt",
@@ -161,6 +163,7 @@ var layers = [][]string{
 		"internal/conversation",
 		"internal/outline",
 		"internal/cluster",
+		"internal/proof",
 	},
 	{
 		"internal/llm",

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Change is a time at which the quality difference changed.
-type Change struct {
+// QualityChange is a time at which the quality difference changed.
+type QualityChange struct {
 	At     time.Time `json:"at" doc:"Time of the first sample after the change."`
 	Before Estimate  `json:"before" doc:"Difference since the previous change."`
 	After  Estimate  `json:"after" doc:"Difference after the change, until the next one."`
@@ -19,7 +19,7 @@ const block = 50
 // with those of the next 1, 2, 4 … blocks and reports a change where the two intervals do not overlap. Both intervals are valid
 // at any time, and the levels of all comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a
 // change is at most 5 %, no matter how often the test runs. Samples must be in order of time.
-func Changes(samples []Sample, floor float64) []Change {
+func Changes(samples []Sample, floor float64) []QualityChange {
 	samples, floor = usable(samples, floor)
 	var starts []int
 	level := miss
@@ -31,7 +31,7 @@ func Changes(samples []Sample, floor float64) []Change {
 		start += next
 		starts = append(starts, start)
 	}
-	changes := make([]Change, len(starts))
+	changes := make([]QualityChange, len(starts))
 	for i, start := range starts {
 		from, to := 0, len(samples)
 		if i > 0 {
@@ -41,7 +41,7 @@ func Changes(samples []Sample, floor float64) []Change {
 			to = starts[i+1]
 		}
 		before, after := differences(samples[from:start]), differences(samples[start:to])
-		changes[i] = Change{
+		changes[i] = QualityChange{
 			At: samples[start].At, Before: before.estimate(-1, 1, floor, miss), After: after.estimate(-1, 1, floor, miss),
 		}
 	}

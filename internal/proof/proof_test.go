@@ -284,7 +284,7 @@ func TestNothingIsReportedBelowTheMinimum(t *testing.T) {
 	list := w.samples(rand.New(rand.NewPCG(10, 10)), MinSamples-1, 20)
 	r := Summarize(list, 0)
 	if r.Samples != MinSamples-1 || r.Difference != nil || r.Wins != nil || r.Days[len(r.Days)-1].Difference != nil {
-		t.Errorf("figures from %d samples: %+v", len(list), r.Figures)
+		t.Errorf("figures from %d samples: %+v", len(list), r.QualityFigures)
 	}
 	extra := w.samples(rand.New(rand.NewPCG(11, 11)), 1, 20)
 	if r := Summarize(append(list, extra...), 0); r.Difference == nil || r.Losses == nil {
@@ -309,9 +309,9 @@ func TestReportDoesNotDependOnTheOrder(t *testing.T) {
 }
 
 // flat replaces pointers by values for comparison.
-func flat(r Report) []any {
+func flat(r QualityReport) []any {
 	all := []any{*r.Difference, *r.Wins, *r.Ties, *r.Losses, r.Changes, r.Best, r.Worst, r.Methods}
-	for _, list := range [][]Group{r.Tasks, r.Models, r.Keys} {
+	for _, list := range [][]QualityGroup{r.Tasks, r.Models, r.Keys} {
 		for _, g := range list {
 			all = append(all, g.Name, g.Samples, *g.Difference)
 		}
@@ -354,7 +354,7 @@ func TestReportGroupsAndExamples(t *testing.T) {
 	if len(r.Days) != 5 || r.Days[1].Samples != 48 || r.Days[2].Difference == nil {
 		t.Errorf("days %+v", r.Days)
 	}
-	if len(r.Methods) != 2 || r.Methods[0] != (Count{"judge", 100}) || len(r.Baseline) != 1 || r.Baseline[0] != "large" {
+	if len(r.Methods) != 2 || r.Methods[0] != (MethodCount{"judge", 100}) || len(r.Baseline) != 1 || r.Baseline[0] != "large" {
 		t.Errorf("methods %+v, baselines %v", r.Methods, r.Baseline)
 	}
 }

@@ -20,8 +20,8 @@ type Source interface {
 	Samples(ctx context.Context, workspace string, from, to time.Time) ([]Sample, error)
 }
 
-// Figures describe the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
-type Figures struct {
+// QualityFigures describe the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
+type QualityFigures struct {
 	Samples    int       `json:"samples" doc:"Number of comparisons."`
 	Difference *Estimate `json:"difference" doc:"Quality of the routed response minus quality of the baseline response, from -1 to 1. null for fewer than 50 comparisons."`
 	Wins       *Estimate `json:"wins" doc:"Share of requests with a better routed response."`
@@ -29,21 +29,21 @@ type Figures struct {
 	Losses     *Estimate `json:"losses" doc:"Share of requests with a worse routed response."`
 }
 
-// Group are the figures of the requests with one task kind, model or key.
-type Group struct {
+// QualityGroup are the figures of the requests with one task kind, model or key.
+type QualityGroup struct {
 	Name string `json:"name" doc:"Task kind, model or ID of the key."`
-	Figures
+	QualityFigures
 }
 
-// Point is the difference at the end of a day, from all comparisons of the period until then.
-type Point struct {
+// QualityPoint is the difference at the end of a day, from all comparisons of the period until then.
+type QualityPoint struct {
 	Day        time.Time `json:"day" doc:"Start of the day in UTC."`
 	Samples    int       `json:"samples" doc:"Comparisons until the end of the day."`
 	Difference *Estimate `json:"difference"`
 }
 
-// Example is one comparison.
-type Example struct {
+// ComparisonExample is one comparison.
+type ComparisonExample struct {
 	Request    string    `json:"request_id" doc:"ID of the request that was served."`
 	Shadow     string    `json:"shadow_id" doc:"ID of the request to the other model."`
 	At         time.Time `json:"time"`
@@ -55,40 +55,40 @@ type Example struct {
 	Reason     string    `json:"reason" doc:"Explanation of the verdict."`
 }
 
-// Report are the figures of all comparisons in a period.
-type Report struct {
-	Figures
-	Unusable int       `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`
-	Current  *Figures  `json:"current" doc:"Figures since the last change of the difference. null without a change."`
-	Changes  []Change  `json:"changes" doc:"Times at which the difference changed, oldest first."`
-	Days     []Point   `json:"days" doc:"Difference over time."`
-	Tasks    []Group   `json:"tasks" doc:"Figures by task kind, most comparisons first."`
-	Models   []Group   `json:"models" doc:"Figures by routed model."`
-	Keys     []Group   `json:"keys" doc:"Figures by key."`
-	Baseline []string  `json:"baselines" doc:"Baseline models of the comparisons, most frequent first."`
-	Methods  []Count   `json:"methods" doc:"Comparisons by method, most frequent first."`
-	Best     []Example `json:"best" doc:"Comparisons in which the routed response was best, up to 5."`
-	Worst    []Example `json:"worst" doc:"Comparisons in which the routed response was worst, up to 5."`
+// QualityReport are the figures of all comparisons in a period.
+type QualityReport struct {
+	QualityFigures
+	Unusable int                 `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`
+	Current  *QualityFigures     `json:"current" doc:"Figures since the last change of the difference. null without a change."`
+	Changes  []QualityChange     `json:"changes" doc:"Times at which the difference changed, oldest first."`
+	Days     []QualityPoint      `json:"days" doc:"Difference over time."`
+	Tasks    []QualityGroup      `json:"tasks" doc:"Figures by task kind, most comparisons first."`
+	Models   []QualityGroup      `json:"models" doc:"Figures by routed model."`
+	Keys     []QualityGroup      `json:"keys" doc:"Figures by key."`
+	Baseline []string            `json:"baselines" doc:"Baseline models of the comparisons, most frequent first."`
+	Methods  []MethodCount       `json:"methods" doc:"Comparisons by method, most frequent first."`
+	Best     []ComparisonExample `json:"best" doc:"Comparisons in which the routed response was best, up to 5."`
+	Worst    []ComparisonExample `json:"worst" doc:"Comparisons in which the routed response was worst, up to 5."`
 }
 
-// Count is the number of comparisons with one method.
-type Count struct {
+// MethodCount is the number of comparisons with one method.
+type MethodCount struct {
 	Name    string `json:"name"`
 	Samples int    `json:"samples"`
 }
 
 // Summarize computes the figures of samples. Floor is the smallest propensity that the sampler may use; 0 stands for the
 // smallest propensity of the samples. The result does not depend on the order of the samples.
-func Summarize(samples []Sample, floor float64) Report {
+func Summarize(samples []Sample, floor float64) QualityReport {
 	total := len(samples)
 	samples, floor = usable(samples, floor)
 	slices.SortStableFunc(samples, func(a, b Sample) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Request, b.Request)) })
-	r := Report{
-		Figures: figures(samples, floor), Unusable: total - len(samples), Changes: Changes(samples, floor), Days: days(samples, floor),
+	r := QualityReport{
+		QualityFigures: figures(samples, floor), Unusable: total - len(samples), Changes: Changes(samples, floor), Days: days(samples, floor),
 		Tasks:    groups(samples, floor, func(s *Sample) string { return s.Task }),
 		Models:   groups(samples, floor, func(s *Sample) string { return s.Model }),
 		Keys:     groups(samples, floor, func(s *Sample) string { return s.Key }),
-		Baseline: []string{}, Best: []Example{}, Worst: []Example{},
+		Baseline: []string{}, Best: []ComparisonExample{}, Worst: []ComparisonExample{},
 	}
 	for _, c := range counts(samples, func(s *Sample) string { return s.Baseline }) {
 		r.Baseline = append(r.Baseline, c.Name)
@@ -113,16 +113,16 @@ func Summarize(samples []Sample, floor float64) Report {
 	return r
 }
 
-func (s *Sample) example() Example {
-	return Example{
+func (s *Sample) example() ComparisonExample {
+	return ComparisonExample{
 		Request: s.Request, Shadow: s.Shadow, At: s.At, Task: s.Task, Model: s.Model, Baseline: s.Baseline,
 		Difference: s.Difference, Method: s.Method, Reason: s.Reason,
 	}
 }
 
 // figures computes the figures of valid samples.
-func figures(samples []Sample, floor float64) Figures {
-	f := Figures{Samples: len(samples)}
+func figures(samples []Sample, floor float64) QualityFigures {
+	f := QualityFigures{Samples: len(samples)}
 	if len(samples) < MinSamples {
 		return f
 	}
@@ -146,8 +146,8 @@ func figures(samples []Sample, floor float64) Figures {
 }
 
 // days returns the difference at the end of each day with comparisons.
-func days(samples []Sample, floor float64) []Point {
-	points := []Point{}
+func days(samples []Sample, floor float64) []QualityPoint {
+	points := []QualityPoint{}
 	var s sequence
 	for i := range samples {
 		s.add(samples[i].Difference, samples[i].Propensity)
@@ -155,7 +155,7 @@ func days(samples []Sample, floor float64) []Point {
 		if i+1 < len(samples) && samples[i+1].At.UTC().Truncate(24*time.Hour).Equal(day) {
 			continue
 		}
-		p := Point{Day: day, Samples: s.n}
+		p := QualityPoint{Day: day, Samples: s.n}
 		if s.n >= MinSamples {
 			p.Difference = new(s.estimate(-1, 1, floor, miss))
 		}
@@ -165,30 +165,30 @@ func days(samples []Sample, floor float64) []Point {
 }
 
 // groups returns the figures of the samples with each name, most samples first.
-func groups(samples []Sample, floor float64, name func(*Sample) string) []Group {
+func groups(samples []Sample, floor float64, name func(*Sample) string) []QualityGroup {
 	byName := map[string][]Sample{}
 	for i := range samples {
 		key := name(&samples[i])
 		byName[key] = append(byName[key], samples[i])
 	}
-	list := make([]Group, 0, len(byName))
+	list := make([]QualityGroup, 0, len(byName))
 	for _, key := range slices.Sorted(maps.Keys(byName)) {
-		list = append(list, Group{key, figures(byName[key], floor)})
+		list = append(list, QualityGroup{key, figures(byName[key], floor)})
 	}
-	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Samples, a.Samples) })
+	slices.SortStableFunc(list, func(a, b QualityGroup) int { return cmp.Compare(b.Samples, a.Samples) })
 	return list
 }
 
 // counts returns the number of samples with each name, most frequent first.
-func counts(samples []Sample, name func(*Sample) string) []Count {
+func counts(samples []Sample, name func(*Sample) string) []MethodCount {
 	byName := map[string]int{}
 	for i := range samples {
 		byName[name(&samples[i])]++
 	}
-	list := make([]Count, 0, len(byName))
+	list := make([]MethodCount, 0, len(byName))
 	for _, key := range slices.Sorted(maps.Keys(byName)) {
-		list = append(list, Count{key, byName[key]})
+		list = append(list, MethodCount{key, byName[key]})
 	}
-	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Compare(b.Samples, a.Samples) })
+	slices.SortStableFunc(list, func(a, b MethodCount) int { return cmp.Compare(b.Samples, a.Samples) })
 	return list
 }

@@ -63,6 +63,14 @@ export const pages: Page[] = [
     component: lazyRouteComponent(() => import("./pages/sessions/SessionPage"), "SessionPage"),
   },
   {
+    path: "/proof",
+    title: "Proof",
+    group: "Observe",
+    icon: "shield",
+    permission: "read_figures",
+    component: lazyRouteComponent(() => import("./pages/proof/ProofPage"), "ProofPage"),
+  },
+  {
     path: "/playground",
     title: "Playground",
     group: "Try",

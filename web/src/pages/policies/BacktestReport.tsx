@@ -60,8 +60,9 @@ export function BacktestReport({ report }: { report: Report }) {
       </div>
       <Tiles report={report} compared={compared} />
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-        Compares cost and routing, not response quality. Costs use the recorded token counts; quality is
-        predicted.
+        {compared.measured
+          ? "Costs use the recorded token counts. Measured quality is predicted quality corrected by ratings."
+          : "Compares cost and routing, not response quality. Costs use the recorded token counts; quality is predicted."}
       </Alert>
       <Section title="Model changes">
         <Matrix routes={compared.routes} />
@@ -75,7 +76,7 @@ export function BacktestReport({ report }: { report: Report }) {
 
 function Tiles({ report, compared: c }: { report: Report; compared: Comparison }) {
   const rejected = c.rejected.reduce((sum, { requests }) => sum + requests, 0);
-  const { cost, quality } = c;
+  const { cost, quality, measured } = c;
   return (
     <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
       <Figure label="Changed model" value={formatPercent(shareOf(c.changed, report.decided))}>
@@ -97,6 +98,13 @@ function Tiles({ report, compared: c }: { report: Report; compared: Comparison }
           ? `${quality.before.toFixed(3)} → ${quality.after.toFixed(3)} · 95 % interval ${signed(quality.low)} to ${signed(quality.high)} · ${plural(quality.requests, "request")}`
           : "No data to compare"}
       </Figure>
+      {measured && (
+        <Figure label="Measured quality" value={measured.change ? signed(measured.change.value) : "—"}>
+          {measured.change &&
+            `95 % interval ${signed(measured.change.low)} to ${signed(measured.change.high)} · ${plural(measured.requests, "rated request")}. `}
+          {measured.warning}
+        </Figure>
+      )}
       <Figure label="Rejected" value={formatCount(rejected)}>
         {c.rejected.map((r) => `${r.policy ?? r.code}: ${formatCount(r.requests)}`).join(", ") ||
           "No newly rejected requests"}

@@ -1,0 +1,230 @@
+// Package proofs serves the savings and the measured quality of a workspace: figures of a period and monthly statements.
+package proofs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/statement"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Figures    requestlog.FigureReader
+	Keys       Keys
+	Workspaces Workspaces
+	Statements statement.Sources
+	Version    string // of the program
+}
+
+// Keys lists API keys.
+type Keys interface {
+	Keys(ctx context.Context, workspaceID string) ([]account.Key, error)
+}
+
+// Workspaces reads workspaces.
+type Workspaces interface {
+	Workspace(ctx context.Context, workspaceID string) (account.Workspace, error)
+}
+
+type handlers struct {
+	Deps
+	*adminapi.Server
+	turn chan struct{} // held while a statement is computed
+}
+
+// Mount registers the operations.
+func Mount(s *adminapi.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s, turn: make(chan struct{}, 1)}
+	tags := []string{"proof"}
+	adminapi.Register(s, account.ReadFigures, huma.Operation{
+		OperationID: "get-proof", Method: http.MethodGet, Path: "/proof", Tags: tags,
+		Summary: "Get the savings of a period and the measured quality difference to the baseline models",
+		Description: "Savings are computed from roll-ups, without playground requests. The quality is that of compared requests, with intervals that are valid at any time. " +
+			"Examples are included only with the permission read_requests.",
+	}, a.getProof)
+	adminapi.Register(s, account.ReadFigures, huma.Operation{
+		OperationID: "get-statement", Method: http.MethodGet, Path: "/statement", Tags: tags,
+		Summary:     "Download the statement of a month as HTML or JSON",
+		Description: "Reads all requests of the month. Only one statement is computed at a time. fairlead statement verify recomputes it from the log.",
+		Responses: map[string]*huma.Response{"200": {Description: "The statement.", Content: map[string]*huma.MediaType{
+			"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
+			"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}},
+		}}},
+	}, a.getStatement)
+}
+
+// maxSpan is the longest period of a report.
+const maxSpan = 366 * 24 * time.Hour
+
+type proofInput struct {
+	From      string `query:"from" default:"now-30d" doc:"Inclusive start: RFC 3339 or relative, such as now-30d."`
+	To        string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
+	Simulated string `query:"simulated" doc:"Whether the savings cover simulated requests: true or false. Defaults to both."`
+}
+
+// Proof is the savings and the measured quality of a period.
+type Proof struct {
+	From           time.Time            `json:"from"`
+	To             time.Time            `json:"to"`
+	Savings        requests.FigureSet   `json:"savings"`
+	Models         []Saving             `json:"models" doc:"Savings by model, most requests first."`
+	Keys           []Saving             `json:"keys" doc:"Savings by key."`
+	Quality        *proof.QualityReport `json:"quality" doc:"Measured quality. null if comparison is off."`
+	ComparisonCost *money.Amount        `json:"comparison_cost_usd" doc:"Cost of the comparison calls, which is not part of the savings. null if unknown." nullable:"true"`
+	KeyNames       map[string]string    `json:"key_names" doc:"Names of keys by ID."`
+}
+
+// Saving are the savings of one model or key.
+type Saving struct {
+	Name     string       `json:"name" doc:"Model or ID of the key."`
+	Label    string       `json:"label" doc:"Display name."`
+	Requests int64        `json:"requests"`
+	Compared int64        `json:"compared" doc:"Requests with a known cost and baseline cost."`
+	Cost     money.Amount `json:"cost_usd"`
+	Baseline money.Amount `json:"baseline_cost_usd"`
+	Saved    money.Amount `json:"saved_usd"`
+}
+
+func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInput) (*adminapi.Output[Proof], error) {
+	rollup, err := requests.ParseRollup(c, &requests.FigureFilters{From: in.From, To: in.To}, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	if rollup.To.Sub(rollup.From) > maxSpan {
+		return nil, adminapi.Invalid("query", "from", "must be at most 366 days before to")
+	}
+	rollup.Source = requestlog.SourceKey
+	keys, err := a.Deps.Keys.Keys(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	p := Proof{From: rollup.From.UTC(), To: rollup.To.UTC(), KeyNames: map[string]string{requestlog.SampleKey: requestlog.SampleKeyName}}
+	for i := range keys {
+		p.KeyNames[keys[i].ID] = keys[i].Name
+	}
+	total, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: rollup, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(total) > 0 {
+		p.Savings = requests.FiguresOf(&total[0].Figures)
+	}
+	if p.Models, err = a.savings(ctx, rollup, "model", nil); err != nil {
+		return nil, err
+	}
+	if p.Keys, err = a.savings(ctx, rollup, "key", p.KeyNames); err != nil {
+		return nil, err
+	}
+	if a.Statements.Samples == nil {
+		return adminapi.Respond(p), nil
+	}
+	samples, err := a.Statements.Samples.Samples(ctx, c.WorkspaceID, rollup.From, rollup.To)
+	if err != nil {
+		return nil, err
+	}
+	report := proof.Summarize(samples, 0)
+	if !c.Actor.May(account.ReadRequests) {
+		report.Best, report.Worst = []proof.ComparisonExample{}, []proof.ComparisonExample{}
+	}
+	p.Quality = &report
+	if a.Statements.Costs != nil {
+		cost, err := a.Statements.Costs.ComparisonCost(ctx, c.WorkspaceID, rollup.From, rollup.To)
+		if err != nil {
+			return nil, err
+		}
+		p.ComparisonCost = &cost
+	}
+	return adminapi.Respond(p), nil
+}
+
+// maxRows is the maximum number of models and of keys in a report.
+const maxRows = 100
+
+// savings returns the savings by model or key.
+func (a *handlers) savings(ctx context.Context, f requestlog.RollupFilter, by string, names map[string]string) ([]Saving, error) {
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: by, Limit: maxRows})
+	if err != nil {
+		return nil, err
+	}
+	list := []Saving{}
+	for i := range groups {
+		g := &groups[i]
+		if g.Requests == 0 {
+			continue // only attempts
+		}
+		label := g.Label
+		if name, ok := names[g.Name]; ok {
+			label = name
+		}
+		if label == "" {
+			label = g.Name
+		}
+		list = append(list, Saving{
+			Name: g.Name, Label: label, Requests: g.Requests, Compared: g.Compared, Cost: g.Cost, Baseline: g.BaselineCost, Saved: g.BaselineCost.Sub(g.ComparedCost),
+		})
+	}
+	return list, nil
+}
+
+type statementInput struct {
+	Month     string `query:"month" required:"true" maxLength:"7" doc:"Month in UTC." example:"2026-11"`
+	Format    string `query:"format" enum:"html,json" default:"html"`
+	Simulated bool   `query:"simulated" doc:"Whether to include simulated requests."`
+}
+
+func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *statementInput) (*huma.StreamResponse, error) {
+	month, err := statement.ParseMonth(in.Month)
+	if err != nil {
+		return nil, adminapi.Invalid("query", "month", "must be a month such as 2026-11")
+	}
+	workspace, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	made, err := statement.New(ctx, a.Statements, statement.Options{
+		WorkspaceID: c.WorkspaceID, Workspace: workspace.Name, Month: month, Now: a.Now(), Program: a.Version, Simulated: in.Simulated,
+	})
+	if errors.Is(err, statement.ErrFuture) {
+		return nil, adminapi.Invalid("query", "month", "must be a month that has begun")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	kind := "text/html; charset=utf-8"
+	if in.Format == "json" {
+		kind = "application/json"
+		var text []byte
+		text, err = made.JSON()
+		body.Write(text)
+	} else {
+		err = made.HTML(&body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		out.SetHeader("Content-Type", kind)
+		out.SetHeader("Content-Disposition", `attachment; filename="statement-`+made.Month+`.`+in.Format+`"`)
+		out.SetStatus(http.StatusOK)
+		_, _ = out.BodyWriter().Write(body.Bytes()) // the client has disconnected if this fails
+	}}, nil
+}

@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/admin/proofs"
+	"fairlead/internal/id"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/statement"
+)
+
+// comparisons are samples of the last days, every tenth a loss.
+type comparisons struct{ asked []time.Time }
+
+func (c *comparisons) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
+	c.asked = append(c.asked, from, to)
+	if workspace != home {
+		return nil, nil
+	}
+	var list []proof.Sample
+	for i := range 100 {
+		s := proof.Sample{
+			Request: fmt.Sprintf("req_%d", i), Shadow: fmt.Sprintf("req_s%d", i), At: noon.Add(-time.Duration(i) * time.Hour), Key: "key_read",
+			Task: "code", Model: "small", Baseline: "large", Propensity: 0.1, Method: "judge", Reason: "quotes the prompt",
+		}
+		if i%10 == 0 {
+			s.Difference = -1
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (c *comparisons) ComparisonCost(context.Context, string, time.Time, time.Time) (money.Amount, error) {
+	return money.Dollar / 4, nil
+}
+
+func TestProofReturnsSavingsAndQuality(t *testing.T) {
+	t.Parallel()
+	compared := &comparisons{}
+	s := newSite(t, func(p *Parts) { p.Proofs.Statements.Samples, p.Proofs.Statements.Costs = compared, compared })
+	figures := requestlog.Figures{Requests: 110, Served: 100, Priced: 99, Compared: 98, Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar}
+	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
+	s.log.groups["model"] = []requestlog.Group{{Name: "small", Figures: figures}, {Name: "only attempts"}}
+	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: figures}}
+	s.world.keys[home][1].Name = "ci"
+	var got proofs.Proof
+	s.call("GET", "/proof?from=now-7d", "", as("acc_developer")).want(200).into(&got)
+	if got.Savings.Saved != 21*money.Dollar || len(got.Models) != 1 || got.Models[0].Saved != 21*money.Dollar || got.Keys[0].Label != "ci" {
+		t.Errorf("savings %+v, models %+v, keys %+v", got.Savings, got.Models, got.Keys)
+	}
+	q := got.Quality
+	if q == nil || q.Samples != 100 || q.Difference == nil || q.Difference.Value > -0.09 || len(q.Worst) != 5 || q.Worst[0].Shadow == "" {
+		t.Fatalf("quality %+v", q)
+	}
+	if *got.ComparisonCost != money.Dollar/4 {
+		t.Errorf("cost %v", got.ComparisonCost)
+	}
+	if !compared.asked[0].Equal(noon.AddDate(0, 0, -7)) || !compared.asked[1].Equal(noon) {
+		t.Errorf("asked for %v", compared.asked)
+	}
+	if query := s.log.queries[0]; query.Source != requestlog.SourceKey || query.WorkspaceID != home {
+		t.Errorf("query %+v", query)
+	}
+	s.call("GET", "/proof?from=now-500d", "", as("acc_developer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestProofWithoutComparisonHasNoQuality(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var got proofs.Proof
+	s.call("GET", "/proof", "", as("acc_viewer")).want(200).into(&got)
+	if got.Quality != nil || got.ComparisonCost != nil || got.Models == nil || got.Keys == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStatementIsDownloaded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = append(s.log.entries, requestlog.Entry{
+		ID: id.Floor("req", noon.Add(-time.Hour)), WorkspaceID: home, KeyID: "key_read", Time: noon.Add(-time.Hour), Model: "small", Provider: "acme",
+		Outcome: requestlog.OK, Cost: new(money.Dollar), BaselineCost: new(3 * money.Dollar),
+	})
+	got := s.call("GET", "/statement?month=2026-11&format=json", "", as("acc_viewer")).want(200)
+	made, err := statement.Parse(got.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Total.Requests != 1 || made.Total.Saved != 2*money.Dollar || made.Workspace != "Home" || made.Program != "1.2.3" || made.Complete {
+		t.Errorf("%+v", made)
+	}
+	if name := got.Header().Get("Content-Disposition"); name != `attachment; filename="statement-2026-11.json"` {
+		t.Errorf("disposition %s", name)
+	}
+	page := s.call("GET", "/statement?month=2026-11", "", as("acc_viewer")).want(200)
+	if kind := page.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") || !strings.Contains(page.Body.String(), "Statement 2026-11") {
+		t.Errorf("%s: %.200s", kind, page.Body)
+	}
+	for _, month := range []string{"2026-13", "november", "2027-01"} {
+		s.call("GET", "/statement?month="+month, "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	}
+}

@@ -1,0 +1,141 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Difference is a figure that is not the same in the statement and in the log.
+type Difference struct {
+	Line      string `json:"line"`  // such as "days 2026-11-14"
+	Field     string `json:"field"` // such as "cost_usd"
+	Statement string `json:"statement"`
+	Log       string `json:"log"`
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: %s is %s in the statement, %s in the log", d.Line, d.Field, d.Statement, d.Log)
+}
+
+// absent is the value of a figure that only one of both has.
+const absent = "absent"
+
+// Verify recomputes a statement from the log and returns the differences. The first one is that of the statement's own checksum,
+// if the file was changed.
+func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, error) {
+	var list []Difference
+	if sum := s.sum(); sum != s.Checksum {
+		list = append(list, Difference{"statement", "checksum", s.Checksum, sum + " for the content of the file"})
+	}
+	again := &Statement{
+		Format: s.Format, Month: s.Month, From: s.From, To: s.To, Complete: s.Complete, CreatedAt: s.CreatedAt, Program: s.Program,
+		WorkspaceID: s.WorkspaceID, Workspace: s.Workspace, Simulated: s.Simulated, Method: method, Checksum: s.Checksum,
+	}
+	if err := again.compute(ctx, sources); err != nil {
+		return nil, err
+	}
+	stated, err := figuresOf(s)
+	if err != nil {
+		return nil, err
+	}
+	logged, err := figuresOf(again)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(stated)
+	maps.Copy(all, logged)
+	for _, at := range slices.SortedFunc(maps.Keys(all), place.compare) {
+		a, inStatement := stated[at]
+		b, inLog := logged[at]
+		if !inStatement {
+			a = absent
+		}
+		if !inLog {
+			b = absent
+		}
+		if a != b {
+			list = append(list, Difference{at.line, at.field, a, b})
+		}
+	}
+	return list, nil
+}
+
+// place is the position of a figure.
+type place struct{ line, field string }
+
+func (p place) compare(other place) int {
+	a, b := p.line+"\x00"+p.field, other.line+"\x00"+other.field
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// figuresOf returns all figures of a statement by line.
+func figuresOf(s *Statement) (map[place]string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	all := map[place]string{}
+	collect(all, "statement", "", tree)
+	return all, nil
+}
+
+// collect adds the figures of a JSON value. A list becomes a line per element; other objects become fields with a dot.
+func collect(all map[place]string, line, field string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			switch {
+			case field != "":
+				name = field + "." + name
+			case line == "statement":
+				if _, isLine := member.(map[string]any); isLine {
+					collect(all, name, "", member)
+					continue
+				}
+			}
+			collect(all, line, name, member)
+		}
+	case []any:
+		for i, element := range v {
+			name := strconv.Itoa(i + 1)
+			if object, ok := element.(map[string]any); ok {
+				switch {
+				case object["name"] != nil:
+					name = fmt.Sprint(object["name"])
+				case object["kind"] != nil:
+					name = fmt.Sprint(object["kind"], " ", object["version"])
+				}
+			}
+			if line != "statement" {
+				name = line + " " + field + " " + name
+			} else {
+				name = field + " " + name
+			}
+			if _, isObject := element.(map[string]any); isObject {
+				collect(all, name, "", element)
+			} else {
+				collect(all, name, "value", element)
+			}
+		}
+	case nil:
+		all[place{line, field}] = "unknown"
+	case float64:
+		all[place{line, field}] = strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		all[place{line, field}] = fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,361 @@
+import {
+  Alert,
+  Anchor,
+  Box,
+  Button,
+  Group,
+  Menu,
+  SimpleGrid,
+  Stack,
+  Table,
+  Text,
+} from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+
+import type { Schema } from "../../api/client";
+import { EmptyState } from "../../components/EmptyState";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Figure } from "../../components/Figure";
+import { Icon } from "../../components/Icon";
+import { PanelSkeleton } from "../../components/Loading";
+import { Money } from "../../components/Money";
+import { PageHeader } from "../../components/PageHeader";
+import { PageLink } from "../../components/PageLink";
+import { InvalidRange, RangePicker } from "../../components/RangePicker";
+import { Section } from "../../components/Section";
+import { Time } from "../../components/Time";
+import { formatCount, formatPercent, plural } from "../../lib/numbers";
+import { invalidEnds, type Range, rangeOf } from "../../lib/range";
+import { useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
+import {
+  formatInterval,
+  formatPoints,
+  formatShare,
+  headline,
+  missingText,
+  netSaved,
+  newestMonths,
+  verdict,
+} from "./figures";
+import { IntervalChart } from "./IntervalChart";
+import classes from "./proof.module.css";
+import { proofQuery, statementUrl } from "./query";
+
+type Proof = Schema["Proof"];
+type Quality = Schema["QualityReport"];
+
+/** What routing saves, and how its quality compares with the baseline. */
+export function ProofPage() {
+  const [search, change] = useSearchParams();
+  const { server } = useSession();
+  const range = rangeOf({ from: search["from"] ?? "now-30d", to: search["to"] });
+  const query = useQuery(proofQuery(range, server.simulated ? undefined : "false"));
+  return (
+    <>
+      <PageHeader
+        title="Proof"
+        description="Savings compared with the baseline, and the measured difference in quality."
+        actions={<StatementMenu simulated={server.simulated} />}
+      />
+      <Group mb="sm">
+        <RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />
+      </Group>
+      <InvalidRange ends={invalidEnds(search)} range={range} />
+      {query.error && !query.data ? (
+        <ErrorPanel
+          what="Could not load the figures"
+          error={query.error}
+          onRetry={() => void query.refetch()}
+        />
+      ) : query.data ? (
+        <Box opacity={query.isPlaceholderData ? 0.55 : 1}>
+          <Figures proof={query.data} range={range} />
+        </Box>
+      ) : (
+        <Stack gap="sm">
+          <PanelSkeleton height={92} />
+          <PanelSkeleton height={260} />
+        </Stack>
+      )}
+    </>
+  );
+}
+
+/** Downloads the statement of a month. */
+function StatementMenu({ simulated }: { simulated: boolean }) {
+  const months = newestMonths(new Date(), 6);
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="xs" leftSection={<Icon name="download" size={14} />}>
+          Monthly statement
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(["html", "json"] as const).map((format) => (
+          <div key={format}>
+            <Menu.Label>{format === "html" ? "For printing (HTML)" : "For programs (JSON)"}</Menu.Label>
+            {months.map(({ value, label }) => (
+              <Menu.Item key={value} component="a" href={statementUrl(value, format, simulated)} download>
+                {label}
+              </Menu.Item>
+            ))}
+          </div>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Figures({ proof, range }: { proof: Proof; range: Range }) {
+  const { quality } = proof;
+  return (
+    <Stack gap="lg">
+      <Text size="lg">{headline(proof)}</Text>
+      <Tiles proof={proof} />
+      <Text size="xs" c="dimmed">
+        Savings are estimated from the same token counts at list prices. Another model might use more or fewer
+        tokens. Baseline known for {formatPercent(proof.savings.coverage_percent)} of requests.
+      </Text>
+      {quality ? <QualitySections quality={quality} names={proof.key_names} /> : <ComparisonOff />}
+      <Savings title="Savings by model" rows={proof.models} filter="model" range={range} />
+      <Savings title="Savings by key" rows={proof.keys} filter="key" range={range} />
+    </Stack>
+  );
+}
+
+function Tiles({ proof }: { proof: Proof }) {
+  const { savings, quality, comparison_cost_usd: cost } = proof;
+  const net = netSaved(savings.saved_usd, cost);
+  return (
+    <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
+      <Figure
+        label="Saved"
+        value={
+          <Money amount={savings.compared > 0 ? savings.saved_usd : null} why="No requests with a known baseline." />
+        }
+      >
+        {formatPercent(savings.saved_percent)} of <Money amount={savings.baseline_cost_usd} />
+      </Figure>
+      <Figure
+        label="Quality difference"
+        value={quality?.difference ? `${formatPoints(quality.difference.value)} points` : "—"}
+      >
+        {quality?.difference
+          ? `95 % interval ${formatInterval(quality.difference)} · ${verdict(quality.difference)}`
+          : quality
+            ? missingText(quality.samples)
+            : "Comparison is off"}
+      </Figure>
+      <Figure label="Comparisons" value={quality ? formatCount(quality.samples) : "—"}>
+        {quality && quality.methods.map(({ name, samples }) => `${name} ${formatCount(samples)}`).join(" · ")}
+      </Figure>
+      <Figure
+        label="Cost of the comparison"
+        value={<Money amount={cost} why="Comparison is off." />}
+      >
+        {net !== null && (
+          <>
+            Saved after this cost <Money amount={net} />
+          </>
+        )}
+      </Figure>
+    </SimpleGrid>
+  );
+}
+
+function ComparisonOff() {
+  return (
+    <EmptyState icon="shield" title="Quality is not measured">
+      Switch on comparison for this workspace to send a random share of requests to the baseline model as well
+      and compare both responses. The difference in quality, with its interval, appears here after 50
+      comparisons. <Anchor href="/docs/guides/proof">How to switch it on</Anchor>
+    </EmptyState>
+  );
+}
+
+function QualitySections({ quality, names }: { quality: Quality; names: Record<string, string> }) {
+  const latest = quality.changes[quality.changes.length - 1];
+  return (
+    <>
+      {latest && (
+        <Alert color="yellow" variant="outline" icon={<Icon name="alert" size={16} />}>
+          The difference changed on <Time at={latest.at} as="day" />: before {formatPoints(latest.before.value)}{" "}
+          points ({formatInterval(latest.before)}), since then {formatPoints(latest.after.value)} points (
+          {formatInterval(latest.after)}).
+        </Alert>
+      )}
+      <IntervalChart days={quality.days} />
+      <Groups title="Quality by task" rows={quality.tasks} />
+      <Groups title="Quality by model" rows={quality.models} />
+      <Groups title="Quality by key" rows={quality.keys} names={names} />
+      <Examples title="Worst examples" rows={quality.worst} />
+      <Examples title="Best examples" rows={quality.best} />
+    </>
+  );
+}
+
+function Groups({
+  title,
+  rows,
+  names = {},
+}: {
+  title: string;
+  rows: Schema["QualityGroup"][];
+  names?: Record<string, string>;
+}) {
+  if (rows.length === 0) {
+    return null;
+  }
+  return (
+    <Section title={title}>
+      <div className={classes.scroll} role="region" aria-label={`${title}, table`} tabIndex={0}>
+        <Table fz="sm" aria-label={title}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Name</Table.Th>
+              {["Comparisons", "Difference, points", "95 % interval", "Better", "Equal", "Worse"].map((heading) => (
+                <Table.Th key={heading} ta="right">
+                  {heading}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map(({ name, samples, difference, wins, ties, losses }) => (
+              <Table.Tr key={name}>
+                <Table.Td>{names[name] ?? name}</Table.Td>
+                <Table.Td ta="right" ff="monospace">
+                  {formatCount(samples)}
+                </Table.Td>
+                {difference ? (
+                  <>
+                    <Table.Td ta="right" ff="monospace">
+                      {formatPoints(difference.value)}
+                    </Table.Td>
+                    <Table.Td ta="right" ff="monospace">
+                      {formatInterval(difference)}
+                    </Table.Td>
+                    {[wins, ties, losses].map((share, i) => (
+                      <Table.Td key={i} ta="right" ff="monospace">
+                        {share ? formatShare(share) : "—"}
+                      </Table.Td>
+                    ))}
+                  </>
+                ) : (
+                  <Table.Td ta="right" colSpan={5} c="dimmed">
+                    {missingText(samples)}
+                  </Table.Td>
+                )}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </Section>
+  );
+}
+
+function Examples({ title, rows }: { title: string; rows: Schema["ComparisonExample"][] }) {
+  if (rows.length === 0) {
+    return null;
+  }
+  return (
+    <Section title={title}>
+      <div className={classes.scroll} role="region" aria-label={`${title}, table`} tabIndex={0}>
+        <Table fz="sm" aria-label={title}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Time</Table.Th>
+              <Table.Th>Task</Table.Th>
+              <Table.Th>Routed response</Table.Th>
+              <Table.Th>Baseline response</Table.Th>
+              <Table.Th ta="right">Difference, points</Table.Th>
+              <Table.Th>Compared by</Table.Th>
+              <Table.Th>Reason</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((row) => (
+              <Table.Tr key={row.request_id + row.shadow_id}>
+                <Table.Td>
+                  <Time at={row.time} />
+                </Table.Td>
+                <Table.Td>{row.task}</Table.Td>
+                <Table.Td>
+                  <Anchor component={PageLink} to="/requests/$id" params={{ id: row.request_id }}>
+                    {row.model}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td>
+                  <Anchor component={PageLink} to="/requests/$id" params={{ id: row.shadow_id }}>
+                    {row.baseline_model}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td ta="right" ff="monospace">
+                  {formatPoints(row.difference)}
+                </Table.Td>
+                <Table.Td>{row.method}</Table.Td>
+                <Table.Td>{row.reason}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </Section>
+  );
+}
+
+function Savings({
+  title,
+  rows,
+  filter,
+  range,
+}: {
+  title: string;
+  rows: Schema["Saving"][];
+  filter: "model" | "key";
+  range: Range;
+}) {
+  if (rows.length === 0) {
+    return null;
+  }
+  return (
+    <Section title={title}>
+      <div className={classes.scroll} role="region" aria-label={`${title}, table`} tabIndex={0}>
+        <Table fz="sm" aria-label={title}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Name</Table.Th>
+              {["Requests", "Cost", "Baseline cost", "Saved"].map((heading) => (
+                <Table.Th key={heading} ta="right">
+                  {heading}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((row) => (
+              <Table.Tr key={row.name}>
+                <Table.Td>
+                  <Anchor component={PageLink} to="/requests" search={{ ...range, [filter]: row.name }}>
+                    {row.label}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td ta="right" ff="monospace" title={`Baseline known for ${plural(row.compared, "request")}`}>
+                  {formatCount(row.requests)}
+                </Table.Td>
+                {[row.cost_usd, row.baseline_cost_usd, row.saved_usd].map((amount, i) => (
+                  <Table.Td key={i} ta="right">
+                    <Money amount={i > 0 && row.compared === 0 ? null : amount} why="No known baseline." />
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </Section>
+  );
+}
