@@ -1,0 +1,93 @@
+package store_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/statement"
+)
+
+var statementEntries = flag.Int("statement.entries", 2000, "number of entries in the month of a statement")
+
+// TestStatementOfAMonth writes and verifies a statement from SQLite, and changes one stored entry.
+func TestStatementOfAMonth(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t)
+	month := time.Now().UTC().AddDate(0, 0, -20)
+	month = time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
+	now := time.Now().UTC()
+	span := min(now.Sub(month), 27*24*time.Hour)
+	var batch []requestlog.Entry
+	flush := func() {
+		if err := db.Log.WriteEntries(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		batch = batch[:0]
+	}
+	for i := range *statementEntries {
+		at := month.Add(span / time.Duration(*statementEntries) * time.Duration(i))
+		batch = append(batch, statementEntry(i, at))
+		if len(batch) == 500 {
+			flush()
+		}
+	}
+	flush()
+
+	sources := statement.Sources{Log: db.Log}
+	began := time.Now()
+	s, err := statement.New(t.Context(), sources, statement.Options{WorkspaceID: "ws_1", Workspace: "Main", Month: month, Now: now, Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := statement.Verify(t.Context(), sources, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	t.Logf("written and verified %d entries in %s", s.Total.Requests, took.Round(time.Millisecond))
+	if took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if len(found) > 0 || s.Total.Requests != int64(*statementEntries) {
+		t.Errorf("%d requests, differences %v", s.Total.Requests, found)
+	}
+
+	changed := statementEntry(7, month.Add(span/time.Duration(*statementEntries)*7))
+	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws_1", ID: []string{changed.ID}}, false); err != nil {
+		t.Fatal(err)
+	}
+	changed.Cost = new(changed.Cost.Add(1))
+	if err := db.Log.WriteEntries(t.Context(), []requestlog.Entry{changed}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = statement.Verify(t.Context(), sources, s); err != nil {
+		t.Fatal(err)
+	}
+	day := "days " + changed.Time.Format(time.DateOnly)
+	named := map[string]bool{}
+	for _, d := range found {
+		named[d.Line+" "+d.Field] = true
+	}
+	if !named[day+" cost_usd"] || !named[day+" checksum"] || !named["keys "+changed.KeyID+" cost_usd"] {
+		t.Errorf("the changed entry is not named: %v", found)
+	}
+}
+
+func statementEntry(i int, at time.Time) requestlog.Entry {
+	floor := id.Floor("req", at)
+	return requestlog.Entry{
+		ID: fmt.Sprintf("%s%06d", floor[:len(floor)-6], i), WorkspaceID: "ws_1", KeyID: fmt.Sprintf("key_%d", i%10), KeyName: "ci", Time: at.Truncate(time.Millisecond),
+		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: fmt.Sprintf("model-%d", i%5), Provider: "east",
+		DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected}, Attempts: []requestlog.Attempt{{Provider: "east", Model: "model-1", Status: 200}},
+		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: llm.Usage{Input: 500, Output: 200}, Cost: new(money.Amount(310_000 + i%977*1000)),
+		BaselineModel: "large", BaselineCost: new(money.Amount(941_000)), Preview: "Please summarise this document", Client: "openai-python/2",
+		Versions: route.Versions{Router: "utility-2", Catalog: "c1"},
+	}
+}
