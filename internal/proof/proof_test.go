@@ -240,11 +240,11 @@ func TestBoundsAreWhereTheCapitalCrosses(t *testing.T) {
 	s := differences(list)
 	e := s.estimate(-1, 1, 0.1, miss)
 	below := side{1, -1, 1}
-	if !s.exceeds(below, e.Low-1e-6, 0.1, miss/2) || s.exceeds(below, e.Low+1e-6, 0.1, miss/2) {
+	if !s.exceeds(below, e.Low-2e-6, 0.1, miss/2) || s.exceeds(below, e.Low+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross at the lower bound %v", e.Low)
 	}
 	above := side{-1, -1, 1}
-	if !s.exceeds(above, -e.High-1e-6, 0.1, miss/2) || s.exceeds(above, -e.High+1e-6, 0.1, miss/2) {
+	if !s.exceeds(above, -e.High-2e-6, 0.1, miss/2) || s.exceeds(above, -e.High+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross at the upper bound %v", e.High)
 	}
 }

@@ -141,13 +141,17 @@ func (s *sequence) bound(d side, floor, level float64) float64 {
 	return excluded
 }
 
-// estimate returns the mean of values from low to high with its interval. Floor is the smallest propensity that the sampler may
+// digits is the precision of reported estimates. It hides differences in the last digits between processors, so that a
+// statement can be verified on another machine.
+const digits = 1e6
+
+// estimate returns the mean of values from low to high with its interval, which is rounded outwards. Floor is the smallest propensity that the sampler may
 // use; level is the probability of missing the mean.
 func (s *sequence) estimate(low, high, floor, level float64) Estimate {
 	below, above := side{1, low, high}, side{-1, -high, -low}
 	return Estimate{
-		Value: s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 }),
-		Low:   s.bound(below, floor, level/2),
-		High:  -s.bound(above, floor, level/2),
+		Value: math.Round(digits*s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 })) / digits,
+		Low:   math.Floor(digits*s.bound(below, floor, level/2)) / digits,
+		High:  math.Ceil(digits*-s.bound(above, floor, level/2)) / digits,
 	}
 }

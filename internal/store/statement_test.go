@@ -20,10 +20,9 @@ var statementEntries = flag.Int("statement.entries", 2000, "number of entries in
 func TestStatementOfAMonth(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)
-	month := time.Now().UTC().AddDate(0, 0, -20)
-	month = time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
-	now := time.Now().UTC()
-	span := min(now.Sub(month), 27*24*time.Hour)
+	// The clock of the database is at noon of 15 November.
+	month, now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	span := now.Sub(month)
 	var batch []requestlog.Entry
 	flush := func() {
 		if err := db.Log.WriteEntries(t.Context(), batch); err != nil {

@@ -3,6 +3,7 @@ export const navigation = [
   { path: "/", title: "Overview", file: "overview" },
   { path: "/requests", title: "Requests", file: "requests" },
   { path: "/sessions", title: "Sessions", file: "sessions" },
+  { path: "/proof", title: "Proof", file: "proof" },
   { path: "/playground", title: "Playground", file: "playground" },
   { path: "/quickstart", title: "Quickstart", file: "quickstart" },
   { path: "/routing/policies", title: "Policies", file: "policies" },
