@@ -119,6 +119,11 @@ func ParseMonth(text string) (time.Time, error) {
 	return month, nil
 }
 
+// PreviousMonth returns the start of the month before a time.
+func PreviousMonth(now time.Time) time.Time {
+	return time.Date(now.UTC().Year(), now.UTC().Month()-1, 1, 0, 0, 0, 0, time.UTC)
+}
+
 // New computes the statement of a month.
 func New(ctx context.Context, sources Sources, o Options) (*Statement, error) {
 	end := o.Month.AddDate(0, 1, 0)

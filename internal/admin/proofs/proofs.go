@@ -179,15 +179,18 @@ func (a *handlers) savings(ctx context.Context, f requestlog.RollupFilter, by st
 }
 
 type statementInput struct {
-	Month     string `query:"month" required:"true" maxLength:"7" doc:"Month in UTC." example:"2026-11"`
+	Month     string `query:"month" maxLength:"7" doc:"Month in UTC. Defaults to the previous month." example:"2026-11"`
 	Format    string `query:"format" enum:"html,json" default:"html"`
 	Simulated bool   `query:"simulated" doc:"Whether to include simulated requests."`
 }
 
 func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *statementInput) (*huma.StreamResponse, error) {
-	month, err := statement.ParseMonth(in.Month)
-	if err != nil {
-		return nil, adminapi.Invalid("query", "month", "must be a month such as 2026-11")
+	month := statement.PreviousMonth(a.Now())
+	if in.Month != "" {
+		var err error
+		if month, err = statement.ParseMonth(in.Month); err != nil {
+			return nil, adminapi.Invalid("query", "month", "must be a month such as 2026-11")
+		}
 	}
 	workspace, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
 	if err != nil {

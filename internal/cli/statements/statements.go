@@ -72,8 +72,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 // month returns the start of the month given as text, or of the previous month if text is empty.
 func (s *statementCommands) month(text string) (time.Time, error) {
 	if text == "" {
-		now := s.Console.Now().UTC()
-		return time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC), nil
+		return statement.PreviousMonth(s.Console.Now()), nil
 	}
 	month, err := statement.ParseMonth(text)
 	if err != nil {
