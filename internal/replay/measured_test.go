@@ -154,7 +154,7 @@ func TestBacktestMeasuresQualityFromRatings(t *testing.T) {
 		return rows, ratings
 	}
 	live := Rules{Snapshot: snap}
-	draft := Rules{Snapshot: snap, Policies: parse(t, snap, "policies:\n- name: pin\n  pin: middle\n")}
+	draft := Rules{Snapshot: snap, Policies: parse(t, snap, "policies:\n- name: pin\n  pin: large\n")}
 
 	rows, ratings := log(0.6)
 	report := run(t, rows, Options{Live: live, Draft: &draft, Predictor: predictor, Ratings: ratings})
@@ -162,8 +162,8 @@ func TestBacktestMeasuresQualityFromRatings(t *testing.T) {
 	if m == nil || m.Requests != 1500 || m.Change == nil {
 		t.Fatalf("measured %+v", m)
 	}
-	if math.Abs(m.After.Value-0.5) > 0.05 || m.After.Low > 0.5 || m.After.High < 0.5 {
-		t.Errorf("after %+v, want about 0.5", m.After)
+	if math.Abs(m.After.Value-0.9) > 0.05 || m.After.Low > 0.9 || m.After.High < 0.9 {
+		t.Errorf("after %+v, want about 0.9", m.After)
 	}
 	if m.Overlap < 0.9 || m.Warning != "" {
 		t.Errorf("overlap %.3f, warning %q", m.Overlap, m.Warning)
