@@ -185,32 +185,6 @@ func (s *Statement) compute(ctx context.Context, sources Sources) error {
 	return nil
 }
 
-// eachEntry calls add for each entry of the period, newest first.
-func (s *Statement) eachEntry(ctx context.Context, log Log, add func(*requestlog.Entry)) error {
-	f := requestlog.Filter{WorkspaceID: s.WorkspaceID, From: s.From, To: s.To}
-	if !s.Simulated {
-		f.Simulated = new(false)
-	}
-	for before := ""; ; {
-		page, err := log.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
-		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
-		if err != nil && !partial {
-			return fmt.Errorf("read requests: %w", err)
-		}
-		for i := range page {
-			add(&page[i])
-		}
-		switch {
-		case partial: // continues a search that reached its time limit
-			before = unfinished.Before
-		case len(page) < requestlog.MaxLimit:
-			return nil
-		default:
-			before = page[len(page)-1].ID
-		}
-	}
-}
-
 // sum returns the checksum of the statement.
 func (s *Statement) sum() string {
 	plain := *s

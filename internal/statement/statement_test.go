@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,11 +25,15 @@ var november = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 // memoryLog is a log in memory, newest first. Every second page ends early, as a slow search does.
 type memoryLog struct {
 	entries []requestlog.Entry
-	pages   int
+	pages   atomic.Int64
+	broken  error
 }
 
 func (m *memoryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
-	m.pages++
+	slow := m.pages.Add(1)%2 == 0
+	if m.broken != nil && f.From.Day() == 7 {
+		return nil, m.broken
+	}
 	var page []requestlog.Entry
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -35,7 +41,7 @@ func (m *memoryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog
 			continue
 		}
 		page = append(page, *e)
-		if m.pages%2 == 0 && len(page) == 10 {
+		if slow && len(page) == 10 {
 			return page, &requestlog.UnfinishedError{Before: e.ID}
 		}
 		if len(page) == p.Limit {
@@ -315,6 +321,20 @@ func TestPageEscapesNames(t *testing.T) {
 	other, _ := json.Marshal(back)
 	if !bytes.Equal(one, other) {
 		t.Error("the page does not contain the whole statement")
+	}
+}
+
+func TestReadErrorIsReturned(t *testing.T) {
+	t.Parallel()
+	log := november2026()
+	log.broken = errors.New("disk failed")
+	if _, err := New(t.Context(), sourcesOf(log), options()); !errors.Is(err, log.broken) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New(ctx, sourcesOf(november2026()), options()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }
 
