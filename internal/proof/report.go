@@ -23,10 +23,10 @@ type Source interface {
 // QualityFigures describe the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
 type QualityFigures struct {
 	Samples    int       `json:"samples" doc:"Number of comparisons."`
-	Difference *Estimate `json:"difference" doc:"Quality of the routed response minus quality of the baseline response, from -1 to 1. null for fewer than 50 comparisons."`
-	Wins       *Estimate `json:"wins" doc:"Share of requests with a better routed response."`
-	Ties       *Estimate `json:"ties" doc:"Share of requests with equal responses."`
-	Losses     *Estimate `json:"losses" doc:"Share of requests with a worse routed response."`
+	Difference *Estimate `json:"difference,omitempty" doc:"Quality of the routed response minus quality of the baseline response, from -1 to 1. Absent for fewer than 50 comparisons."`
+	Wins       *Estimate `json:"wins,omitempty" doc:"Share of requests with a better routed response."`
+	Ties       *Estimate `json:"ties,omitempty" doc:"Share of requests with equal responses."`
+	Losses     *Estimate `json:"losses,omitempty" doc:"Share of requests with a worse routed response."`
 }
 
 // QualityGroup are the figures of the requests with one task kind, model or key.
@@ -39,7 +39,7 @@ type QualityGroup struct {
 type QualityPoint struct {
 	Day        time.Time `json:"day" doc:"Start of the day in UTC."`
 	Samples    int       `json:"samples" doc:"Comparisons until the end of the day."`
-	Difference *Estimate `json:"difference"`
+	Difference *Estimate `json:"difference,omitempty"`
 }
 
 // ComparisonExample is one comparison.
@@ -59,7 +59,7 @@ type ComparisonExample struct {
 type QualityReport struct {
 	QualityFigures
 	Unusable int                 `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`
-	Current  *QualityFigures     `json:"current" doc:"Figures since the last change of the difference. null without a change."`
+	Current  *QualityFigures     `json:"current,omitempty" doc:"Figures since the last change of the difference. Absent without a change."`
 	Changes  []QualityChange     `json:"changes" doc:"Times at which the difference changed, oldest first."`
 	Days     []QualityPoint      `json:"days" doc:"Difference over time."`
 	Tasks    []QualityGroup      `json:"tasks" doc:"Figures by task kind, most comparisons first."`

@@ -19,12 +19,12 @@ type Ratings interface {
 // quality of each choice is corrected by the difference of rating and prediction, weighted by how much more probable the rated
 // model is under the choices than in the log. They are right if the recorded probabilities are, even where predictions are wrong.
 type Measured struct {
-	Requests  int64           `json:"requests"`  // rated requests with a prediction for all models that could be chosen
-	Before    *proof.Estimate `json:"before"`    // mean quality; nil for too few requests
-	After     *proof.Estimate `json:"after"`     // mean quality
-	Change    *proof.Estimate `json:"change"`    // mean of the differences
-	Overlap   float64         `json:"overlap"`   // share of the choices that the logged decisions could have made
-	Effective float64         `json:"effective"` // number of equally weighted requests with the same information
+	Requests  int64           `json:"requests"`         // rated requests with a prediction for all models that could be chosen
+	Before    *proof.Estimate `json:"before,omitempty"` // mean quality; nil for too few requests
+	After     *proof.Estimate `json:"after,omitempty"`  // mean quality
+	Change    *proof.Estimate `json:"change,omitempty"` // mean of the differences
+	Overlap   float64         `json:"overlap"`          // share of the choices that the logged decisions could have made
+	Effective float64         `json:"effective"`        // number of equally weighted requests with the same information
 	Warning   string          `json:"warning,omitempty"`
 }
 

@@ -38,7 +38,7 @@ type Statement struct {
 	Keys   []Line `json:"keys" doc:"By API key, highest cost first."`
 	Days   []Line `json:"days" doc:"By day, oldest first."`
 
-	Quality        *Quality      `json:"quality" doc:"Measured quality. null if comparison is off."`
+	Quality        *Quality      `json:"quality,omitempty" doc:"Measured quality. Absent if comparison is off."`
 	ComparisonCost *money.Amount `json:"comparison_cost_usd" doc:"Cost of the comparison calls, which is not part of the total. null if unknown." nullable:"true"`
 
 	Versions []Version `json:"versions" doc:"Versions that the decisions were computed with."`

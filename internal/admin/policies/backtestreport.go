@@ -96,9 +96,9 @@ type BacktestQuality struct {
 // BacktestMeasured documents replay.Measured.
 type BacktestMeasured struct {
 	Requests  int64           `json:"requests" doc:"Rated requests with a prediction for all models that could be chosen."`
-	Before    *proof.Estimate `json:"before" doc:"Mean quality before, from 0 to 1, with its 95 % interval. null for fewer than 50 requests."`
-	After     *proof.Estimate `json:"after" doc:"Mean quality after."`
-	Change    *proof.Estimate `json:"change" doc:"Mean difference of after and before."`
+	Before    *proof.Estimate `json:"before,omitempty" doc:"Mean quality before, from 0 to 1, with its 95 % interval. Absent for fewer than 50 requests."`
+	After     *proof.Estimate `json:"after,omitempty" doc:"Mean quality after."`
+	Change    *proof.Estimate `json:"change,omitempty" doc:"Mean difference of after and before."`
 	Overlap   float64         `json:"overlap" doc:"Share of the choices that the logged decisions could have made, from 0 to 1."`
 	Effective float64         `json:"effective" doc:"Number of equally weighted ratings with the same information."`
 	Warning   string          `json:"warning,omitempty" doc:"Why the estimate is not reliable. Absent if it is."`

@@ -81,7 +81,7 @@ type Proof struct {
 	Savings        requests.FigureSet   `json:"savings"`
 	Models         []Saving             `json:"models" doc:"Savings by model, most requests first."`
 	Keys           []Saving             `json:"keys" doc:"Savings by key."`
-	Quality        *proof.QualityReport `json:"quality" doc:"Measured quality. null if comparison is off."`
+	Quality        *proof.QualityReport `json:"quality,omitempty" doc:"Measured quality. Absent if comparison is off."`
 	ComparisonCost *money.Amount        `json:"comparison_cost_usd" doc:"Cost of the comparison calls, which is not part of the savings. null if unknown." nullable:"true"`
 	KeyNames       map[string]string    `json:"key_names" doc:"Names of keys by ID."`
 }

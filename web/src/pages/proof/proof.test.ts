@@ -51,7 +51,7 @@ describe("headline", () => {
   });
 
   it("does not report a difference from too few comparisons", () => {
-    expect(headline(proof({ samples: 12, difference: null, baselines: [] }))).toBe(
+    expect(headline(proof({ samples: 12, baselines: [] }))).toBe(
       "Saved $412.00 of $530.00. Quality: 12 comparisons of 50 needed.",
     );
     expect(headline(proof(null))).toBe("Saved $412.00 of $530.00. Quality is not measured.");
@@ -77,7 +77,7 @@ it("lists the newest months in UTC", () => {
 
 describe("plot", () => {
   const days = [
-    { day: "2026-11-01T00:00:00Z", samples: 20, difference: null },
+    { day: "2026-11-01T00:00:00Z", samples: 20 },
     { day: "2026-11-02T00:00:00Z", samples: 60, difference: estimate(0, -0.1, 0.05) },
     { day: "2026-11-04T00:00:00Z", samples: 90, difference: estimate(-0.05, -0.1, 0) },
   ];
